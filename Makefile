@@ -1,0 +1,41 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+JOBS ?= 2
+
+# Real datasets, where they lie beside the checkout; loaders look here first.
+ifneq ($(wildcard ../shared/data),)
+export GUESTLIST_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test lint bench papers docs clean
+
+demo: $(CORE)
+	$(BIN)/guestlist demo --out audits/demo
+
+test: $(DEV) lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+lint: $(DEV)
+	$(BIN)/ruff check src tests benchmarks papers docs
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+papers: $(DEV)
+	$(BIN)/python -m papers
+
+clean:
+	rm -rf $(VENV) build dist audits
+
+$(CORE): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(DEV): $(CORE)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,test]"
+	touch $@
