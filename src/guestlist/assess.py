@@ -1,0 +1,259 @@
+"""Scores and truth to results: where the truth meets the scores, and only here."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from guestlist.attacks import Attack
+from guestlist.checks import chance_notice, saturation_notice
+from guestlist.errors import InputError
+from guestlist.evaluate import (
+    advantage,
+    auc,
+    balanced_accuracy,
+    conformal_p_values,
+    resolution,
+    roc,
+    roc_band,
+    smallest_detectable_auc,
+    smallest_detectable_tpr,
+    tpr_at_fpr,
+    unscored,
+)
+from guestlist.files import write_json, write_parquet
+from guestlist.results import (
+    AttackResult,
+    Curve,
+    Exposed,
+    GroupResult,
+    Histogram,
+    Provenance,
+    Rate,
+    References,
+    Results,
+    Subject,
+)
+from guestlist.signals import Signals
+from guestlist.store import Store
+
+FPRS = (0.001, 0.01, 0.05)
+EXPOSED = 20
+FEWEST_IN_GROUP = 10
+# Headline attacks, best first: fixed beforehand, so that the headline is not the luckiest of many.
+PREFERRED = ("lira", "lira_offline", "loss")
+_PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Which records are asked about, and the answer: both over all records of the pool."""
+
+    asked: np.ndarray
+    member: np.ndarray
+
+
+def assess(store: Store, attacks: Mapping[str, Attack], *, references: int | None = None, notices: Sequence[str] = ()) -> Results:
+    """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
+    signals = store.facing(0, references)
+    pool = store.pool()
+    truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
+    scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}
+    for name, values in scores.items():
+        store.write_scores(name, values)
+    results = _results(store, signals, pool, truth, attacks, scores, notices)
+    write_parquet(store.folder / "records.parquet", results.records)
+    write_parquet(store.folder / "attacks.parquet", results.attacks)
+    write_json(store.folder / "results.json", results.document())
+    return results
+
+
+def _scores(name: str, attack: Attack, signals: Signals) -> np.ndarray:
+    scores = np.asarray(attack.score(signals), dtype=np.float64)
+    if scores.shape != signals.labels.shape:
+        raise InputError(f"Attack {name!r} must give one score per record, shaped {signals.labels.shape}, found {scores.shape}.")
+    return scores
+
+
+def _results(store, signals, pool, truth, attacks, scores, notices) -> Results:
+    member, asked = truth.member[truth.asked], truth.asked
+    findings = tuple(
+        evaluate_attack(name, attack, scores[name][asked], member, signals) for name, attack in attacks.items()
+    )
+    headline = next((name for name in PREFERRED if name in attacks), next(iter(attacks)))
+    records = _records(pool, signals, asked, scores, headline)
+    correct = signals.target("correct")[asked]
+    answers = store.answers()
+    told = [*notices, *chance_notice(correct[~member], signals.labels[asked][~member])]
+    if store.manifest.scale == "probabilities":
+        told += saturation_notice(answers[asked])
+    return Results(
+        subject=Subject(
+            name=str(store.manifest.about.get("name", "model")),
+            classes=len(store.manifest.classes),
+            members=int(member.sum()),
+            nonmembers=int((~member).sum()),
+            population=int((~asked).sum()),
+            accuracy_members=float(correct[member].mean()),
+            accuracy_nonmembers=float(correct[~member].mean()),
+        ),
+        references=_references(store, signals),
+        headline=headline,
+        chosen="fixed before the audit",
+        findings=findings,
+        detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
+        groups=_groups(records, headline),
+        exposed=_exposed(records, headline),
+        notices=tuple(told + _size_notice(store, signals)),
+        untested=_untested(signals, store),
+        provenance=_provenance(store),
+        records=records,
+    )
+
+
+def evaluate_attack(name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals) -> AttackResult:
+    """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
+    threshold = attack.threshold(signals) if attack.threshold else np.nan
+    return AttackResult(
+        name=name,
+        summary=attack.summary,
+        paper=attack.paper,
+        auc=auc(scores, member),
+        advantage=advantage(scores, member),
+        rates=tuple(_rate(scores, member, fpr) for fpr in FPRS),
+        balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
+        unscored=int(unscored(scores)),
+        curve=_curve(scores, member),
+        histogram=_histogram(scores, member),
+    )
+
+
+def _rate(scores: np.ndarray, member: np.ndarray, fpr: float) -> Rate:
+    members, nonmembers = int(member.sum()), int((~member).sum())
+    enough = resolution(fpr, nonmembers)
+    detectable = np.nan if enough == "withheld" else smallest_detectable_tpr(fpr, members, nonmembers)
+    return Rate(fpr, tpr_at_fpr(scores, member, fpr), str(enough), float(detectable))
+
+
+def _curve(scores: np.ndarray, member: np.ndarray) -> Curve:
+    points = roc(scores, member)
+    fprs = np.geomspace(1 / max((~member).sum(), 2), 1, 40)
+    low, high = roc_band(scores, member, fprs)
+    return Curve(*(_rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
+
+
+def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
+    """Shares per bin between the 0.5 and 99.5 % quantiles; the end bins hold what lies beyond."""
+    finite = scores[np.isfinite(scores)]
+    low, high = np.quantile(finite, [0.005, 0.995]) if finite.size else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    clipped = np.clip(scores, edges[0], edges[-1])
+
+    def shares(side: np.ndarray) -> tuple[float, ...]:
+        values = clipped[side & ~np.isnan(scores)]
+        return _rounded(np.histogram(values, edges)[0] / max(len(values), 1))
+
+    return Histogram(_rounded(edges), shares(member), shares(~member))
+
+
+def _rounded(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(f"{v:.6g}") for v in values)
+
+
+def _records(pool: pd.DataFrame, signals: Signals, asked: np.ndarray, scores: Mapping[str, np.ndarray], headline: str) -> pd.DataFrame:
+    """One row per asked record: who it is, what the target says, every score, how unusual the headline's is."""
+    records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
+    member = (records["side"] == "members").to_numpy()
+    records.insert(3, "member", member)
+    for name in ("p_y", "loss", "correct"):
+        records[name] = signals.target(name)[asked]
+    for name, values in scores.items():
+        records[f"score_{name}"] = values[asked]
+    score = records[f"score_{headline}"].to_numpy()
+    calibration = score[~member & ~np.isnan(score)]
+    records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
+    return records
+
+
+def _exposed(records: pd.DataFrame, headline: str) -> tuple[Exposed, ...]:
+    score = f"score_{headline}"
+    members = records[records["member"] & records[score].notna()]
+    # Ties are broken by id, so that the list does not hang on the order of the records.
+    top = members.sort_values([score, "id"], ascending=[False, True], kind="stable").head(EXPOSED)
+    groups = _group_columns(records)
+    return tuple(
+        Exposed(
+            id=str(row["id"]),
+            label=str(row["label"]),
+            groups={name: str(row[f"group_{name}"]) for name in groups},
+            score=float(row[score]),
+            p_value=float(row["p_value"]),
+        )
+        for _, row in top.iterrows()
+    )
+
+
+def _groups(records: pd.DataFrame, headline: str) -> tuple[GroupResult, ...]:
+    """The headline attack within each group that has enough members and non-members."""
+    found = []
+    for name in _group_columns(records):
+        for value, part in records.groupby(f"group_{name}", sort=True):
+            member = part["member"].to_numpy()
+            inside, outside = int(member.sum()), int((~member).sum())
+            if min(inside, outside) >= FEWEST_IN_GROUP:
+                estimate = auc(part[f"score_{headline}"].to_numpy(), member)
+                found.append(GroupResult(name, str(value), inside, outside, estimate))
+    return tuple(found)
+
+
+def _group_columns(records: pd.DataFrame) -> list[str]:
+    return [column.removeprefix("group_") for column in records.columns if column.startswith("group_")]
+
+
+def _references(store: Store, signals: Signals) -> References | None:
+    if not signals.references:
+        return None
+    records = float(signals.reference_member.sum(axis=1).mean())
+    return References(signals.references, records, store.manifest.rate, store.manifest.seed)
+
+
+def _size_notice(store: Store, signals: Signals) -> list[str]:
+    """What to tell where references train on clearly fewer or more records than the target."""
+    if not signals.references or store.manifest.recipe == "predictions":
+        return []
+    target, mean = int(store.design().member.sum()), signals.reference_member.sum(axis=1).mean()
+    if abs(mean / target - 1) < 0.1:
+        return []
+    more = "more" if mean > target else "fewer"
+    return [
+        f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every record has "
+        "references that trained on it and others that did not. A model trained on fewer records remembers each of them "
+        "better; give population records of the same source to bring the sizes closer."
+    ]
+
+
+def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
+    """What this audit did not look at, in words."""
+    silent = [
+        "Attackers who see the model's parameters or gradients, or only its labels.",
+        "Whether members and non-members are different kinds of records: if they do not come from one source, an attack may "
+        "tell them apart without the model.",
+        "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",
+    ]
+    if not signals.references:
+        silent.insert(0, "Attacks that compare the target with reference models, which find far more; they need the model and its records.")
+    if store.manifest.scale == "probabilities":
+        silent.append("What the model says beyond its probabilities (logits).")
+    return tuple(silent)
+
+
+def _provenance(store: Store) -> Provenance:
+    versions = {"python": platform.python_version()}
+    versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    manifest = store.manifest
+    return Provenance(versions, {"data": manifest.data, "recipe": manifest.recipe, "seed": str(manifest.seed)})

@@ -1,0 +1,125 @@
+"""What is checked before any long work: errors stop the audit, notices go into its report."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from guestlist.data import Data, encode, row_hashes
+from guestlist.errors import InputError
+
+# From this share of non-members that are also members on, the two sides are not two sides.
+MOSTLY_DUPLICATES = 0.5
+
+
+def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
+    """Raise unless every side has records of one shape, with labels the target knows."""
+    members = sides["members"]
+    for side, data in sides.items():
+        if len(data) == 0:
+            raise InputError(f"{side} is empty: an audit compares members with non-members.")
+        _check_labels(side, data, classes)
+        _check_same_features(side, data, members)
+
+
+def check_finite(side: str, data: Data, predict) -> None:
+    """Raise where a feature is NaN or infinite and the model cannot read it."""
+    broken = _not_finite(data.x)
+    if not broken.any():
+        return
+    try:
+        predict(data.take(np.flatnonzero(broken)[:5]).x)
+    except Exception as error:
+        raise InputError(
+            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), "
+            f"which the model cannot read. Drop or impute them, or audit the pipeline that does. ({error})"
+        ) from error
+
+
+def duplicates_across(members: Data, nonmembers: Data) -> np.ndarray:
+    """(non-members,) true where a record also stands among the members, features and label alike."""
+    return np.isin(row_hashes(nonmembers), row_hashes(members))
+
+
+def check_not_the_same(duplicate: np.ndarray) -> None:
+    if duplicate.mean() >= MOSTLY_DUPLICATES:
+        raise InputError(
+            f"{duplicate.sum()} of {len(duplicate)} non-members also stand among the members: "
+            "these are not records that the model has not seen. Give others, or drop the duplicates "
+            "(duplicates='drop', or --drop-duplicates) if enough remain."
+        )
+
+
+def duplicate_notice(duplicate: np.ndarray) -> list[str]:
+    """What to tell of records on both sides, if there are any."""
+    if not duplicate.any():
+        return []
+    return [
+        f"{duplicate.sum()} of {len(duplicate)} non-members are equal to a member, features and label alike: no attack can "
+        "tell such twins apart, which makes the model look more private than it is. Drop them with duplicates='drop' "
+        "(--drop-duplicates)."
+    ]
+
+
+def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
+    """What to tell of a target that does not beat guessing the most frequent class on non-members."""
+    guessing = np.bincount(labels).max() / len(labels)
+    if correct.mean() > guessing:
+        return []
+    return [
+        f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is right on "
+        f"{guessing:.1%}. Are the labels or columns in another order than in training?"
+    ]
+
+
+def saturation_notice(answers: np.ndarray) -> list[str]:
+    """What to tell of probabilities that are exactly 0 or 1 for many records."""
+    saturated = (answers.max(axis=1) >= 1.0).mean()
+    if saturated < 0.01:
+        return []
+    return [
+        f"{saturated:.0%} of the target's answers are exactly 0 or 1 for some class: its probabilities come in steps or are "
+        "rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
+    ]
+
+
+def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
+    missing = pd.isna(data.y)
+    if missing.any():
+        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+    unknown = encode(data.y, classes) < 0
+    if unknown.any():
+        counts = Counter(map(str, data.y[unknown])).most_common(5)
+        listed = ", ".join(f"{label!r} ({count} records)" for label, count in counts)
+        known = ", ".join(repr(str(c)) for c in classes[:10])
+        raise InputError(f"{side} has labels that the model was not trained on: {listed}. It knows {known}.")
+
+
+def _check_same_features(side: str, data: Data, members: Data) -> None:
+    if isinstance(data.x, pd.DataFrame) != isinstance(members.x, pd.DataFrame):
+        raise InputError(f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form.")
+    if isinstance(data.x, pd.DataFrame):
+        differ = set(data.x.columns).symmetric_difference(members.x.columns)
+        if differ:
+            raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")
+    elif data.x.shape[1:] != members.x.shape[1:]:
+        raise InputError(f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}.")
+
+
+def _not_finite(x) -> np.ndarray:
+    if isinstance(x, pd.DataFrame):
+        numbers = x.select_dtypes("number")
+        infinite = np.isinf(numbers.to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=1)
+        return x.isna().any(axis=1).to_numpy() | infinite
+    if x.dtype.kind == "f":
+        return ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)
+    return pd.isna(x.reshape(len(x), -1)).any(axis=1) if x.dtype.kind == "O" else np.zeros(len(x), bool)
+
+
+def _where(x) -> str:
+    if isinstance(x, pd.DataFrame):
+        return "columns " + ", ".join(str(c) for c in x.columns if _not_finite(x[[c]]).any())
+    columns = _not_finite(x.reshape(len(x), -1).T)
+    return f"feature {int(columns.argmax())}" + (f" and {columns.sum() - 1} others" if columns.sum() > 1 else "")

@@ -1,0 +1,219 @@
+"""Records, labels, groups and ids: tables and arrays in, one form inside.
+
+``Data`` keeps what the user gave (a DataFrame stays one, so that pipelines on raw columns work), and turns
+labels, groups and ids into plain arrays. Nothing here knows about models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist.errors import InputError
+
+SIDES = ("members", "nonmembers", "population")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Records in the order given.
+
+    Args:
+        x: (records, …) array, or a DataFrame with one row per record.
+        y: (records,) labels as the user wrote them.
+        ids: (records,) names of the records, as text.
+        groups: name to (records,) values, as text.
+    """
+
+    x: np.ndarray | pd.DataFrame
+    y: np.ndarray
+    ids: np.ndarray
+    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self):
+        lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
+        lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
+        if len(set(lengths.values())) > 1:
+            found = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+            raise InputError(f"Records, labels, ids and groups must have one length; found {found}.")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, records: np.ndarray) -> Data:
+        """Some of the records, by mask or by position."""
+        x = self.x.loc[records] if _is_mask_of_frame(self.x, records) else _rows(self.x, records)
+        groups = {name: values[records] for name, values in self.groups.items()}
+        return Data(x, self.y[records], self.ids[records], groups)
+
+    def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
+        """The same records described by other features."""
+        return replace(self, x=x)
+
+
+def as_data(
+    source,
+    *,
+    side: str,
+    label: str | None = None,
+    group: Sequence[str] = (),
+    id: str | None = None,
+) -> Data:
+    """``Data`` from what a user has at hand.
+
+    Args:
+        source: ``Data``; ``(x, y)`` with arrays or DataFrames; a pandas or polars table, or the path of a
+            CSV or Parquet file, holding the label in column ``label``.
+        side: ``members``, ``nonmembers`` or ``population``; used in messages and in made-up ids.
+        label, group, id: names of columns. The label and id columns are no features; group columns stay
+            features (a model that was fitted without them does not get them).
+    """
+    if isinstance(source, Data):
+        return source
+    if isinstance(source, (str, Path)):
+        source = read_table(source)
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise InputError(f"Expected {side}=(x, y), found a tuple of {len(source)}.")
+        return _from_arrays(*source, side=side, group=group, id=id)
+    if _is_frame(source):
+        return _from_table(_to_pandas(source), side=side, label=label, group=group, id=id)
+    raise InputError(
+        f"Expected {side} as (x, y), a table or a path, found {type(source).__name__}. "
+        "Give members=(x, y), or a DataFrame with label='column'."
+    )
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """The table in a CSV or Parquet file."""
+    path = Path(path)
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"Expected a .csv or .parquet file, found {path}.")
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    try:
+        return readers[path.suffix.lower()](path)
+    except (ValueError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from error
+
+
+def concatenate(parts: Sequence[Data]) -> Data:
+    """All records of several parts, in order; features must have one form."""
+    first = parts[0]
+    if isinstance(first.x, pd.DataFrame):
+        x = pd.concat([part.x for part in parts], ignore_index=True)
+    else:
+        x = np.concatenate([part.x for part in parts])
+    groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
+    return Data(
+        x, np.concatenate([part.y for part in parts]), np.concatenate([part.ids for part in parts]), groups
+    )
+
+
+def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """(records,) position of each label in ``classes``; -1 where it is not one of them."""
+    return pd.Index(classes).get_indexer(pd.Index(y))
+
+
+def row_hashes(data: Data) -> np.ndarray:
+    """(records,) 64-bit hashes of features and label: equal records have equal hashes."""
+    if isinstance(data.x, pd.DataFrame):
+        rows = pd.util.hash_pandas_object(data.x, index=False).to_numpy()
+    else:
+        flat = np.ascontiguousarray(data.x).reshape(len(data), -1)
+        digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in flat)
+        rows = np.frombuffer(b"".join(digests), dtype=np.uint64)
+    labels = pd.util.hash_array(np.asarray(data.y).astype(str).astype(object))
+    return rows ^ (labels * np.uint64(0x9E3779B97F4A7C15))
+
+
+def fingerprint(data: Data) -> str:
+    """Hexadecimal digest of features, labels, ids and groups, in order."""
+    digest = hashlib.sha256(row_hashes(data).tobytes())
+    if isinstance(data.x, pd.DataFrame):
+        digest.update(repr([(str(c), str(t)) for c, t in data.x.dtypes.items()]).encode())
+    else:
+        digest.update(repr((data.x.dtype.str, data.x.shape)).encode())
+    for name, values in {"id": data.ids, **data.groups}.items():
+        digest.update(name.encode())
+        digest.update(pd.util.hash_array(values.astype(object)).tobytes())
+    return digest.hexdigest()
+
+
+def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None) -> Data:
+    if _is_frame(x):
+        x = _to_pandas(x)
+    elif hasattr(x, "toarray"):
+        raise InputError(f"{side} is a sparse matrix; give a dense one: x.toarray().")
+    else:
+        x = np.asarray(x)
+        if x.ndim < 2:
+            raise InputError(f"Expected {side} features shaped (records, features), found {x.shape}.")
+    y = np.asarray(_to_pandas(y) if _is_frame(y) else y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise InputError(f"Expected one label per record in {side}, found labels shaped {y.shape}.")
+    if len(x) != len(y):
+        raise InputError(f"{side} has {len(x)} records but {len(y)} labels.")
+    if not isinstance(x, pd.DataFrame):
+        if group or id:
+            raise InputError(f"Columns are named ({', '.join([*group, *filter(None, [id])])}), but {side} is an array.")
+        return Data(x, y, _made_up_ids(side, len(x)))
+    return Data(*_features(x, y, side=side, group=group, id=id))
+
+
+def _from_table(table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None) -> Data:
+    if label is None:
+        raise InputError(f"Which column of {side} is the label? Its columns are {_names(table)}.")
+    _require(table, [label], side)
+    return Data(*_features(table.drop(columns=label), table[label].to_numpy(), side=side, group=group, id=id))
+
+
+def _features(x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None):
+    _require(x, [*group, *filter(None, [id])], side)
+    # A user's own index says which record this is; the default one only counts rows.
+    if id is not None:
+        ids, x = x[id].astype(str).to_numpy(dtype=object), x.drop(columns=id)
+    elif isinstance(x.index, pd.RangeIndex):
+        ids = _made_up_ids(side, len(x))
+    else:
+        ids = x.index.astype(str).to_numpy(dtype=object)
+    groups = {name: x[name].astype(str).to_numpy(dtype=object) for name in group}
+    return x.reset_index(drop=True), y, ids, groups
+
+
+def _made_up_ids(side: str, records: int) -> np.ndarray:
+    return np.array([f"{side}:{row}" for row in range(records)], dtype=object)
+
+
+def _require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise InputError(f"{side} has no column {', '.join(map(repr, missing))}; its columns are {_names(table)}.")
+
+
+def _names(table: pd.DataFrame) -> str:
+    return ", ".join(map(str, table.columns))
+
+
+def _is_frame(value) -> bool:
+    return isinstance(value, (pd.DataFrame, pd.Series)) or type(value).__module__.startswith("polars")
+
+
+def _to_pandas(value):
+    return value if isinstance(value, (pd.DataFrame, pd.Series)) else value.to_pandas()
+
+
+def _is_mask_of_frame(x, records) -> bool:
+    return isinstance(x, pd.DataFrame) and np.asarray(records).dtype == bool
+
+
+def _rows(x, records):
+    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]

@@ -1,0 +1,49 @@
+"""Writing files so that present means whole."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write aside, flush to the disk, then rename: a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The process id keeps two writers of one file apart; both write the same bits.
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with open(aside, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+
+
+def write_text(path: Path, content: str) -> None:
+    write_bytes(path, content.encode("utf-8"))
+
+
+def write_json(path: Path, content) -> None:
+    """JSON with sorted keys, so that equal contents are equal bytes; NaN is not JSON and is refused."""
+    write_text(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_npz(path: Path, **arrays: np.ndarray) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_bytes(path, buffer.getvalue())
+
+
+def write_npy(path: Path, array: np.ndarray) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    write_bytes(path, buffer.getvalue())
+
+
+def write_parquet(path: Path, table) -> None:
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    write_bytes(path, buffer.getvalue())

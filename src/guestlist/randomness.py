@@ -1,0 +1,39 @@
+"""Streams of random numbers, and the global generators that some libraries still read."""
+
+from __future__ import annotations
+
+import random
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+
+# Streams of one seed: rows of the design are stream 1 (see games), the training of model k is stream 2.
+_TRAINING = 2
+
+
+def training_stream(seed: int, k: int) -> np.random.Generator:
+    """The generator that trains model ``k``: its own, so that a resumed run gives the same bits."""
+    return np.random.default_rng([seed, _TRAINING, k])
+
+
+@contextmanager
+def global_generators(rng: np.random.Generator):
+    """Seed Python's, numpy's and (if it is loaded) torch's global generators from ``rng``; restore them after.
+
+    Estimators without a ``random_state`` read the global ones, and would otherwise differ from run to run.
+    """
+    seed = int(rng.integers(2**32))
+    torch = sys.modules.get("torch")
+    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    if torch:
+        torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        if torch:
+            torch.set_rng_state(before[2])

@@ -1,0 +1,150 @@
+"""A fitted scikit-learn-style classifier is its own recipe: ``clone(model).fit`` trains the references."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+
+from guestlist.data import Data, encode
+from guestlist.errors import InputError
+from guestlist.targets.target import Predict, Target
+
+# Parameters that hold a seed, and parameters that ask for threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
+SEEDS = ("random_state", "random_seed")
+THREADS = ("n_jobs", "nthread", "thread_count")
+
+
+def estimator_target(model) -> Target:
+    """A target from a fitted classifier with ``predict_proba`` (or, failing that, ``decision_function``)."""
+    classes = _classes(model)
+    probabilistic = hasattr(model, "predict_proba")
+    if not probabilistic and not hasattr(model, "decision_function"):
+        raise InputError(f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit.")
+    names = getattr(model, "feature_names_in_", None)
+    return Target(
+        predict=Answers(model, classes),
+        classes=classes,
+        scale="probabilities" if probabilistic else "logits",
+        train=Refit(model, classes),
+        recipe=describe(model),
+        name=_name(model),
+        features=None if names is None else tuple(names),
+        arrays=names is None and hasattr(model, "n_features_in_"),
+    )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A fitted estimator's answers, with columns ordered as ``classes``; a class it never saw gets 0."""
+
+    model: object
+    classes: np.ndarray
+    own_classes: np.ndarray | None = None
+
+    def __call__(self, x) -> np.ndarray:
+        if not hasattr(self.model, "predict_proba"):
+            return _decisions(self.model, x, self.classes)
+        found = np.asarray(self.model.predict_proba(x))
+        if isinstance(found, np.ndarray) and found.ndim != 2:
+            raise InputError("The model answers for several outputs at once; audit one output at a time.")
+        own = _classes(self.model) if self.own_classes is None else self.own_classes
+        if np.array_equal(own, self.classes):
+            return found
+        aligned = np.zeros((len(found), len(self.classes)))
+        aligned[:, encode(own, self.classes)] = found
+        return aligned
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Train a clone on other records, with fresh seeds and one thread.
+
+    Fresh seeds, even where the user fixed one: an attacker does not know the target's. One thread, because
+    models are trained side by side, and so that the bits do not depend on how many there are.
+    """
+
+    model: object
+    classes: np.ndarray
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        from sklearn.base import clone
+
+        model = clone(self.model)
+        parameters = model.get_params(deep=True)
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if _last(name) in SEEDS}
+        single = {name: 1 for name in parameters if _last(name) in THREADS}
+        # CatBoost has two names for its seed and takes only one of them: set those that are listed.
+        model.set_params(**fresh, **single)
+        present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
+        if len(present) < 2:
+            raise InputError("A reference would train on one class only: the audit needs more records of the others.")
+        own = self.classes[present]
+        # XGBoost takes the labels 0, 1, … without gaps; a reference may miss a rare class.
+        gaps = len(present) < len(self.classes) and type(model).__module__.startswith("xgboost")
+        model.fit(data.x, positions if gaps else data.y)
+        return Answers(model, self.classes, own)
+
+
+def describe(value) -> str:
+    """Text that is equal for equal recipes, in every process: class, package version, parameters.
+
+    Seeds and threads are left out: references get their own.
+    """
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        parameters = value.get_params(deep=False)
+        kept = {k: v for k, v in parameters.items() if _last(k) not in SEEDS + THREADS}
+        inside = ", ".join(f"{name}={describe(kept[name])}" for name in sorted(kept))
+        return f"{_qualified(type(value))}=={_version(type(value))}({inside})"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(describe, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
+    if isinstance(value, type):
+        return _qualified(value)
+    return f"{_qualified(type(value))}#{joblib.hash(value)}"
+
+
+def _classes(model) -> np.ndarray:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise InputError(
+            f"{type(model).__name__} has no classes_: it is not fitted, or it is no classifier. "
+            "Fit it on the members first."
+        )
+    if isinstance(classes, list):
+        raise InputError("The model answers for several outputs at once; audit one output at a time.")
+    return np.asarray(classes)
+
+
+def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
+    """Decision values as logits: monotone in what the model thinks, though not calibrated."""
+    found = np.asarray(model.decision_function(x))
+    if found.ndim == 1:
+        found = np.column_stack([np.zeros(len(found)), found])
+    own = _classes(model)
+    aligned = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True))
+    aligned[:, encode(own, classes)] = found
+    return aligned
+
+
+def _name(model) -> str:
+    steps = getattr(model, "steps", None)
+    return " + ".join(type(step).__name__ for _, step in steps) if steps else type(model).__name__
+
+
+def _last(name: str) -> str:
+    return name.rsplit("__", 1)[-1]
+
+
+def _qualified(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _version(cls: type) -> str:
+    package = importlib.import_module(cls.__module__.split(".")[0])
+    return getattr(package, "__version__", "?")

@@ -1,0 +1,166 @@
+"""The model under audit, and how to train more like it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.signals import SMALLEST_PROBABILITY, logits_of
+
+Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
+Trainer = Callable[[Data, np.random.Generator], Predict]
+Scale = Literal["probabilities", "logits"]
+
+# How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
+SUM_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model that answers, and the recipe that trains its references.
+
+    Args:
+        predict: features to (records, classes) answers on the given ``scale``, columns ordered as ``classes``.
+        classes: the labels, one per column of the answers.
+        scale: whether the answers are probabilities or logits. Logits are better: they never saturate.
+        train: ``(data, rng) -> predict`` for one reference; None if only the target-only attacks can run.
+        recipe: text that changes when ``train`` does; part of the audit's fingerprint.
+        name: for people.
+        features: names of the columns the model reads, if it knows them; None: whatever is given.
+        arrays: whether a table of numbers must become an array before the model gets it.
+    """
+
+    predict: Predict
+    classes: np.ndarray
+    scale: Scale = "probabilities"
+    train: Trainer | None = None
+    recipe: str = ""
+    name: str = "model"
+    features: tuple[str, ...] | None = None
+    arrays: bool = False
+
+    def __post_init__(self):
+        if self.scale not in ("probabilities", "logits"):
+            raise ValueError(f"Expected scale={self.scale!r} to be 'probabilities' or 'logits'.")
+        if len(self.classes) < 2:
+            raise InputError(f"A classifier has two classes or more, found {list(self.classes)}.")
+
+    def fitting(self, data: Data, side: str) -> Data:
+        """The records with the features in the form this model reads."""
+        x = data.x
+        if isinstance(x, pd.DataFrame) and self.features is not None:
+            missing = [name for name in self.features if name not in x.columns]
+            if missing:
+                raise InputError(f"The model was fitted on columns that {side} lacks: {', '.join(missing)}.")
+            x = x[list(self.features)]
+        if isinstance(x, pd.DataFrame) and self.arrays:
+            try:
+                x = x.to_numpy(dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"The model was fitted on an array, but {side} has columns that are not numbers ({error}). "
+                    "Audit the pipeline that encodes them, or give the encoded array."
+                ) from error
+        return data.with_x(x)
+
+
+def answers(predict: Predict, x, classes: int, scale: Scale) -> np.ndarray:
+    """(records, classes) float64 answers of one model, checked."""
+    found = np.asarray(predict(x), dtype=np.float64)
+    if found.shape != (len(x), classes):
+        raise InputError(f"Expected answers shaped {(len(x), classes)} (records, classes), found {found.shape}.")
+    check_answers(found, scale)
+    return found
+
+
+def check_answers(found: np.ndarray, scale: Scale) -> None:
+    """Raise where answers are NaN, or where "probabilities" are none."""
+    broken = np.isnan(found).any(axis=1)
+    if broken.any():
+        raise InputError(f"The model answers NaN for {broken.sum()} of {len(found)} records, first in row {broken.argmax()}.")
+    if scale == "logits":
+        if np.isinf(found).any():
+            raise InputError("The model answers with infinite logits; if these are logarithms of probabilities, clip them.")
+        return
+    away = np.abs(found.sum(axis=1) - 1) > SUM_TOLERANCE
+    outside = ((found < 0) | (found > 1 + SUM_TOLERANCE)).any(axis=1)
+    wrong = away | outside
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"{wrong.sum()} of {len(found)} answers are no probabilities (row {row} holds "
+            f"{np.array2string(found[row], precision=3, threshold=6)}, sum {found[row].sum():.4g}). "
+            "If they are logits, say so: scale='logits', or --scale logits."
+        )
+
+
+def to_logits(found: np.ndarray, scale: Scale, smallest: float = SMALLEST_PROBABILITY) -> np.ndarray:
+    """Answers on either scale as logits."""
+    return found if scale == "logits" else logits_of(found, smallest)
+
+
+def as_target(model) -> Target:
+    """A target from a fitted scikit-learn-style classifier, or the target itself."""
+    if isinstance(model, Target):
+        return model
+    if hasattr(model, "get_params") and hasattr(model, "fit"):
+        from guestlist.targets.estimators import estimator_target
+
+        return estimator_target(model)
+    if type(model).__module__.startswith("torch") or any(c.__module__.startswith("torch.nn") for c in type(model).__mro__):
+        raise InputError("Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained.")
+    if callable(model):
+        raise InputError("Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns mean.")
+    raise InputError(
+        f"Expected a fitted scikit-learn-style classifier, found {type(model).__name__}. "
+        "For anything else use gl.function_target(predict, classes=..., train=...)."
+    )
+
+
+def function_target(
+    predict: Predict,
+    *,
+    classes,
+    train: Trainer | None = None,
+    scale: Scale = "probabilities",
+    recipe: str | None = None,
+    name: str | None = None,
+) -> Target:
+    """A target from a plain function.
+
+    Args:
+        predict: features to (records, classes) answers.
+        classes: the labels, one per column of the answers.
+        train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
+            randomness from ``rng``. Without it, only the attacks that need no references run.
+        scale: ``probabilities`` or ``logits``.
+        recipe: text that identifies ``train`` across runs; by default its source code.
+    """
+    return Target(
+        predict=predict,
+        classes=np.asarray(classes),
+        scale=scale,
+        train=train,
+        recipe=source_of(train) if recipe is None else recipe,
+        name=name or getattr(predict, "__name__", type(predict).__name__),
+    )
+
+
+def source_of(function) -> str:
+    """Text that identifies a function across runs: its source, or else its pickled code."""
+    if function is None:
+        return ""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        from joblib.externals import cloudpickle
+
+        return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()
