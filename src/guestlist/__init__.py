@@ -1,0 +1,77 @@
+"""Audit the membership privacy of machine-learning models: could anyone tell who was in the training set?
+
+    import guestlist as gl
+    results = gl.audit(model, members=(x, y), nonmembers=(x2, y2))
+    results.to_html("report.html")
+
+Names are loaded when first used, so that ``import guestlist`` is quick and pulls in nothing heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from guestlist.attacks import ATTACKS, Attack
+    from guestlist.auditing import audit
+    from guestlist.data import Data
+    from guestlist.errors import AuditError, AuditWarning
+    from guestlist.evaluate import Estimate
+    from guestlist.predictions import Predictions, audit_predictions
+    from guestlist.results import Results, read_results
+    from guestlist.signals import SIGNALS, Signals
+    from guestlist.targets import Target, function_target
+    from guestlist.targets.torch_modules import Fit, torch_target
+
+_WHERE = {
+    "ATTACKS": "guestlist.attacks",
+    "Attack": "guestlist.attacks",
+    "AuditError": "guestlist.errors",
+    "AuditWarning": "guestlist.errors",
+    "Data": "guestlist.data",
+    "Estimate": "guestlist.evaluate",
+    "Fit": "guestlist.targets.torch_modules",
+    "Predictions": "guestlist.predictions",
+    "Results": "guestlist.results",
+    "SIGNALS": "guestlist.signals",
+    "Signals": "guestlist.signals",
+    "Target": "guestlist.targets",
+    "audit": "guestlist.auditing",
+    "audit_predictions": "guestlist.predictions",
+    "function_target": "guestlist.targets",
+    "read_results": "guestlist.results",
+    "torch_target": "guestlist.targets.torch_modules",
+}
+
+__all__ = [
+    "ATTACKS",
+    "SIGNALS",
+    "Attack",
+    "AuditError",
+    "AuditWarning",
+    "Data",
+    "Estimate",
+    "Fit",
+    "Predictions",
+    "Results",
+    "Signals",
+    "Target",
+    "audit",
+    "audit_predictions",
+    "function_target",
+    "read_results",
+    "torch_target",
+]
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str):
+    if name not in _WHERE:
+        raise AttributeError(f"module 'guestlist' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

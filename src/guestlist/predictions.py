@@ -1,0 +1,210 @@
+"""An audit of predictions alone: what the target answered, the labels, and who was a member.
+
+Without the model there are no references, so the target-only attacks run. Predictions of a shadow model, on records of
+its own, teach the metric attacks their thresholds (Song & Mittal 2021).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist.assess import assess
+from guestlist.attacks import named
+from guestlist.data import encode, read_table
+from guestlist.errors import InputError
+from guestlist.results import Results
+from guestlist.signals import SMALLEST_PROBABILITY, signals_of, smallest_answer
+from guestlist.store import Manifest, Store, open_store
+from guestlist.targets.target import Scale, check_answers, to_logits
+
+# Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
+ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits"}
+PREFIXES = {"p_": "probabilities", "z_": "logits"}
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model answered about records whose membership is known.
+
+    Args:
+        answers: (records, classes) probabilities or logits.
+        labels: (records,) true class, as a position in ``classes``.
+        member: (records,) true where the model was trained on the record.
+    """
+
+    answers: np.ndarray
+    labels: np.ndarray
+    member: np.ndarray
+    scale: Scale = "probabilities"
+    classes: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.answers.ndim != 2 or self.answers.shape[1] < 2:
+            raise InputError(f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}.")
+        records, classes = self.answers.shape
+        for name, values in {"labels": self.labels, "member": self.member, **self.groups}.items():
+            if np.shape(values) != (records,):
+                raise InputError(f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}.")
+        outside = (self.labels < 0) | (self.labels >= classes)
+        if outside.any():
+            raise InputError(f"{outside.sum()} labels are not in 0 … {classes - 1}, first {self.labels[outside.argmax()]} in row {outside.argmax()}.")
+        if self.member.all() or not self.member.any():
+            raise InputError(f"All {records} records are {'members' if self.member.all() else 'non-members'}: an audit compares both.")
+        check_answers(self.answers, self.scale)
+
+
+def audit_predictions(
+    predictions: Predictions,
+    *,
+    shadow: Predictions | None = None,
+    attacks: Sequence[str | Callable] | None = None,
+    folder: str | Path | None = None,
+    about: Mapping[str, object] | None = None,
+) -> Results:
+    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those."""
+    chosen = named(attacks, 0 if shadow is None else 1)
+    with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
+        store = _store(predictions, shadow, Path(place) / "audit" if folder is None else Path(folder), about or {})
+        return assess(store, chosen)
+
+
+def read_predictions(path: str | Path, *, scale: Scale | None = None, group: Sequence[str] = (), id: str | None = None) -> Predictions:
+    """Predictions from a file.
+
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions) and ``member``. ``.csv`` and ``.parquet``:
+    columns ``label`` and ``member``, and one column per class named ``p_<class>`` (probabilities) or ``z_<class>`` (logits).
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".npz":
+        return _from_npz(path, scale)
+    return _from_table(path, read_table(path), scale, group, id)
+
+
+def _from_npz(path: Path, scale: Scale | None) -> Predictions:
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} cannot be read as npz ({error}).") from error
+    found = [name for name in ANSWERS if name in arrays]
+    missing = [name for name in ("labels", "member") if name not in arrays]
+    if len(found) != 1 or missing:
+        raise InputError(
+            f"Expected the arrays 'labels', 'member' and one of {', '.join(map(repr, ANSWERS))} in {path}, found {', '.join(map(repr, arrays))}."
+        )
+    labels = arrays["labels"]
+    if labels.dtype.kind not in "iu":
+        raise InputError(f"Expected 'labels' in {path} as whole numbers, the columns of the answers; found {labels.dtype}.")
+    return Predictions(
+        answers=np.asarray(arrays[found[0]], dtype=np.float64),
+        labels=labels.astype(np.int64),
+        member=_as_bool(arrays["member"], path),
+        scale=scale or ANSWERS[found[0]],
+        ids=arrays["ids"].astype(str).astype(object) if "ids" in arrays else None,
+    )
+
+
+def _from_table(path: Path, table: pd.DataFrame, scale: Scale | None, group: Sequence[str], id: str | None) -> Predictions:
+    wanted = ["label", "member", *group, *filter(None, [id])]
+    missing = [name for name in wanted if name not in table]
+    prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
+    if missing or prefix is None:
+        lacks = [*map(repr, missing), *([] if prefix else ["'p_<class>' or 'z_<class>' for every class"])]
+        raise InputError(f"{path} lacks the columns {', '.join(lacks)}; it has {', '.join(map(str, table.columns))}.")
+    columns = [c for c in table.columns if str(c).startswith(prefix)]
+    classes = np.array([str(c).removeprefix(prefix) for c in columns])
+    labels = encode(table["label"].astype(str).to_numpy(dtype=object), classes.astype(object))
+    if (labels < 0).any():
+        unknown = sorted(set(table["label"].astype(str)[labels < 0]))[:5]
+        raise InputError(f"{path} has labels without a column {prefix}<label>: {', '.join(unknown)}.")
+    return Predictions(
+        answers=table[columns].to_numpy(dtype=np.float64),
+        labels=labels,
+        member=_as_bool(table["member"].to_numpy(), path),
+        scale=scale or PREFIXES[prefix],
+        classes=classes,
+        ids=table[id].astype(str).to_numpy(dtype=object) if id else None,
+        groups={name: table[name].astype(str).to_numpy(dtype=object) for name in group},
+    )
+
+
+def _as_bool(values: np.ndarray, path: Path) -> np.ndarray:
+    if not np.isin(values, [0, 1]).all():
+        found = ", ".join(sorted({str(v) for v in values[~np.isin(values, [0, 1])]})[:5])
+        raise InputError(f"Expected 'member' in {path} to hold true/false or 1/0, found {found}.")
+    return values.astype(bool)
+
+
+def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:
+    parts = [target] if shadow is None else [target, shadow]
+    if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
+        raise InputError("The shadow's answers must have the target's classes and scale.")
+    classes = np.arange(target.answers.shape[1]) if target.classes is None else target.classes
+    manifest = Manifest(
+        data=_fingerprint(parts),
+        recipe="predictions",
+        seed=0,
+        rate=0.5,
+        scale=target.scale,
+        classes=tuple(map(str, classes)),
+        about={"name": "predictions", **about},
+    )
+    store = open_store(folder, manifest)
+    store.write_pool(_pool(parts, classes))
+    store.write_answers(np.concatenate([part.answers for part in parts]))
+    store.write_split(_split(parts))
+    smallest = smallest_answer(target.answers) if target.scale == "probabilities" else SMALLEST_PROBABILITY
+    start = 0
+    for k, part in enumerate(parts):
+        stop = start + len(part.labels)
+        said = signals_of(to_logits(part.answers, part.scale, smallest), part.labels)
+        store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
+        start = stop
+    return store
+
+
+def _pool(parts: Sequence[Predictions], classes: np.ndarray) -> pd.DataFrame:
+    """The target's records on their sides; a shadow's own records are population: not asked about."""
+    tables = []
+    for k, part in enumerate(parts):
+        side = np.where(part.member, "members", "nonmembers") if k == 0 else "population"
+        ids = np.array([f"row:{row}" for row in range(len(part.labels))], dtype=object) if part.ids is None else part.ids
+        table = pd.DataFrame({"id": ids, "label": classes[part.labels].astype(str), "class": part.labels, "side": side})
+        tables.append(table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _split(parts: Sequence[Predictions]) -> np.ndarray:
+    member = np.zeros((len(parts), sum(len(part.labels) for part in parts)), dtype=bool)
+    start = 0
+    for k, part in enumerate(parts):
+        member[k, start : start + len(part.labels)] = part.member
+        start += len(part.labels)
+    return member
+
+
+def _placed(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
+    """One model's signals among all records; NaN where it was not asked."""
+    everywhere = np.full(sum(len(part.labels) for part in parts), np.nan)
+    everywhere[start:stop] = values
+    return everywhere
+
+
+def _fingerprint(parts: Sequence[Predictions]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        for array in (part.answers, part.labels, part.member):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

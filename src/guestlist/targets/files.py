@@ -1,0 +1,50 @@
+"""Models from files. A model file is code: only formats that are read without running any are opened unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from guestlist.errors import InputError
+
+PICKLES = (".pkl", ".pickle", ".joblib")
+
+
+def load_model(path: str | Path, *, trust: Sequence[str] = (), allow_pickle: bool = False):
+    """The estimator in a ``.skops`` file; or, only if allowed, in a pickle.
+
+    Args:
+        trust: names of types in the file, beyond scikit-learn's and numpy's, that may be built.
+        allow_pickle: open pickles, which can run any code that whoever made the file put into it.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    if path.suffix == ".skops":
+        return _load_skops(path, trust)
+    if path.suffix in PICKLES:
+        if not allow_pickle:
+            raise InputError(
+                f"{path} is a pickle, which can run any code when it is opened. If you trust whoever made it, say "
+                "--allow-pickle; better, save the model with skops.io.dump(model, 'model.skops')."
+            )
+        import joblib
+
+        return joblib.load(path)
+    raise InputError(
+        f"Expected a .skops file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
+        "audited from Python: gl.torch_target, gl.function_target."
+    )
+
+
+def _load_skops(path: Path, trust: Sequence[str]):
+    import skops.io
+
+    try:
+        unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trust]
+        if not unknown:
+            return skops.io.load(path, trusted=list(trust))
+    except Exception as error:
+        raise InputError(f"{path} cannot be read as a skops file ({type(error).__name__}: {error}).") from error
+    flags = " ".join(f"--trust {name}" for name in unknown)
+    raise InputError(f"{path} holds types beyond scikit-learn's: {', '.join(unknown)}. If you trust them, add: {flags}")
