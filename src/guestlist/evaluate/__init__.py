@@ -1,5 +1,48 @@
 """Scores and truth to numbers with intervals."""
 
+from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, best_threshold, calls
+from guestlist.evaluate.conformal import conformal_p_values
+from guestlist.evaluate.curves import Roc, roc
 from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.intervals import proportion
+from guestlist.evaluate.low_fpr import (
+    Resolution,
+    positive_predictive_value,
+    records_needed,
+    resolution,
+    roc_band,
+    smallest_detectable_tpr,
+    threshold_at_fpr,
+    tpr_at_fpr,
+)
+from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
+from guestlist.evaluate.ranking import auc, auc_difference, smallest_detectable_auc
+from guestlist.evaluate.samples import unscored
 
-__all__ = ["WITHHELD", "Estimate"]
+__all__ = [
+    "WITHHELD",
+    "CrossFit",
+    "Estimate",
+    "Resolution",
+    "Roc",
+    "advantage",
+    "auc",
+    "auc_difference",
+    "balanced_accuracy",
+    "best_threshold",
+    "calls",
+    "conformal_p_values",
+    "pooled_auc",
+    "pooled_tpr_at_fpr",
+    "positive_predictive_value",
+    "proportion",
+    "records_needed",
+    "resolution",
+    "roc",
+    "roc_band",
+    "smallest_detectable_auc",
+    "smallest_detectable_tpr",
+    "threshold_at_fpr",
+    "tpr_at_fpr",
+    "unscored",
+]

@@ -1,0 +1,113 @@
+"""Calls of "member" at a threshold, and what they are worth. A call is ``score >= threshold``.
+
+A threshold that was chosen on the records it is judged by flatters the attack. So a threshold is either
+given, as a number from elsewhere, or learnt by :class:`CrossFit` on records other than those it calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.intervals import square_and_add, wilson
+from guestlist.evaluate.samples import error_of, paired
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """Learn the best threshold on one half of the records, call the other half, and the other way round.
+
+    The halves are drawn with ``seed``, and hold equal shares of members.
+    """
+
+    seed: int = 0
+
+    def halves(self, member: np.ndarray) -> np.ndarray:
+        """(records,) false for the first half, true for the second."""
+        rng = np.random.default_rng(self.seed)
+        second = np.zeros(len(member), dtype=bool)
+        for kind in (member, ~member):
+            records = rng.permutation(np.flatnonzero(kind))
+            second[records[: len(records) // 2]] = True
+        return second
+
+
+CROSS_FIT = CrossFit()
+
+
+def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
+    """The observed score that, as a threshold, maximises TPR - FPR; among equals the one that calls fewest.
+
+    Knows the truth, so it is for records other than those it is then applied to. NaN scores are left out.
+    """
+    scores, member = paired(scores, member)
+    if member.all() or not member.any():
+        raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
+    order = np.argsort(-scores, kind="stable")
+    ranked, is_member = scores[order], member[order]
+    # Counts, not rates, so that equal advantages compare equal.
+    n1, n0 = member.sum(), (~member).sum()
+    gain = np.cumsum(is_member) * n0 - np.cumsum(~is_member) * n1
+    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # ties are called together
+    return float(ranked[last[np.argmax(gain[last])]])
+
+
+def calls(scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit) -> np.ndarray:
+    """(records,) true where a record is called a member; a record without a score is never called.
+
+    ``member`` is only used by :class:`CrossFit`, and there only for the other half of the records.
+    """
+    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    if not isinstance(threshold, CrossFit):
+        return scores >= threshold
+    scored = np.flatnonzero(~np.isnan(scores))
+    second = threshold.halves(member[scored])
+    called = np.zeros(len(scores), dtype=bool)
+    for half in (second, ~second):
+        learn, judge = scored[~half], scored[half]
+        called[judge] = scores[judge] >= best_threshold(scores[learn], member[learn])
+    return called
+
+
+def advantage(
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, level: float = 0.95
+) -> Estimate:
+    """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998, method 10).
+
+    Args:
+        scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
+        member: (records,) the truth.
+        threshold: a number fixed without these records, or how to learn it: by default :class:`CrossFit`,
+            where the figure is the mean advantage of the two thresholds, each on records it has not seen.
+        level: confidence level.
+
+    Returns:
+        The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
+        when the threshold has to be learnt.
+    """
+    error = error_of(level)
+    scores, member = paired(scores, member)
+    fewest = min(member.sum(), (~member).sum())
+    if fewest < (2 if isinstance(threshold, CrossFit) else 1):
+        return WITHHELD
+    called = calls(scores, member, threshold)
+    tpr, fpr = (_rate(called[kind], error) for kind in (member, ~member))
+    return square_and_add(tpr, fpr)
+
+
+def balanced_accuracy(
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, level: float = 0.95
+) -> Estimate:
+    """(TPR + TNR) / 2 of calls at a threshold: half of one plus the :func:`advantage`, interval included.
+
+    >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
+    1.000 [0.950, 1.000]
+    """
+    return Estimate(*((1 + end) / 2 for end in advantage(scores, member, threshold, level=level)))
+
+
+def _rate(called: np.ndarray, error: float) -> Estimate:
+    count, n = int(called.sum()), len(called)
+    return Estimate(count / n, *wilson(count, n, error))

@@ -1,0 +1,211 @@
+"""Several targets together: what a fresh target would give away about fresh records.
+
+The targets of an audit share their records, and the scores of one target share its training. Pooled pairs of
+(target, record) are therefore far from independent: an interval that takes them so is much too narrow. Here
+the variance has two parts, one from drawing other records (or groups of them) and one from drawing other
+targets; both contain the noise of a single pair, so their sum errs on the wide side. Targets are few, so the
+quantile is Student's with targets - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.intervals import logit_interval, lower_share, unanimous_bound, upper_share
+from guestlist.evaluate.low_fpr import ROUNDING, Resolution, resolution
+from guestlist.evaluate.ranking import placements
+from guestlist.evaluate.samples import error_of
+
+CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of megabytes
+
+
+def pooled_auc(
+    scores: np.ndarray, member: np.ndarray, *, groups: np.ndarray | None = None, level: float = 0.95
+) -> Estimate:
+    """Mean AUC over targets, as an estimate of the AUC of a fresh target on fresh records.
+
+    Members are compared with non-members of the same target only. The part of the variance that is due to
+    records comes from DeLong's components, added up over targets and over the records of a group (Obuchowski
+    1997): what a bootstrap over records tends to, without its noise.
+
+    Args:
+        scores: (targets, records) higher means likelier member; NaN is left out.
+        member: (targets, records) the truth.
+        groups: (records,) labels of records that come together, such as those of one person; by default each
+            record stands alone.
+        level: confidence level.
+
+    Returns:
+        The mean and its interval; targets without scored members or non-members are left out, and the
+        figure is withheld when fewer than two remain.
+    """
+    pairs = _checked(scores, member, groups)
+    error = error_of(level)
+    if pairs.targets < 2:
+        return WITHHELD
+    aucs = np.empty(pairs.targets)
+    influence = np.zeros(pairs.groups)
+    for k in range(pairs.targets):
+        scored = pairs.scored[k]
+        place = placements(pairs.scores[k, scored], pairs.member[k, scored])
+        aucs[k] = place.auc
+        for kind, of in ((True, place.member), (False, place.nonmember)):
+            label = pairs.label[scored & (pairs.member[k] == kind)]
+            influence += np.bincount(label, (of - place.auc) / len(of), pairs.groups) / pairs.targets
+    value, g = float(aucs.mean()), pairs.groups
+    variance = influence @ influence * g / max(g - 1, 1) + aucs.var(ddof=1) / len(aucs)
+    return _auc_interval(value, variance, pairs, error)
+
+
+def pooled_tpr_at_fpr(
+    scores: np.ndarray,
+    member: np.ndarray,
+    fpr: float,
+    *,
+    groups: np.ndarray | None = None,
+    draws: int = 400,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Estimate:
+    """TPR at ``fpr`` with one threshold for all targets, as an estimate for a fresh target and fresh records.
+
+    The parameter is P(score > q) for a member, where q is the (1 - fpr)-quantile of non-members' scores, both
+    over fresh targets and records. The variance is that of a bootstrap over records (or groups), which moves
+    threshold and members together, plus that of a jackknife over targets. It sets the sample size at which
+    Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
+
+    Args:
+        scores: (targets, records) higher means likelier member; NaN is left out.
+        member: (targets, records) the truth.
+        fpr: false positive rate, in [0, 1].
+        groups: (records,) labels of records that come together.
+        draws: number of bootstrap draws.
+        seed: of the bootstrap.
+        level: confidence level.
+
+    Returns:
+        The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
+    """
+    pairs = _checked(scores, member, groups)
+    error = error_of(level)
+    tails = _Tails.of(pairs, fpr)
+    few = resolution(fpr, len(tails.nonmember_label)) is Resolution.WITHHELD
+    if pairs.targets < 2 or few or len(tails.member_label) == 0:
+        return WITHHELD
+    value = tails.tpr(np.ones((1, pairs.groups)), by_target=False)[0]
+    variance = _jackknife_variance(tails, pairs.targets)
+    variance += _bootstrap_variance(tails, pairs.groups, draws, seed)
+    return _share_interval(value, variance, pairs, error)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Checked input; rows are the targets that have both members and non-members."""
+
+    scores: np.ndarray
+    member: np.ndarray
+    label: np.ndarray  # (records,) index of each record's group
+    groups: int
+
+    @property
+    def targets(self) -> int:
+        return len(self.scores)
+
+    @property
+    def scored(self) -> np.ndarray:
+        return ~np.isnan(self.scores)
+
+    def quantile(self, error: float) -> float:
+        """Student's quantile for the scarcer of targets and groups."""
+        return special.stdtrit(max(min(self.targets, self.groups) - 1, 1), 1 - error / 2)
+
+
+def _checked(scores: np.ndarray, member: np.ndarray, groups: np.ndarray | None) -> _Pairs:
+    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    if scores.ndim != 2 or scores.shape != member.shape:
+        raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
+    if len(scores) < 2:
+        raise ValueError("Expected at least 2 targets to pool; for one target there are auc and tpr_at_fpr.")
+    groups = np.arange(scores.shape[1]) if groups is None else np.asarray(groups)
+    if groups.shape != scores.shape[1:]:
+        raise ValueError(f"Expected {scores.shape[1]} groups, one per record, found {groups.shape}.")
+    labels, label = np.unique(groups, return_inverse=True)
+    scored = ~np.isnan(scores)
+    usable = (member & scored).any(axis=1) & (~member & scored).any(axis=1)
+    return _Pairs(scores[usable], member[usable], label, len(labels))
+
+
+def _auc_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
+    if variance > 0 and 0 < value < 1:
+        return logit_interval(value, np.sqrt(variance), pairs.quantile(error))
+    # All targets agree fully. One pair of records from each target, all different, are independent trials.
+    room = unanimous_bound(pairs.targets, error / 2)
+    if value in (0.0, 1.0):
+        return Estimate(value, room if value else 0.0, 1.0 if value else 1 - room)
+    return Estimate(value, room / 2, 1 - room / 2)
+
+
+@dataclass(frozen=True)
+class _Tails:
+    """All pairs sorted from the highest score down, with the group and the target that each belongs to."""
+
+    fpr: float
+    nonmember_label: np.ndarray
+    nonmember_target: np.ndarray
+    member_label: np.ndarray
+    member_target: np.ndarray
+    members_above: np.ndarray  # (non-member pairs,) member pairs strictly above each
+
+    @classmethod
+    def of(cls, pairs: _Pairs, fpr: float) -> _Tails:
+        parts, values = [], []
+        for kind in (pairs.scored & ~pairs.member, pairs.scored & pairs.member):
+            target, record = np.nonzero(kind)
+            order = np.argsort(-pairs.scores[kind], kind="stable")
+            parts += [pairs.label[record[order]], target[order]]
+            values.append(-pairs.scores[kind][order])
+        return cls(fpr, *parts, np.searchsorted(values[1], values[0], "left"))
+
+    def tpr(self, weights: np.ndarray, *, by_target: bool) -> np.ndarray:
+        """(draws,) TPR when groups, or targets, have ``weights`` (draws, groups or targets)."""
+        nonmember = self.nonmember_target if by_target else self.nonmember_label
+        member = self.member_target if by_target else self.member_label
+        false_positives = np.cumsum(weights[:, nonmember], axis=1)
+        allowed = self.fpr * false_positives[:, -1] + ROUNDING
+        # The threshold is the first non-member who would be one too many; its ties are not above it.
+        threshold = (false_positives <= allowed[:, None]).sum(axis=1)
+        above = np.append(self.members_above, len(member))[threshold]
+        true_positives = np.cumsum(weights[:, member], axis=1)
+        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: a draw without members
+            share = true_positives[np.arange(len(weights)), above - 1] / true_positives[:, -1]
+        return np.where(above > 0, share, 0.0)
+
+
+def _bootstrap_variance(tails: _Tails, groups: int, draws: int, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    step = max(1, CELLS_AT_ONCE // (len(tails.member_label) + len(tails.nonmember_label)))
+    values = []
+    for start in range(0, draws, step):
+        size = min(step, draws - start)
+        weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=size)
+        values.append(tails.tpr(weights, by_target=False))
+    return float(np.nanvar(np.concatenate(values), ddof=1)) * groups / max(groups - 1, 1)
+
+
+def _jackknife_variance(tails: _Tails, targets: int) -> float:
+    values = tails.tpr(1.0 - np.eye(targets), by_target=True)
+    return float(values.var() * (targets - 1))
+
+
+def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
+    records = (pairs.member & pairs.scored).any(axis=0)
+    size = float(np.unique(pairs.label[records]).size)  # what a share of 0 or 1 stands on: distinct groups
+    if variance > 0 and 0 < value < 1:
+        size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
+    size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2
+    low, high = lower_share(value * size, size, error / 2), upper_share(value * size, size, error / 2)
+    return Estimate(float(value), float(low), float(high))
