@@ -23,9 +23,8 @@ from guestlist.errors import AuditError, FolderError
 from guestlist.files import write_npz
 from guestlist.games import Design
 from guestlist.randomness import global_generators, training_stream
-from guestlist.signals import SMALLEST_PROBABILITY, signals_of, smallest_answer
 from guestlist.store import Store, model_path
-from guestlist.targets.target import Target, answers, to_logits
+from guestlist.targets.target import Target, answers, resolution_of, signals_of
 
 Progress = Callable[..., Iterable]
 
@@ -80,9 +79,9 @@ def ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> 
         )
     else:
         found = kept
-    smallest = smallest_answer(found) if target.scale == "probabilities" else SMALLEST_PROBABILITY
+    smallest = resolution_of(found, target.scale)
     if 0 not in store.models():
-        store.write_model(0, signals_of(to_logits(found, target.scale, smallest), labels))
+        store.write_model(0, signals_of(found, labels, target.scale, smallest))
     return smallest
 
 
@@ -107,7 +106,7 @@ class Reference:
                     f"Reference {k} could not be trained or asked ({type(error).__name__}: {error}). "
                     "What was collected before it is kept."
                 ) from error
-        return signals_of(to_logits(found, self.scale, self.smallest), self.labels)
+        return signals_of(found, self.labels, self.scale, self.smallest)
 
 
 def _in_processes(store: Store, reference: Reference, pool: Data, missing: list[int], jobs: int):

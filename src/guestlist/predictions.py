@@ -21,9 +21,8 @@ from guestlist.attacks import named
 from guestlist.data import encode, read_table
 from guestlist.errors import InputError
 from guestlist.results import Results
-from guestlist.signals import SMALLEST_PROBABILITY, signals_of, smallest_answer
 from guestlist.store import Manifest, Store, open_store
-from guestlist.targets.target import Scale, check_answers, to_logits
+from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
 ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits"}
@@ -165,11 +164,11 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     store.write_pool(_pool(parts, classes))
     store.write_answers(np.concatenate([part.answers for part in parts]))
     store.write_split(_split(parts))
-    smallest = smallest_answer(target.answers) if target.scale == "probabilities" else SMALLEST_PROBABILITY
+    smallest = resolution_of(target.answers, target.scale)
     start = 0
     for k, part in enumerate(parts):
         stop = start + len(part.labels)
-        said = signals_of(to_logits(part.answers, part.scale, smallest), part.labels)
+        said = signals_of(part.answers, part.labels, part.scale, smallest)
         store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
         start = stop
     return store

@@ -62,18 +62,12 @@ def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Entropy of the answer; the labels play no part."""
-    p = softmax(logits, axis=1)
-    return -(p * _log(p)).sum(axis=1)
+    return _entropy(softmax(logits, axis=1))
 
 
 def mentr(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Modified entropy, small only where the model is sure *and* right (Song & Mittal 2021, eq. 8)."""
-    p = softmax(logits, axis=1)
-    rows = np.arange(len(labels))
-    rest = _rest(p)
-    terms = -p * _log(rest)
-    terms[rows, labels] = -rest[rows, labels] * _log(p[rows, labels])
-    return terms.sum(axis=1)
+    return _mentr(softmax(logits, axis=1), labels)
 
 
 SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -86,10 +80,32 @@ SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-def signals_of(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Every row of ``SIGNALS`` for one model's answers: name to (records,)."""
+def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Every row of ``SIGNALS`` for one model's logits: name to (records,)."""
     logits = np.asarray(logits, dtype=np.float64)
     return {name: function(logits, labels) for name, function in SIGNALS.items()}
+
+
+def signals_of_probabilities(
+    probabilities: np.ndarray, labels: np.ndarray, smallest: float = SMALLEST_PROBABILITY
+) -> dict[str, np.ndarray]:
+    """The same signals where a model tells only probabilities.
+
+    Args:
+        smallest: what an answer of 0 stands for in logarithms; see :func:`smallest_answer`.
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    rows = np.arange(len(labels))
+    true, rest = p[rows, labels], _rest(p)[rows, labels]
+    log_true = np.log(np.maximum(true, smallest))
+    return {
+        "loss": -log_true,
+        "margin": log_true - np.log(np.maximum(rest, smallest)),
+        "correct": correct(p, labels),
+        "entropy": _entropy(p),
+        "mentr": _mentr(p, labels),
+        "p_y": true,
+    }
 
 
 def smallest_answer(probabilities: np.ndarray) -> float:
@@ -107,9 +123,15 @@ def smallest_answer(probabilities: np.ndarray) -> float:
     return float(np.clip(positive.min() / 2, SMALLEST_PROBABILITY, 0.1)) if positive.size else 0.1
 
 
-def logits_of(probabilities: np.ndarray, smallest: float = SMALLEST_PROBABILITY) -> np.ndarray:
-    """Logarithms of probabilities, with zeros set to ``smallest``; a softmax gives the probabilities back."""
-    return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), smallest))
+def _entropy(p: np.ndarray) -> np.ndarray:
+    return -(p * _log(p)).sum(axis=1)
+
+
+def _mentr(p: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    rows, rest = np.arange(len(labels)), _rest(p)
+    terms = -p * _log(rest)
+    terms[rows, labels] = -rest[rows, labels] * _log(p[rows, labels])
+    return terms.sum(axis=1)
 
 
 def _true(values: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist.evaluate import best_threshold
 from guestlist.signals import Signals
 
 # Which way a signal points: members have larger margins and smaller losses.
@@ -62,26 +63,6 @@ def single_threshold(signals: Signals, name: str) -> float:
         return float("nan")
     values, member, _ = _answered(signals, name)
     return best_threshold(SIGN[name] * values, member)
-
-
-def best_threshold(values: np.ndarray, member: np.ndarray) -> float:
-    """The observed value whose calls (``values >= threshold``) have the best mean of TPR and TNR.
-
-    Among equals the largest, which calls the fewest members. NaN unless there are members and non-members.
-
-    >>> best_threshold(np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, False, True, True]))
-    0.6
-    """
-    members, nonmembers = member.sum(), (~member).sum()
-    if members == 0 or nonmembers == 0:
-        return float("nan")
-    order = np.argsort(-values, kind="stable")
-    falling = values[order]
-    gain = np.where(member[order], 1 / members, -1 / nonmembers).cumsum()
-    last_of_ties = np.append(falling[1:] != falling[:-1], True)
-    # Sums of fractions that should be equal may differ in the last bit: equal to 1e-12 is equal.
-    gain = np.where(last_of_ties, np.round(gain, 12), -np.inf)
-    return float(falling[np.argmax(gain)])
 
 
 def _answered(signals: Signals, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

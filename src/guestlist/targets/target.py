@@ -13,7 +13,7 @@ import pandas as pd
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.signals import SMALLEST_PROBABILITY, logits_of
+from guestlist.signals import SMALLEST_PROBABILITY, signals_of_logits, signals_of_probabilities, smallest_answer
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]
@@ -102,9 +102,16 @@ def check_answers(found: np.ndarray, scale: Scale) -> None:
         )
 
 
-def to_logits(found: np.ndarray, scale: Scale, smallest: float = SMALLEST_PROBABILITY) -> np.ndarray:
-    """Answers on either scale as logits."""
-    return found if scale == "logits" else logits_of(found, smallest)
+def resolution_of(found: np.ndarray, scale: Scale) -> float:
+    """The smallest probability a target tells apart from 0, judged by its answers."""
+    return smallest_answer(found) if scale == "probabilities" else SMALLEST_PROBABILITY
+
+
+def signals_of(found: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> dict[str, np.ndarray]:
+    """Every signal of one model's answers, on whichever scale they are: name to (records,)."""
+    if scale == "logits":
+        return signals_of_logits(found, labels)
+    return signals_of_probabilities(found, labels, smallest)
 
 
 def as_target(model) -> Target:
