@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from functools import lru_cache
@@ -95,7 +96,9 @@ class Reference:
     def signals(self, k: int, pool: Data) -> dict[str, np.ndarray]:
         """Train reference ``k`` and return what it says about every record of the pool."""
         rng = training_stream(self.design.seed, k)
-        with _one_thread(), global_generators(rng):
+        # What the recipe has to warn of, the user heard when the target was trained.
+        with _one_thread(), global_generators(rng), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             try:
                 predict = self.train(pool.take(self.design.row(k)), rng)
                 found = answers(predict, pool.x, self.classes, self.scale)

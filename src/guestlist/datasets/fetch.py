@@ -1,0 +1,49 @@
+"""Files of public datasets: from a folder the user names, from the cache, or from their source, checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from guestlist.errors import InputError
+from guestlist.files import write_bytes
+
+DATA_VARIABLE = "GUESTLIST_DATA"
+
+
+def local(name: str) -> Path | None:
+    """The file of that name in ``$GUESTLIST_DATA``, if it is there."""
+    folder = os.environ.get(DATA_VARIABLE)
+    path = Path(folder) / name if folder else None
+    return path if path and path.exists() else None
+
+
+def fetched(url: str, sha256: str) -> Path:
+    """The file at ``url``, from the cache if it was fetched before; refused unless it has this checksum."""
+    path = cache_folder() / url.rsplit("/", 1)[-1]
+    if not path.exists() or _digest(path.read_bytes()) != sha256:
+        content = _download(url)
+        if _digest(content) != sha256:
+            raise InputError(f"{url} does not hold the file it held when guestlist was written (its checksum differs).")
+        write_bytes(path, content)
+    return path
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "guestlist"
+
+
+def _download(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return answer.read()
+    except (urllib.error.URLError, OSError) as error:
+        raise InputError(f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online.") from error
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,64 @@
+"""The datasets that can be loaded by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from guestlist.datasets.fetch import fetched, local
+from guestlist.errors import InputError
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A known dataset: how to load it, its label column, where it comes from."""
+
+    load: Callable[[], pd.DataFrame]
+    label: str
+    summary: str
+    source: str
+
+
+def digits() -> pd.DataFrame:
+    """1,797 handwritten digits of 8 x 8 pixels, shipped with scikit-learn."""
+    from sklearn.datasets import load_digits
+
+    return load_digits(as_frame=True).frame
+
+
+ADULT_FILES = {
+    "train": ("adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
+    "test": ("adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"),
+}
+ADULT_COLUMNS = (
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
+    "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+)  # fmt: skip
+
+
+def adult() -> pd.DataFrame:
+    """48,842 people of the 1994 US census, with ``income`` above or below 50,000 dollars and a ``split`` column."""
+    here = local("adult.parquet")
+    if here:
+        return pd.read_parquet(here)
+    parts = []
+    for split, (name, sha256) in ADULT_FILES.items():
+        path = fetched(f"https://archive.ics.uci.edu/ml/machine-learning-databases/adult/{name}", sha256)
+        part = pd.read_csv(path, names=ADULT_COLUMNS, sep=", ", engine="python", skiprows=int(split == "test"))
+        parts.append(part.assign(income=part["income"].str.rstrip("."), split=split))
+    return pd.concat(parts, ignore_index=True)
+
+
+DATASETS: dict[str, Dataset] = {
+    "digits": Dataset(digits, "target", "handwritten digits, 1,797 x 64, 10 classes", "shipped with scikit-learn"),
+    "adult": Dataset(adult, "income", "US census 1994, 48,842 x 14, 2 classes", "UCI, doi:10.24432/C5XW20, CC BY 4.0"),
+}
+
+
+def load(name: str) -> pd.DataFrame:
+    """A dataset by name, as a table with its label in a column."""
+    if name not in DATASETS:
+        raise InputError(f"There is no dataset {name!r}; there are {', '.join(DATASETS)}.")
+    return DATASETS[name].load()

@@ -1,0 +1,95 @@
+"""A limit for CI: does the *upper* end of an interval stay below it?
+
+A gate that looked at the estimates alone would pass a model because it was audited with few records. This one
+passes only what the audit could show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.evaluate import Estimate, threshold_at_fpr
+from guestlist.results import AttackResult, Results
+
+PUSHING = 10
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest AUC (``fpr`` None), or the largest TPR at a false-positive rate, that may pass."""
+
+    most: float
+    fpr: float | None = None
+
+    def __post_init__(self):
+        for name, value in {"limit": self.most, "fpr": self.fpr}.items():
+            if value is not None and not 0 < value <= 1:
+                raise ValueError(f"Expected {name}={value} in (0, 1].")
+
+    def __str__(self) -> str:
+        return f"AUC at most {self.most:g}" if self.fpr is None else f"TPR at {self.fpr:g} FPR at most {self.most:g}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a limit holds for the attack that comes closest to it or goes furthest beyond."""
+
+    limit: Limit
+    attack: str
+    estimate: Estimate
+    passed: bool
+    pushing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if np.isnan(self.estimate.high):
+            return f"FAIL  {self.limit}: cannot be seen with this few non-members"
+        found = f"{self.attack} reaches {self.estimate}"
+        if self.passed:
+            return f"pass  {self.limit}: {found}"
+        beyond = "beyond the limit" if self.estimate.low > self.limit.most else "the upper end of the interval is beyond the limit"
+        return f"FAIL  {self.limit}: {found}, {beyond}"
+
+
+def tpr_limit(text: str) -> Limit:
+    """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
+    try:
+        most, fpr = map(float, text.split("@"))
+        return Limit(most, fpr)
+    except ValueError as error:
+        raise ValueError(f"Expected TPR@FPR such as 0.05@0.01, found {text!r}. {error}") from error
+
+
+def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
+    """Hold the audit's attacks (all of them, or those named) against one limit."""
+    findings = [results.attack(name) for name in attacks] or list(results.findings)
+    estimates = {finding.name: _estimate(results, finding, limit) for finding in findings}
+    # A withheld number cannot pass, so NaN counts as the worst.
+    worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
+    passed = bool(estimates[worst].high <= limit.most)
+    return Verdict(limit, worst, estimates[worst], passed, () if passed else _pushing(results, worst, limit))
+
+
+def _estimate(results: Results, finding: AttackResult, limit: Limit) -> Estimate:
+    if limit.fpr is None:
+        return finding.auc
+    for rate in finding.rates:
+        if np.isclose(rate.fpr, limit.fpr):
+            return rate.tpr
+    from guestlist.evaluate import tpr_at_fpr
+
+    records = results.records
+    return tpr_at_fpr(records[f"score_{finding.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
+
+
+def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:
+    """Members that push the number up: the highest scores, and for a TPR only those that are called."""
+    if results.records is None:
+        return ()
+    score = f"score_{attack}"
+    members = results.records[results.records["member"]]
+    if limit.fpr is not None:
+        nonmembers = results.records.loc[~results.records["member"], score].to_numpy()
+        members = members[members[score] >= threshold_at_fpr(nonmembers, limit.fpr)]
+    return tuple(members.sort_values([score, "id"], ascending=[False, True])["id"].head(PUSHING).astype(str))
