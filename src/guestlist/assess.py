@@ -58,7 +58,9 @@ class Truth:
     member: np.ndarray
 
 
-def assess(store: Store, attacks: Mapping[str, Attack], *, references: int | None = None, notices: Sequence[str] = ()) -> Results:
+def assess(
+    store: Store, attacks: Mapping[str, Attack], *, references: int | None = None, notices: Sequence[str] = ()
+) -> Results:
     """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
     signals = store.facing(0, references)
     pool = store.pool()
@@ -76,7 +78,9 @@ def assess(store: Store, attacks: Mapping[str, Attack], *, references: int | Non
 def _scores(name: str, attack: Attack, signals: Signals) -> np.ndarray:
     scores = np.asarray(attack.score(signals), dtype=np.float64)
     if scores.shape != signals.labels.shape:
-        raise InputError(f"Attack {name!r} must give one score per record, shaped {signals.labels.shape}, found {scores.shape}.")
+        raise InputError(
+            f"Attack {name!r} must give one score per record, shaped {signals.labels.shape}, found {scores.shape}."
+        )
     return scores
 
 
@@ -116,7 +120,9 @@ def _results(store, signals, pool, truth, attacks, scores, notices) -> Results:
     )
 
 
-def evaluate_attack(name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals) -> AttackResult:
+def evaluate_attack(
+    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals
+) -> AttackResult:
     """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
     threshold = attack.threshold(signals) if attack.threshold else np.nan
     return AttackResult(
@@ -165,7 +171,9 @@ def _rounded(values: np.ndarray) -> tuple[float, ...]:
     return tuple(float(f"{v:.6g}") for v in values)
 
 
-def _records(pool: pd.DataFrame, signals: Signals, asked: np.ndarray, scores: Mapping[str, np.ndarray], headline: str) -> pd.DataFrame:
+def _records(
+    pool: pd.DataFrame, signals: Signals, asked: np.ndarray, scores: Mapping[str, np.ndarray], headline: str
+) -> pd.DataFrame:
     """One row per asked record: who it is, what the target says, every score, how unusual the headline's is."""
     records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
     member = (records["side"] == "members").to_numpy()
@@ -231,9 +239,9 @@ def _size_notice(store: Store, signals: Signals) -> list[str]:
         return []
     more = "more" if mean > target else "fewer"
     return [
-        f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every record has "
-        "references that trained on it and others that did not. A model trained on fewer records remembers each of them "
-        "better; give population records of the same source to bring the sizes closer."
+        f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every "
+        "record has references that trained on it and others that did not. A model trained on fewer records remembers "
+        "each of them better; give population records of the same source to bring the sizes closer."
     ]
 
 
@@ -241,12 +249,16 @@ def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
     """What this audit did not look at, in words."""
     silent = [
         "Attackers who see the model's parameters or gradients, or only its labels.",
-        "Whether members and non-members are different kinds of records: if they do not come from one source, an attack may "
-        "tell them apart without the model.",
+        "Whether members and non-members are different kinds of records: if they do not come from one source, an "
+        "attack may tell them apart without the model.",
         "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",
     ]
     if not signals.references:
-        silent.insert(0, "Attacks that compare the target with reference models, which find far more; they need the model and its records.")
+        silent.insert(
+            0,
+            "Attacks that compare the target with reference models, which find far more; they need the model and its "
+            "records.",
+        )
     if store.manifest.scale == "probabilities":
         silent.append("What the model says beyond its probabilities (logits).")
     return tuple(silent)

@@ -1,8 +1,8 @@
 """The whole flow, in order: records and a model in, results out. Read this first.
 
- games ────► Design ──┐
- targets ─► Trainer ──┼─► collect ─► Store ─► Signals ─► attacks ─► evaluate ─► report
- Data ────────────────┘    slow      disk     a view     scores     numbers     a page
+games ────► Design ──┐
+targets ─► Trainer ──┼─► collect ─► Store ─► Signals ─► attacks ─► evaluate ─► report
+Data ────────────────┘    slow      disk     a view     scores     numbers     a page
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def audit(
         return assess(store, chosen, references=references, notices=prepared.notices)
 
 
-def prepare(model, members, nonmembers, population=None, *, label=None, group=(), id=None, duplicates="warn") -> Prepared:
+def prepare(
+    model, members, nonmembers, population=None, *, label=None, group=(), id=None, duplicates="warn"
+) -> Prepared:
     """Check the inputs and bring them into one form; nothing here takes long."""
     target = as_target(model)
     given = {"members": members, "nonmembers": nonmembers, "population": population}
@@ -122,7 +124,9 @@ def store_for(prepared: Prepared, folder: Path, *, references: int, seed: int, a
         about={"name": target.name, **(about or {})},
     )
     store = open_store(folder, manifest)
-    table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": encode(pool.y, target.classes), "side": sides})
+    table = pd.DataFrame(
+        {"id": pool.ids, "label": pool.y.astype(str), "class": encode(pool.y, target.classes), "side": sides}
+    )
     store.write_pool(table.assign(**{f"group_{name}": values for name, values in pool.groups.items()}))
     return store
 

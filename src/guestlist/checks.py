@@ -57,9 +57,9 @@ def duplicate_notice(duplicate: np.ndarray) -> list[str]:
     if not duplicate.any():
         return []
     return [
-        f"{duplicate.sum()} of {len(duplicate)} non-members are equal to a member, features and label alike: no attack can "
-        "tell such twins apart, which makes the model look more private than it is. Drop them with duplicates='drop' "
-        "(--drop-duplicates)."
+        f"{duplicate.sum()} of {len(duplicate)} non-members are equal to a member, features and label alike: no attack "
+        "can tell such twins apart, which makes the model look more private than it is. Drop them with "
+        "duplicates='drop' (--drop-duplicates)."
     ]
 
 
@@ -69,8 +69,8 @@ def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
     if correct.mean() > guessing:
         return []
     return [
-        f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is right on "
-        f"{guessing:.1%}. Are the labels or columns in another order than in training?"
+        f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is "
+        f"right on {guessing:.1%}. Are the labels or columns in another order than in training?"
     ]
 
 
@@ -80,8 +80,8 @@ def saturation_notice(answers: np.ndarray) -> list[str]:
     if saturated < 0.01:
         return []
     return [
-        f"{saturated:.0%} of the target's answers are exactly 0 or 1 for some class: its probabilities come in steps or are "
-        "rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
+        f"{saturated:.0%} of the target's answers are exactly 1 for some class: its probabilities come in steps or "
+        "are rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
     ]
 
 
@@ -99,7 +99,9 @@ def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
 
 def _check_same_features(side: str, data: Data, members: Data) -> None:
     if isinstance(data.x, pd.DataFrame) != isinstance(members.x, pd.DataFrame):
-        raise InputError(f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form.")
+        raise InputError(
+            f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form."
+        )
     if isinstance(data.x, pd.DataFrame):
         differ = set(data.x.columns).symmetric_difference(members.x.columns)
         if differ:

@@ -60,7 +60,8 @@ def collect(
             return
         if target.train is None:
             raise AuditError(
-                f"{len(missing)} references are to be trained, but the target has no recipe. Give train=..., or ask for references=0."
+                f"{len(missing)} references are to be trained, but the target has no recipe. "
+                "Give train=..., or ask for references=0."
             )
         reference = Reference(target, design, labels, smallest)
         finished = _in_processes(store, reference, pool, missing, joblib.effective_n_jobs(jobs))
@@ -126,7 +127,9 @@ def _in_processes(store: Store, reference: Reference, pool: Data, missing: list[
         joblib.dump(pool, work / "pool.joblib")
         with joblib.parallel_config("loky", n_jobs=min(jobs, len(missing)), inner_max_num_threads=1):
             run = joblib.Parallel(return_as="generator_unordered", pre_dispatch="1.5*n_jobs", batch_size=1)
-            yield from run(joblib.delayed(_write_one)(store.folder, work / "pool.joblib", reference, k) for k in missing)
+            yield from run(
+                joblib.delayed(_write_one)(store.folder, work / "pool.joblib", reference, k) for k in missing
+            )
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -167,5 +170,7 @@ def _only_one(folder: Path):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.") from error
+            raise FolderError(
+                f"Another audit is writing to {folder}. Wait for it, or choose another folder."
+            ) from error
         yield

@@ -111,9 +111,7 @@ def concatenate(parts: Sequence[Data]) -> Data:
     else:
         x = np.concatenate([part.x for part in parts])
     groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
-    return Data(
-        x, np.concatenate([part.y for part in parts]), np.concatenate([part.ids for part in parts]), groups
-    )
+    return Data(x, np.concatenate([part.y for part in parts]), np.concatenate([part.ids for part in parts]), groups)
 
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:

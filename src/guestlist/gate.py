@@ -48,7 +48,11 @@ class Verdict:
         found = f"{self.attack} reaches {self.estimate}"
         if self.passed:
             return f"pass  {self.limit}: {found}"
-        beyond = "beyond the limit" if self.estimate.low > self.limit.most else "the upper end of the interval is beyond the limit"
+        beyond = (
+            "beyond the limit"
+            if self.estimate.low > self.limit.most
+            else "the upper end of the interval is beyond the limit"
+        )
         return f"FAIL  {self.limit}: {found}, {beyond}"
 
 

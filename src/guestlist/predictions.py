@@ -49,16 +49,24 @@ class Predictions:
 
     def __post_init__(self):
         if self.answers.ndim != 2 or self.answers.shape[1] < 2:
-            raise InputError(f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}.")
+            raise InputError(
+                f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}."
+            )
         records, classes = self.answers.shape
         for name, values in {"labels": self.labels, "member": self.member, **self.groups}.items():
             if np.shape(values) != (records,):
-                raise InputError(f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}.")
+                raise InputError(
+                    f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
+                )
         outside = (self.labels < 0) | (self.labels >= classes)
         if outside.any():
-            raise InputError(f"{outside.sum()} labels are not in 0 … {classes - 1}, first {self.labels[outside.argmax()]} in row {outside.argmax()}.")
+            first = outside.argmax()
+            raise InputError(
+                f"{outside.sum()} labels are not in 0 … {classes - 1}, first {self.labels[first]} in row {first}."
+            )
         if self.member.all() or not self.member.any():
-            raise InputError(f"All {records} records are {'members' if self.member.all() else 'non-members'}: an audit compares both.")
+            side = "members" if self.member.all() else "non-members"
+            raise InputError(f"All {records} records are {side}: an audit compares both.")
         check_answers(self.answers, self.scale)
 
 
@@ -77,11 +85,14 @@ def audit_predictions(
         return assess(store, chosen)
 
 
-def read_predictions(path: str | Path, *, scale: Scale | None = None, group: Sequence[str] = (), id: str | None = None) -> Predictions:
+def read_predictions(
+    path: str | Path, *, scale: Scale | None = None, group: Sequence[str] = (), id: str | None = None
+) -> Predictions:
     """Predictions from a file.
 
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions) and ``member``. ``.csv`` and ``.parquet``:
-    columns ``label`` and ``member``, and one column per class named ``p_<class>`` (probabilities) or ``z_<class>`` (logits).
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions) and ``member``; ``ids`` if any.
+    ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
+    (probabilities) or ``z_<class>`` (logits).
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
@@ -101,11 +112,14 @@ def _from_npz(path: Path, scale: Scale | None) -> Predictions:
     missing = [name for name in ("labels", "member") if name not in arrays]
     if len(found) != 1 or missing:
         raise InputError(
-            f"Expected the arrays 'labels', 'member' and one of {', '.join(map(repr, ANSWERS))} in {path}, found {', '.join(map(repr, arrays))}."
+            f"Expected the arrays 'labels', 'member' and one of {', '.join(map(repr, ANSWERS))} in {path}, "
+            f"found {', '.join(map(repr, arrays))}."
         )
     labels = arrays["labels"]
     if labels.dtype.kind not in "iu":
-        raise InputError(f"Expected 'labels' in {path} as whole numbers, the columns of the answers; found {labels.dtype}.")
+        raise InputError(
+            f"Expected 'labels' in {path} as whole numbers, the columns of the answers; found {labels.dtype}."
+        )
     return Predictions(
         answers=np.asarray(arrays[found[0]], dtype=np.float64),
         labels=labels.astype(np.int64),
@@ -115,7 +129,9 @@ def _from_npz(path: Path, scale: Scale | None) -> Predictions:
     )
 
 
-def _from_table(path: Path, table: pd.DataFrame, scale: Scale | None, group: Sequence[str], id: str | None) -> Predictions:
+def _from_table(
+    path: Path, table: pd.DataFrame, scale: Scale | None, group: Sequence[str], id: str | None
+) -> Predictions:
     wanted = ["label", "member", *group, *filter(None, [id])]
     missing = [name for name in wanted if name not in table]
     prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
@@ -179,9 +195,13 @@ def _pool(parts: Sequence[Predictions], classes: np.ndarray) -> pd.DataFrame:
     tables = []
     for k, part in enumerate(parts):
         side = np.where(part.member, "members", "nonmembers") if k == 0 else "population"
-        ids = np.array([f"row:{row}" for row in range(len(part.labels))], dtype=object) if part.ids is None else part.ids
+        ids = (
+            np.array([f"row:{row}" for row in range(len(part.labels))], dtype=object) if part.ids is None else part.ids
+        )
         table = pd.DataFrame({"id": ids, "label": classes[part.labels].astype(str), "class": part.labels, "side": side})
-        tables.append(table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {}))
+        tables.append(
+            table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {})
+        )
     return pd.concat(tables, ignore_index=True)
 
 

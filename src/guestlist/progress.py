@@ -8,13 +8,27 @@ from collections.abc import Iterable
 def show_progress(items: Iterable, *, total: int, what: str = "Training references") -> Iterable:
     """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run)."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield from _lines(items, total, what, console)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         yield from bar.track(items, total=total, description=what)
 
@@ -28,4 +42,7 @@ def _lines(items: Iterable, total: int, what: str, console) -> Iterable:
         yield item
         if done % step == 0 or done == total:
             taken = time.monotonic() - start
-            console.print(f"{what}: {done}/{total}, {taken:.0f} s, about {taken / done * (total - done):.0f} s left", highlight=False)
+            console.print(
+                f"{what}: {done}/{total}, {taken:.0f} s, about {taken / done * (total - done):.0f} s left",
+                highlight=False,
+            )

@@ -173,9 +173,7 @@ class Signals:
             raise ValueError(f"Expected {records} labels, one per record, found {len(self.labels)}.")
         for name, values in self.values.items():
             if values.shape != (1 + references, records):
-                raise ValueError(
-                    f"Expected signal {name!r} shaped {(1 + references, records)}, found {values.shape}."
-                )
+                raise ValueError(f"Expected signal {name!r} shaped {(1 + references, records)}, found {values.shape}.")
 
     @property
     def references(self) -> int:

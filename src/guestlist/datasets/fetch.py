@@ -42,7 +42,9 @@ def _download(url: str) -> bytes:
         with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read()
     except (urllib.error.URLError, OSError) as error:
-        raise InputError(f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online.") from error
+        raise InputError(
+            f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online."
+        ) from error
 
 
 def _digest(content: bytes) -> str:

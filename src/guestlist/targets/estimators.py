@@ -22,7 +22,9 @@ def estimator_target(model) -> Target:
     classes = _classes(model)
     probabilistic = hasattr(model, "predict_proba")
     if not probabilistic and not hasattr(model, "decision_function"):
-        raise InputError(f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit.")
+        raise InputError(
+            f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit."
+        )
     names = getattr(model, "feature_names_in_", None)
     return Target(
         predict=Answers(model, classes),

@@ -85,10 +85,14 @@ def check_answers(found: np.ndarray, scale: Scale) -> None:
     """Raise where answers are NaN, or where "probabilities" are none."""
     broken = np.isnan(found).any(axis=1)
     if broken.any():
-        raise InputError(f"The model answers NaN for {broken.sum()} of {len(found)} records, first in row {broken.argmax()}.")
+        raise InputError(
+            f"The model answers NaN for {broken.sum()} of {len(found)} records, first in row {broken.argmax()}."
+        )
     if scale == "logits":
         if np.isinf(found).any():
-            raise InputError("The model answers with infinite logits; if these are logarithms of probabilities, clip them.")
+            raise InputError(
+                "The model answers with infinite logits; if these are logarithms of probabilities, clip them."
+            )
         return
     away = np.abs(found.sum(axis=1) - 1) > SUM_TOLERANCE
     outside = ((found < 0) | (found > 1 + SUM_TOLERANCE)).any(axis=1)
@@ -122,10 +126,16 @@ def as_target(model) -> Target:
         from guestlist.targets.estimators import estimator_target
 
         return estimator_target(model)
-    if type(model).__module__.startswith("torch") or any(c.__module__.startswith("torch.nn") for c in type(model).__mro__):
-        raise InputError("Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained.")
+    if type(model).__module__.startswith("torch") or any(
+        c.__module__.startswith("torch.nn") for c in type(model).__mro__
+    ):
+        raise InputError(
+            "Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained."
+        )
     if callable(model):
-        raise InputError("Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns mean.")
+        raise InputError(
+            "Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are."
+        )
     raise InputError(
         f"Expected a fitted scikit-learn-style classifier, found {type(model).__name__}. "
         "For anything else use gl.function_target(predict, classes=..., train=...)."

@@ -105,7 +105,9 @@ class _Logits:
 
         self.module.eval()
         with torch.no_grad():
-            parts = [self.module(_tensor(x[i : i + self.batch_size], self.module)) for i in range(0, len(x), self.batch_size)]
+            parts = [
+                self.module(_tensor(x[i : i + self.batch_size], self.module)) for i in range(0, len(x), self.batch_size)
+            ]
         return torch.cat(parts).to(torch.float64).cpu().numpy()
 
 
@@ -134,8 +136,8 @@ def _fresh(module):
             part.reset_parameters()
         elif own:
             raise InputError(
-                f"{type(part).__name__} has parameters but no reset_parameters(): references would start from the target's own. "
-                "Add that method, or give train=(data, rng) -> module."
+                f"{type(part).__name__} has parameters but no reset_parameters(): references would start from the "
+                "target's own. Add that method, or give train=(data, rng) -> module."
             )
     return module
 
@@ -145,7 +147,9 @@ def _tensor(x, module):
 
     first = next(module.parameters(), None)
     values = torch.as_tensor(np.array(x))  # a copy: the records may be mapped from a file that is not ours to change
-    return values if first is None else values.to(first.dtype) if values.is_floating_point() else values.to(torch.float32)
+    return (
+        values if first is None else values.to(first.dtype) if values.is_floating_point() else values.to(torch.float32)
+    )
 
 
 def _outputs(module) -> int:
