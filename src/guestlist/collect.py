@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from guestlist.data import Data, encode
 from guestlist.errors import AuditError, FolderError
-from guestlist.files import write_npz
+from guestlist.files import remove_parts, write_npz
 from guestlist.games import Design
 from guestlist.randomness import global_generators, training_stream
 from guestlist.store import Store, model_path
@@ -51,6 +51,7 @@ def collect(
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     with _only_one(store.folder):
+        remove_parts(store.folder)
         labels = encode(pool.y, target.classes)
         smallest = ask_target(store, target, pool, labels)
         design = store.design()

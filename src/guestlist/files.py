@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     os.replace(aside, path)
 
 
+def remove_parts(folder: Path) -> None:
+    """Remove what a killed writer left unfinished."""
+    for part in folder.rglob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
 def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
@@ -29,6 +36,16 @@ def write_text(path: Path, content: str) -> None:
 def write_json(path: Path, content) -> None:
     """JSON with sorted keys, so that equal contents are equal bytes; NaN is not JSON and is refused."""
     write_text(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an npz file; ValueError where it is damaged, and never a pickle."""
+    with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return dict(archive)
+        except (EOFError, zipfile.BadZipFile, AttributeError) as error:
+            raise ValueError(str(error)) from error
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from guestlist.assess import assess
 from guestlist.attacks import named
 from guestlist.data import encode, read_table
 from guestlist.errors import InputError
+from guestlist.files import read_npz
 from guestlist.results import Results
 from guestlist.store import Manifest, Store, open_store
 from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
@@ -90,7 +90,7 @@ def read_predictions(
 ) -> Predictions:
     """Predictions from a file.
 
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions) and ``member``; ``ids`` if any.
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` if any.
     ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
     (probabilities) or ``z_<class>`` (logits).
     """
@@ -104,9 +104,8 @@ def _from_npz(path: Path, scale: Scale | None) -> Predictions:
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path)
+    except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read as npz ({error}).") from error
     found = [name for name in ANSWERS if name in arrays]
     missing = [name for name in ("labels", "member") if name not in arrays]

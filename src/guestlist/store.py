@@ -14,7 +14,6 @@ A folder made for other data, another recipe or another target is refused; see `
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.errors import FolderError
-from guestlist.files import write_json, write_npy, write_npz, write_parquet
+from guestlist.files import read_npz, write_json, write_npy, write_npz, write_parquet
 from guestlist.games import Design
 from guestlist.signals import Rotation, Signals
 
@@ -95,7 +94,7 @@ class Store:
 
     def model(self, k: int) -> dict[str, np.ndarray]:
         """Name to (records,) signals of model ``k``."""
-        return self._read(f"signals/{model_path(self.folder, k).name}", _load_npz)
+        return self._read(f"signals/{model_path(self.folder, k).name}", read_npz)
 
     def write_answers(self, answers: np.ndarray) -> None:
         write_npz(self.folder / "answers.npz", answers=answers)
@@ -104,11 +103,11 @@ class Store:
         """(records, classes) what the target answered, or None before it was asked."""
         if not (self.folder / "answers.npz").exists():
             return None
-        return self._read("answers.npz", _load_npz)["answers"]
+        return self._read("answers.npz", read_npz)["answers"]
 
     def member(self) -> np.ndarray:
         """(models, records) who trains on what, of all models that were planned."""
-        return self._read("split.npz", _load_npz)["member"]
+        return self._read("split.npz", read_npz)["member"]
 
     def rotation(self, references: int | None = None) -> Rotation:
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
@@ -138,7 +137,7 @@ class Store:
             raise FolderError(f"{self.folder} has no {name}: it is no audit folder, or the audit was not finished.")
         try:
             return reader(path)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
 
 
@@ -193,8 +192,3 @@ def _read_manifest(path: Path) -> Manifest:
 
 def _as_json(manifest: Manifest) -> dict:
     return {**asdict(manifest), "classes": list(manifest.classes)}
-
-
-def _load_npz(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as archive:
-        return dict(archive)

@@ -1,0 +1,41 @@
+"""What several tests share: data that may or may not be there, and small models."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The path of a real dataset by file name; the test is skipped where it is not there."""
+
+    def find(name: str) -> Path:
+        if not (DATA / name).exists():
+            pytest.skip(f"needs {name}; set GUESTLIST_DATA to the folder that holds it")
+        return DATA / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """``(x, y)`` of 240 members and of 200 non-members: three overlapping classes, five features."""
+
+    def draw(records, rng):
+        y = rng.integers(3, size=records)
+        return rng.normal(size=(records, 5)) + 1.2 * np.eye(5)[y], y
+
+    rng = np.random.default_rng(0)
+    return draw(240, rng), draw(200, rng)
+
+
+@pytest.fixture(scope="session")
+def tree(blobs):
+    """An overfitted model of the members: it leaks, and trains in a millisecond."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(10, random_state=0).fit(*blobs[0])

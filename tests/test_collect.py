@@ -1,0 +1,167 @@
+"""Collection: resumed, in any number of processes, the bits are the same; another model's signals are never reused."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+
+import guestlist as gl
+from guestlist.errors import AuditError, FolderError
+from guestlist.store import open_store
+
+RESULTS = ("results.json", "records.parquet", "attacks.parquet", "split.npz", "pool.parquet", "answers.npz")
+
+
+def run(model, blobs, folder, **options):
+    members, nonmembers = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        return gl.audit(model, members, nonmembers, folder=folder, **{"references": 6, "jobs": 1, **options})
+
+
+def contents(folder):
+    """Every file that an audit leaves, by name; the lock and the manifest's folder-independent rest included."""
+    kept = [folder / name for name in RESULTS] + sorted(folder.glob("signals/*")) + sorted(folder.glob("scores/*"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+
+
+@pytest.mark.parametrize("kind", ["forest", "network"])
+def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
+    model = tree
+    if kind == "network":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MLPClassifier((16,), max_iter=30).fit(*blobs[0])
+    for jobs in (1, 2):
+        run(model, blobs, tmp_path / str(jobs), jobs=jobs)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_more_references_leave_the_first_ones_alone(tree, blobs, tmp_path):
+    run(tree, blobs, tmp_path / "a", references=3)
+    before = contents(tmp_path / "a")
+    run(tree, blobs, tmp_path / "a", references=6)
+    after = contents(tmp_path / "a")
+    assert all(after[name] == before[name] for name in before if name.startswith("signals"))
+    # A folder that was made for three references keeps their rate, and so do the three that were added.
+    rate = open_store(tmp_path / "a").manifest.rate
+    run(tree, blobs, tmp_path / "b", references=3)
+    assert open_store(tmp_path / "b").manifest.rate == rate
+
+
+def test_nothing_is_trained_twice(tree, blobs, tmp_path):
+    run(tree, blobs, tmp_path)
+    stamps = {p: p.stat().st_mtime_ns for p in tmp_path.glob("signals/*")}
+    run(tree, blobs, tmp_path)
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("signals/*")} == stamps
+
+
+def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
+    """The same recipe fitted anew has the same fingerprint: only what it says tells it apart."""
+    run(tree, blobs, tmp_path)
+    before = contents(tmp_path)
+    other = clone(tree).set_params(random_state=1).fit(*blobs[0])
+    with pytest.raises(FolderError, match="another fitted model"):
+        run(other, blobs, tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_another_recipe_or_other_records_are_refused(tree, blobs, tmp_path):
+    run(tree, blobs, tmp_path)
+    with pytest.raises(FolderError, match="another model or other parameters"):
+        run(RandomForestClassifier(11, random_state=0).fit(*blobs[0]), blobs, tmp_path)
+    (x, y), nonmembers = blobs
+    with pytest.raises(FolderError, match="other records"):
+        run(tree, ((x[:-1], y[:-1]), nonmembers), tmp_path)
+    with pytest.raises(FolderError, match="another seed"):
+        run(tree, blobs, tmp_path, seed=1)
+
+
+def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
+    members, nonmembers = blobs
+    broken = []
+
+    def train(data, rng):
+        broken.append(1)
+        if len(broken) == 3:
+            raise RuntimeError("out of luck")
+        return lambda x: np.full((len(x), 3), 1 / 3)
+
+    target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2], train=train, recipe="r")
+    with pytest.raises(AuditError, match="Reference 3 could not be trained or asked .*out of luck"):
+        run(target, blobs, tmp_path)
+    assert open_store(tmp_path).models() == [0, 1, 2]
+    run(target, blobs, tmp_path)
+    assert open_store(tmp_path).models() == list(range(7))
+
+
+def test_two_audits_do_not_write_to_one_folder_at_once(tree, blobs, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    run(tree, blobs, tmp_path, references=1)
+    with open(tmp_path / ".lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(FolderError, match="Another audit is writing"):
+            run(tree, blobs, tmp_path)
+
+
+def test_global_generators_are_left_as_they_were(blobs, tmp_path):
+    """Estimators that read numpy's global generator get one per reference, and the user's own is not moved."""
+
+    class Noisy(RandomForestClassifier):
+        def fit(self, x, y):
+            self.noise_ = np.random.normal()  # noqa: NPY002
+            return super().fit(x, y)
+
+    np.random.seed(7)  # noqa: NPY002
+    expected = np.random.RandomState(7).normal(size=2)[1]
+    model = Noisy(5, random_state=0).fit(*blobs[0])
+    run(model, blobs, None, references=2)
+    assert np.random.normal() == expected  # noqa: NPY002
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(blobs, tmp_path):
+    import pandas as pd
+
+    for name, (x, y) in zip(("train", "holdout"), blobs, strict=True):
+        pd.DataFrame(x, columns=list("abcde")).assign(y=y).to_parquet(tmp_path / f"{name}.parquet")
+    (x, y), _ = blobs
+    model = RandomForestClassifier(150, random_state=0).fit(pd.DataFrame(x, columns=list("abcde")), y)
+    skops.io.dump(model, tmp_path / "model.skops")
+
+    def command(folder, jobs):
+        return [
+            sys.executable, "-m", "guestlist.cli", "audit", "--model", tmp_path / "model.skops",
+            "--members", tmp_path / "train.parquet", "--nonmembers", tmp_path / "holdout.parquet",
+            "--label", "y", "--references", "14", "--out", folder, "--jobs", str(jobs),
+        ]  # fmt: skip
+
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(command(tmp_path / "whole", 1), check=True, **quiet)
+    rng, killed = random.Random(0), 0
+    for _ in range(4):
+        process = subprocess.Popen(command(tmp_path / "killed", 2), start_new_session=True, **quiet)
+        seen = len(list(tmp_path.glob("killed/signals/*")))
+        while process.poll() is None and len(list(tmp_path.glob("killed/signals/*"))) <= seen:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.8))
+        if process.poll() is None:
+            import os
+
+            os.killpg(process.pid, signal.SIGKILL)
+            killed += 1
+        process.wait()
+    assert killed >= 2
+    subprocess.run(command(tmp_path / "killed", 2), check=True, **quiet)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert not list((tmp_path / "killed").rglob(".*.part"))
+    assert not (tmp_path / "killed" / ".work").exists()

@@ -1,0 +1,94 @@
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+
+from guestlist.data import as_data, concatenate, encode, fingerprint, row_hashes
+from guestlist.errors import InputError
+
+TABLE = pd.DataFrame({"age": [30, 40, 50], "sex": ["f", "m", "f"], "who": ["a", "b", "c"], "income": [0, 1, 0]})
+COLUMNS = {"side": "members", "label": "income", "group": ("sex",), "id": "who"}
+
+
+def check(data):
+    assert list(data.x.columns) == ["age", "sex"]
+    assert data.y.tolist() == [0, 1, 0]
+    assert data.ids.tolist() == ["a", "b", "c"]
+    assert data.groups["sex"].tolist() == ["f", "m", "f"]
+
+
+def test_tables_of_every_kind_give_the_same_data(tmp_path):
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    for source in (TABLE, polars.from_pandas(TABLE), tmp_path / "t.csv", str(tmp_path / "t.parquet")):
+        check(as_data(source, **COLUMNS))
+
+
+def test_a_features_table_and_labels_keep_groups_and_ids():
+    check(as_data((TABLE.drop(columns="income"), TABLE["income"]), side="members", group=("sex",), id="who"))
+
+
+def test_ids_are_the_users_index_or_the_row():
+    x, y = np.zeros((2, 3)), np.array([0, 1])
+    assert as_data((x, y), side="members").ids.tolist() == ["members:0", "members:1"]
+    named = pd.DataFrame(x, index=["p7", "p9"])
+    assert as_data((named, y), side="members").ids.tolist() == ["p7", "p9"]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ((np.zeros((2, 3)), np.zeros(3)), {}, "2 records but 3 labels"),
+        ((np.zeros(3), np.zeros(3)), {}, "features shaped"),
+        ((np.zeros((2, 3)), np.zeros((2, 2))), {}, "one label per record"),
+        ((np.zeros((2, 3)),), {}, "tuple of 1"),
+        (TABLE, {}, "Which column of members is the label"),
+        (TABLE, {"label": "wage"}, "no column 'wage'; its columns are age, sex"),
+        (TABLE, {"label": "income", "group": ("race",)}, "no column 'race'"),
+        ("nowhere.csv", {"label": "income"}, "no file nowhere.csv"),
+        ("records.xlsx", {"label": "income"}, "Expected a .csv or .parquet"),
+        (42, {}, "found int"),
+    ],
+)
+def test_errors_say_what_was_found(source, options, message):
+    with pytest.raises(InputError, match=message):
+        as_data(source, side="members", **options)
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    (tmp_path / "broken.parquet").write_bytes(b"not parquet")
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        as_data(tmp_path / "broken.parquet", side="members", label="y")
+
+
+def test_equal_records_have_equal_hashes_and_labels_count():
+    x = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0], [2.0, 1.0]])
+    hashes = row_hashes(as_data((x, np.array([0, 0, 1, 0])), side="members"))
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 3
+
+
+@pytest.mark.parametrize("change", ["x", "y", "order", "ids"])
+def test_fingerprint_changes_with_everything_that_matters(change):
+    data = as_data(TABLE, **COLUMNS)
+    changed = {
+        "x": lambda: as_data(TABLE.assign(age=[30, 40, 51]), **COLUMNS),
+        "y": lambda: as_data(TABLE.assign(income=[0, 1, 1]), **COLUMNS),
+        "order": lambda: as_data(TABLE.iloc[[1, 0, 2]], **COLUMNS),
+        "ids": lambda: as_data(TABLE.assign(who=["a", "b", "d"]), **COLUMNS),
+    }[change]()
+    assert fingerprint(data) == fingerprint(as_data(TABLE.copy(), **COLUMNS))
+    assert fingerprint(data) != fingerprint(changed)
+
+
+def test_take_and_concatenate_are_inverse():
+    data = as_data(TABLE, **COLUMNS)
+    mask = np.array([True, False, True])
+    both = concatenate([data.take(mask), data.take(~mask)])
+    assert both.ids.tolist() == ["a", "c", "b"]
+    assert both.x["age"].tolist() == [30, 50, 40]
+    assert both.groups["sex"].tolist() == ["f", "f", "m"]
+
+
+def test_encode_marks_unknown_labels():
+    assert encode(np.array(["b", "z", "a"]), np.array(["a", "b"])).tolist() == [1, -1, 0]
