@@ -1,0 +1,148 @@
+"""The charts of the page, as plotly's JSON.
+
+Colours are names of CSS variables, which the page's script looks up, so that the charts follow the page from
+light to dark. Text that comes from a user goes through :func:`text`, because plotly reads some HTML.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+
+from guestlist.results import AttackResult, Histogram, Results
+
+OTHERS_DASH = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
+
+
+def charts(results: Results) -> dict[str, dict]:
+    """Every chart of the page, by the id of the element it is drawn into."""
+    return {
+        "roc-linear": _roc(results, log=False),
+        "roc-log": _roc(results, log=True),
+        "scores": _scores(results.attack(results.headline)),
+    }
+
+
+def text(words: str) -> str:
+    """Text that plotly shows as it is: it reads a few tags and entities, and this leaves it none to read."""
+    return html.escape(" ".join(words.split()), quote=False)
+
+
+def _roc(results: Results, *, log: bool) -> dict:
+    """ROC curves: the headline's with its band, the others thin, and the diagonal of guessing."""
+    floor = _floor(results) if log else 0.0
+    headline = results.attack(results.headline)
+    others = [finding for finding in results.findings if finding.name != results.headline]
+    data = [*_band(headline, floor), _guessing(floor)]
+    data += [_thin(finding, i, floor) for i, finding in enumerate(others)]
+    data.append(_line(headline, floor, {"color": "var(--member)", "width": 2.6}))
+    exact = {"type": "log", "range": [math.log10(floor), 0], "dtick": 1} if log else {"range": [0, 1], "dtick": 0.25}
+    # Ticks in per cent, one format for 0.01% and for 100%.
+    axis = _axis(tickformat="~%", **exact)
+    layout = _layout(
+        xaxis={**axis, "title": {"text": "false alarms: non-members called members"}},
+        yaxis={**axis, "title": {"text": "members found"}},
+        height=380,
+        hovermode="closest",
+        showlegend=False,
+    )
+    return {"data": data, "layout": layout}
+
+
+def _floor(results: Results) -> float:
+    """Where logarithmic axes begin: the power of ten at or below one false alarm."""
+    return 10.0 ** math.floor(math.log10(1 / max(results.subject.nonmembers, 10)))
+
+
+def _line(finding: AttackResult, floor: float, line: dict) -> dict:
+    points = [(x, y) for x, y in zip(finding.curve.fpr, finding.curve.tpr, strict=True) if x >= floor and y >= floor]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": text(finding.name),
+        "x": [_plain(x) for x, _ in points],
+        "y": [_plain(y) for _, y in points],
+        "line": line,
+        "hovertemplate": "%{y:.3~%} of members found<br>at %{x:.3~%} false alarms",
+    }
+
+
+def _thin(finding: AttackResult, i: int, floor: float) -> dict:
+    return _line(finding, floor, {"color": "var(--other)", "width": 1, "dash": OTHERS_DASH[i % len(OTHERS_DASH)]})
+
+
+def _band(finding: AttackResult, floor: float) -> list[dict]:
+    """The pointwise band as two lines with the space between them filled."""
+    curve = finding.curve
+    inside = [i for i, x in enumerate(curve.band_fpr) if x >= floor and not math.isnan(curve.band_low[i] + curve.band_high[i])]
+    common = {"type": "scatter", "mode": "lines", "x": [curve.band_fpr[i] for i in inside], "hoverinfo": "skip", "showlegend": False}
+    # Below the axis there is nothing to draw, and a logarithm has no zero.
+    low, high = ([max(ends[i], floor / 10) for i in inside] for ends in (curve.band_low, curve.band_high))
+    hidden = {"color": "var(--band)", "width": 0}
+    return [
+        {**common, "y": high, "line": hidden},
+        {**common, "y": low, "line": hidden, "fill": "tonexty", "fillcolor": "var(--band)"},
+    ]
+
+
+def _guessing(floor: float) -> dict:
+    steps = [floor * (1 / floor) ** (i / 50) for i in range(51)] if floor else [0.0, 1.0]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "guessing",
+        "x": steps,
+        "y": steps,
+        "line": {"color": "var(--quiet)", "width": 1, "dash": "dot"},
+        "hoverinfo": "skip",
+    }
+
+
+def _scores(headline: AttackResult) -> dict:
+    """How the headline attack scores members and non-members, as shares of each."""
+    members = _outline(headline.histogram, headline.histogram.members, "members", "member", "solid")
+    nonmembers = _outline(headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash")
+    layout = _layout(
+        xaxis=_axis(title={"text": "score: higher means likelier member"}, zeroline=False),
+        yaxis=_axis(title={"text": "share of records"}, tickformat="~%", rangemode="tozero"),
+        height=320,
+        hovermode="x unified",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+    return {"data": [nonmembers, members], "layout": layout}
+
+
+def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour: str, dash: str) -> dict:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [_plain(edge) for edge in histogram.edges],
+        "y": [_plain(share) for share in (*shares, *shares[-1:])],
+        "line": {"color": f"var(--{colour})", "width": 1.8, "dash": dash, "shape": "hv"},
+        "fill": "tozeroy",
+        "fillcolor": f"var(--{colour}-fill)",
+        "hovertemplate": "%{y:.3~%}",
+    }
+
+
+def _plain(value: float) -> float | None:
+    """A number that JSON can hold."""
+    return value if math.isfinite(value) else None
+
+
+def _axis(**more) -> dict:
+    grid = {"gridcolor": "var(--grid)", "linecolor": "var(--rule)", "zeroline": False, "showline": True, "ticks": "outside", "tickcolor": "var(--rule)"}
+    return {**grid, "fixedrange": True, "automargin": True, **more}
+
+
+def _layout(**more) -> dict:
+    return {
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "var(--ink)"},
+        "paper_bgcolor": "var(--none)",
+        "plot_bgcolor": "var(--none)",
+        "hoverlabel": {"bgcolor": "var(--paper)", "bordercolor": "var(--rule)", "font": {"color": "var(--ink)"}, "namelength": -1},
+        "margin": {"l": 60, "r": 12, "t": 16, "b": 56},
+        "dragmode": False,
+        **more,
+    }

@@ -1,0 +1,260 @@
+"""The answer in words, shared by every form of the report: plain sentences, no markup.
+
+Three rules. Words follow from intervals, never from bands of an AUC. Where nothing was found they say what
+could have been found with this many records. And no result is called harmless: an attack that fails says
+little about the next one.
+"""
+
+from __future__ import annotations
+
+import math
+
+from guestlist.report.numerals import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
+from guestlist.results import AttackResult, GroupResult, Rate, Results
+
+CHANCE = 0.5  # the AUC of an attack that knows nothing
+FEW = 0.01  # up to this false positive rate an attack is said to single people out
+
+LOWER_BOUND = (
+    "An attack that succeeds shows what is possible; one that fails does not show what is impossible. "
+    "These figures are a lower bound on what an attacker can do."
+)
+
+
+def question(results: Results) -> str:
+    """What the audit asks."""
+    return f"Could someone tell who was in the training set of {name(results)}?"
+
+
+def name(results: Results) -> str:
+    """What the target is called, on one line."""
+    return " ".join(results.subject.name.split()) or "the model"
+
+
+def headline(results: Results) -> AttackResult:
+    """The attack that the answer rests on."""
+    return results.attack(results.headline)
+
+
+def finds(finding: AttackResult) -> bool:
+    """Whether an attack is shown to beat guessing: its AUC, or its TPR at some false positive rate."""
+    return finding.auc.low > CHANCE or any(_shows(rate) for rate in finding.rates)
+
+
+def successes(results: Results) -> tuple[AttackResult, ...]:
+    """The attacks, the headline aside, that are shown to beat guessing."""
+    return tuple(f for f in results.findings if f.name != results.headline and finds(f))
+
+
+def answer(results: Results) -> str:
+    """The answer to the question, in one to four sentences."""
+    attack = headline(results)
+    if math.isnan(attack.auc.value):
+        said = [f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."]
+    elif finds(attack):
+        said = _yes(attack)
+    elif attack.auc.high < CHANCE:
+        said = _reversed(attack)
+    elif successes(results):
+        said = [f"There are signs of it. The headline attack, {attack.name}, is not shown to beat guessing, but another is."]
+    else:
+        said = _no(results)
+    return " ".join(said if finds(attack) else [*said, *_others(results)])
+
+
+def meaning(results: Results) -> tuple[str, ...]:
+    """What the headline attack's figures mean in people, a sentence for each."""
+    attack = headline(results)
+    sentences = [] if math.isnan(attack.auc.value) else [f"Shown one member and one non-member, {attack.name} {_picks(attack)}."]
+    return (*sentences, *(_in_people(rate) for rate in attack.rates if not math.isnan(rate.tpr.value)))
+
+
+def exposed_group(results: Results) -> str | None:
+    """Which group is most clearly exposed to the headline attack; None where no groups were given."""
+    groups = [group for group in results.groups if not math.isnan(group.auc.value)]
+    if not groups:
+        return None
+    top = max(groups, key=lambda group: group.auc.low)
+    looked = "The one group that was looked at" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
+    if top.auc.low <= CHANCE:
+        looked = "The one group that was looked at is" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
+        negation = "not " if len(groups) == 1 else ""
+        return f"{looked} {negation}shown to be exposed by itself; small groups have wide intervals, and most leaks in them go unseen."
+    return f"{looked} is {group_name(top)}: AUC {with_interval(top.auc)}, over {count(top.members)} members. {_beside_all(top, results)}"
+
+
+def group_name(group: GroupResult) -> str:
+    """A group in words: ``age = 18-25``."""
+    return f"{group.group} = {group.value}"
+
+
+def basis(results: Results) -> str:
+    """What the figures rest on: how many records, how many references."""
+    who, references = results.subject, results.references
+    asked = f"Measured on {_things(who.members, 'member')} and {_things(who.nonmembers, 'non-member')}"
+    if references is None:
+        return f"{asked}, without reference models."
+    trained = f"{_things(references.count, 'reference model')} trained on about {count(references.records)} records each"
+    return f"{asked}, with {trained}."
+
+
+def accuracy(results: Results) -> str:
+    """How often the target is right on either side: where the two differ, it remembers."""
+    who = results.subject
+    return f"The model is right on {percent(who.accuracy_members)} of the members and {percent(who.accuracy_nonmembers)} of the non-members."
+
+
+def limits(results: Results) -> tuple[str, ...]:
+    """What could and what could not have been seen with this many records."""
+    rates = headline(results).rates
+    resolved = tuple(rate for rate in rates if rate.resolution != "withheld")
+    sentences = (_detectable_auc(results), _detectable_rates(resolved), *(_resolution(rate, results) for rate in rates))
+    return tuple(sentence for sentence in sentences if sentence)
+
+
+def unscored(results: Results) -> str | None:
+    """How many records the headline attack could not score, if any."""
+    attack = headline(results)
+    if not attack.unscored:
+        return None
+    return f"{attack.name} gave no score to {_things(attack.unscored, 'record')}; they are left out of its figures."
+
+
+def chosen(results: Results) -> str:
+    """Which attack the answer rests on, and how it came to be that one."""
+    return f"The answer rests on the attack {results.headline}, {results.chosen}."
+
+
+def p_values(results: Results) -> str:
+    """How to read the p-values of the most exposed records."""
+    members, nonmembers = results.subject.members, results.subject.nonmembers
+    return (
+        "The p-value is the share of non-members that score at least as high, the record itself counted in: with "
+        f"{_things(nonmembers, 'non-member')} it cannot be below {1 / (nonmembers + 1):.2g}. A small one means that few people who were "
+        f"not in the training set look so much as if they were. These are the highest scores of {_things(members, 'member')}: "
+        f"if nothing leaked, about {count(math.ceil(members / 100))} of them would still have a p-value of 0.01 or less."
+    )
+
+
+def nonmembers_needed(fpr: float) -> int:
+    """Non-members that resolve a false positive rate well: ten expected false alarms."""
+    return math.ceil(10 / fpr - ROUNDING)
+
+
+def _shows(rate: Rate) -> bool:
+    return rate.tpr.low > rate.fpr
+
+
+def _yes(attack: AttackResult) -> list[str]:
+    shown = [rate for rate in attack.rates if _shows(rate)]
+    if not attack.auc.low > CHANCE:
+        return [f"Yes, for some. Over all records the attack {attack.name} is not shown to beat guessing, but it singles some out.", _in_people(shown[0])]
+    lead = f"Yes. The attack {attack.name} tells members from non-members better than guessing: shown one of each, it {_picks(attack)}."
+    few = [rate for rate in shown if rate.fpr <= FEW]
+    if not few:
+        return [lead, "It is not shown to single anyone out with few false alarms."]
+    return [lead, _in_people(next((rate for rate in few if rate.resolution == "good"), few[-1]))]
+
+
+def _no(results: Results) -> list[str]:
+    many = len(results.findings)
+    none = "The one attack that was run does not tell" if many == 1 else f"None of the {count(many)} attacks that were run tells"
+    return [f"Not shown. {none} members from non-members better than guessing. That does not mean that nobody can: {_unseen(results)}."]
+
+
+def _unseen(results: Results) -> str:
+    auc = results.detectable_auc
+    if math.isnan(auc) or auc >= 1:
+        return "with so few records even a large leak would go unseen"
+    return f"with this many records a leak below an AUC of {decimal(auc)} may well go unseen"
+
+
+def _reversed(attack: AttackResult) -> list[str]:
+    return [
+        f"Unclear. The attack {attack.name} ranks members below non-members (AUC {with_interval(attack.auc)}), and chance does not explain it. "
+        "Models do not fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of records. "
+        "Check that first."
+    ]
+
+
+def _others(results: Results) -> list[str]:
+    """What the attacks beside the headline found, and why that is weaker evidence."""
+    found = successes(results)
+    if not found:
+        return []
+    best = max(found, key=lambda finding: finding.auc.low)
+    who = f"{best.name} beats guessing" if len(found) == 1 else f"{len(found)} attacks beat guessing, most clearly {best.name}"
+    luck = f"As {count(len(results.findings))} attacks were run, one may do so by luck: confirm it on other records with that attack alone."
+    return [f"{who}: {_evidence(best)}.", luck]
+
+
+def _evidence(finding: AttackResult) -> str:
+    if finding.auc.low > CHANCE:
+        return f"AUC {with_interval(finding.auc)}"
+    rate = next(rate for rate in finding.rates if _shows(rate))
+    return f"at {percent(rate.fpr)} false alarms it finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+
+
+def _picks(attack: AttackResult) -> str:
+    people = per(attack.auc)
+    low, high = ends(attack.auc, people)
+    return f"picks the member {count(round(attack.auc.value * people))} times in {count(people)} (between {count(low)} and {count(high)}; guessing: {count(people / 2)})"
+
+
+def _in_people(rate: Rate) -> str:
+    people = per(rate.tpr, beside=rate.fpr)
+    low, high = ends(rate.tpr, people)
+    found = f"finds {count(round(rate.tpr.value * people))} of {count(people)} members (between {count(low)} and {count(high)})"
+    return f"At {percent(rate.fpr)} false alarms it {found}; guessing finds {rate.fpr * people:.4g}."
+
+
+def _beside_all(group: GroupResult, results: Results) -> str:
+    overall = headline(results).auc
+    if group.auc.low > overall.high:
+        return f"That is more than over all records ({decimal(overall.value)})."
+    return f"Its interval overlaps that over all records ({with_interval(overall)}), so the groups may not differ."
+
+
+def _detectable_auc(results: Results) -> str:
+    who = results.subject
+    sizes = f"With {_things(who.members, 'member')} and {_things(who.nonmembers, 'non-member')}"
+    if math.isnan(results.detectable_auc) or results.detectable_auc >= 1:
+        return f"{sizes}, no AUC could have been told from guessing reliably."
+    return (
+        f"{sizes}, the smallest detectable AUC is {decimal(results.detectable_auc)}: four in five audits of this size would "
+        "find a leak that large, and fewer a smaller one."
+    )
+
+
+def _detectable_rates(rates: tuple[Rate, ...]) -> str:
+    seen = [rate for rate in rates if not math.isnan(rate.detectable)]
+    blind = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
+    parts = []
+    if seen:
+        listed = _listed([f"{percent(rate.detectable)} at {percent(rate.fpr)}" for rate in seen])
+        parts.append(f"The smallest detectable share of members found is {listed} false alarms.")
+    if blind:
+        parts.append(f"At {_listed(blind)} false alarms even an attack that finds every member could not have been told from guessing.")
+    return " ".join(parts)
+
+
+def _resolution(rate: Rate, results: Results) -> str:
+    """Why a rate is withheld or weak, and what would help; nothing where it is well resolved."""
+    if rate.resolution == "good":
+        return ""
+    have, need = results.subject.nonmembers, nonmembers_needed(rate.fpr)
+    at = f"{percent(rate.fpr)} false alarms"
+    if rate.resolution == "withheld":
+        return f"At {at} nothing is shown: fewer than one is expected among {_things(have, 'non-member')}. It takes {count(need)} non-members to resolve that rate."
+    return (
+        f"The figure at {at} is weak: only about {rate.fpr * have:.2g} are expected among {_things(have, 'non-member')}. "
+        f"It takes {count(need)} non-members to resolve that rate well."
+    )
+
+
+def _things(number: int, thing: str) -> str:
+    return f"{count(number)} {thing}" + ("" if number == 1 else "s")
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
