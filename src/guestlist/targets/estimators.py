@@ -84,8 +84,11 @@ class Refit:
         if len(present) < 2:
             raise InputError("A reference would train on one class only: the audit needs more records of the others.")
         own = self.classes[present]
-        # XGBoost takes the labels 0, 1, … without gaps; a reference may miss a rare class.
+        # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
+        # reference may miss a rare class.
         gaps = len(present) < len(self.classes) and type(model).__module__.startswith("xgboost")
+        if gaps:
+            model.set_params(objective=None)
         model.fit(data.x, positions if gaps else data.y)
         return Answers(model, self.classes, own)
 

@@ -1,0 +1,193 @@
+"""The whole flow, and what stops it before any long work."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from guestlist.errors import InputError
+
+
+def never(data, rng):
+    raise AssertionError("a reference was trained although the inputs are wrong")
+
+
+@pytest.fixture(scope="module")
+def results(tree, blobs):
+    return gl.audit(tree, *blobs, references=16, jobs=1, seed=3)
+
+
+def test_three_lines_give_tables_and_words(results, blobs):
+    (_, y), (_, y2) = blobs
+    assert set(results.attacks["attack"]) >= {"loss", "correctness", "mentr", "class_mentr", "lira", "lira_offline"}
+    assert len(results.records) == len(y) + len(y2)
+    assert results.records["member"].sum() == len(y)
+    assert results.attack("lira").auc.low > 0.7
+    assert "lira" in results.summary()
+    assert "<table" in results._repr_html_()
+
+
+def test_the_report_is_written_where_asked(results, tmp_path):
+    path = results.to_html(tmp_path / "deep" / "report.html")
+    assert "RandomForestClassifier" in path.read_text("utf-8")
+
+
+def test_a_folder_holds_what_the_call_returned(tree, blobs, tmp_path, results):
+    gl.audit(tree, *blobs, references=16, jobs=1, seed=3, folder=tmp_path / "a")
+    again = gl.read_results(tmp_path / "a")
+    assert again.document() == results.document()
+    pd.testing.assert_frame_equal(again.records, results.records, check_dtype=False)
+
+
+def test_the_order_of_records_changes_no_target_score(tree, blobs):
+    (x, y), nonmembers = blobs
+    order = np.random.default_rng(1).permutation(len(y))
+    names = [f"p{i}" for i in range(len(y))]
+    tables = [pd.DataFrame(x, index=names), pd.DataFrame(x, index=names).iloc[order]]
+    scores = []
+    for table, labels in zip(tables, (y, y[order]), strict=True):
+        found = gl.audit(tree, (table, labels), (pd.DataFrame(nonmembers[0]), nonmembers[1]), references=0)
+        scores.append(found.records.set_index("id")["score_mentr"])
+    pd.testing.assert_series_equal(scores[0].sort_index(), scores[1].sort_index())
+
+
+def test_a_model_that_saw_nothing_of_its_members_leaks_nothing(blobs):
+    """Members that did not train the model: every interval should usually hold one half."""
+    members, nonmembers = blobs
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 5))
+    model = LogisticRegression().fit(x, rng.integers(3, size=300))
+    found = gl.audit(model, members, nonmembers, references=0, attacks=["loss", "entropy"])
+    assert all(low < 0.5 < high for low, high in found.attacks[["auc_low", "auc_high"]].to_numpy())
+
+
+def test_population_records_train_references_and_are_not_asked_about(tree, blobs):
+    rng = np.random.default_rng(2)
+    population = rng.normal(size=(500, 5)), rng.integers(3, size=500)
+    found = gl.audit(tree, *blobs, population, references=8, jobs=1)
+    assert found.subject.population == 500
+    assert len(found.records) == 440
+    assert found.references.records == pytest.approx(found.references.rate * 940, rel=0.1)
+
+
+def test_sizes_that_differ_are_stated(blobs):
+    (x, y), (x2, y2) = blobs
+    model = RandomForestClassifier(5, random_state=0).fit(x, y)
+    found = gl.audit(model, (x, y), (x2[:20], y2[:20]), references=8, jobs=1)
+    assert any("trained on 240 records, the references on 1" in notice for notice in found.notices)
+
+
+def test_a_users_own_attack_runs_beside_the_others(tree, blobs):
+    def own(signals):
+        return signals.target("margin") - signals.outside("margin").mean
+
+    found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["lira", own])
+    assert found.attack("own").auc.value > 0.7
+    with pytest.raises(InputError, match=r"'short' must give one score per record, shaped \(440,\), found \(3,\)"):
+        gl.audit(tree, *blobs, references=0, attacks=[short])
+
+
+def short(signals):
+    return np.zeros(3)
+
+
+def with_nan(x):
+    x = x.copy()
+    x[3, 2] = np.nan
+    return x
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, n: ((with_nan(m[0]), m[1]), n), r"members has 1 records with NaN or infinite features \(feature 2\)"),
+        (lambda m, n: (m, (with_nan(n[0]) / 0.0, n[1])), "nonmembers has 200 records with NaN or infinite"),
+        (lambda m, n: (m, (n[0][:, :4], n[1])), r"members have features shaped \(5,\), but nonmembers \(4,\)"),
+        (lambda m, n: (m, (n[0], n[1] + 7)), "nonmembers has labels that the model was not trained on: '9'"),
+        (lambda m, n: ((m[0], np.where(m[1] == 1, np.nan, m[1])), n), "records without a label"),
+        (lambda m, n: (m, (n[0][:0], n[1][:0])), "nonmembers is empty"),
+        (lambda m, n: ((m[0][:0], m[1][:0]), n), "members is empty"),
+        (lambda m, n: (m, m), "240 of 240 non-members also stand among the members"),
+        (lambda m, n: (m, (pd.DataFrame(n[0]), n[1])), "give both in one form"),
+    ],
+)
+def test_wrong_inputs_stop_before_anything_is_trained(change, message, blobs, tmp_path):
+    model = LogisticRegression().fit(*blobs[0])
+
+    def predict(x):
+        return model.predict_proba(x)
+
+    target = gl.function_target(predict, classes=[0, 1, 2], train=never, recipe="never")
+    with np.errstate(all="ignore"), pytest.raises(InputError, match=message):
+        gl.audit(target, *change(*blobs), folder=tmp_path / "audit", jobs=1)
+    assert not (tmp_path / "audit").exists()
+
+
+def test_nan_that_the_model_can_read_is_no_error(blobs):
+    (x, y), nonmembers = blobs
+    model = HistGradientBoostingClassifier(max_iter=5).fit(with_nan(x), y)
+    assert gl.audit(model, (with_nan(x), y), nonmembers, references=0).subject.members == 240
+
+
+def test_probabilities_that_are_none_are_refused(blobs):
+    for wrong in (lambda x: np.ones((len(x), 3)), lambda x: np.full((len(x), 3), -1.0)):
+        with pytest.raises(InputError, match=r"are no probabilities .* scale='logits'"):
+            gl.audit(gl.function_target(wrong, classes=[0, 1, 2]), *blobs, references=0)
+    with pytest.raises(InputError, match=r"Expected answers shaped \(440, 3\)"):
+        gl.audit(gl.function_target(lambda x: np.ones(len(x)), classes=[0, 1, 2]), *blobs, references=0)
+    with pytest.raises(InputError, match="answers NaN for 440 of 440"):
+        gl.audit(gl.function_target(lambda x: np.full((len(x), 3), np.nan), classes=[0, 1, 2]), *blobs, references=0)
+
+
+def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
+    members, (x, y) = blobs
+    x, y = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
+    with pytest.warns(gl.AuditWarning, match="7 of 207 non-members are equal to a member"):
+        found = gl.audit(tree, members, (x, y), references=0)
+    assert any("7 of 207" in notice for notice in found.notices)
+    with pytest.warns(gl.AuditWarning, match="7 of 207 non-members were dropped"):
+        found = gl.audit(tree, members, (x, y), references=0, duplicates="drop")
+    assert found.subject.nonmembers == 200
+
+
+def test_a_target_that_does_not_beat_chance_is_told(blobs):
+    target = gl.function_target(lambda x: np.tile([0.1, 0.2, 0.7], (len(x), 1)), classes=[0, 1, 2])
+    found = gl.audit(target, *blobs, references=0)
+    assert any("most frequent class" in notice for notice in found.notices)
+
+
+def test_wrong_options_fail_at_the_call(tree, blobs):
+    for options, message in [
+        ({"references": -1}, "references=-1"),
+        ({"duplicates": "keep"}, "duplicates='keep'"),
+        ({"attacks": ["lyra"]}, "no attack 'lyra'"),
+        ({"attacks": ["lira"], "references": 0}, "'lira' needs at least 4 references, found 0"),
+    ]:
+        with pytest.raises((ValueError, InputError), match=message):
+            gl.audit(tree, *blobs, **options)
+
+
+def test_groups_are_compared_and_may_be_several(blobs):
+    (x, y), (x2, y2) = blobs
+    tables = [pd.DataFrame(a).assign(sex=np.where(a[:, 0] > 0, "f", "m"), town="here", y=b) for a, b in ((x, y), (x2, y2))]
+    tables = [table.rename(columns=str) for table in tables]
+    model = RandomForestClassifier(10, random_state=0).fit(tables[0][list("01234")], y)
+    found = gl.audit(model, *tables, label="y", group=["sex", "town"], references=8, jobs=1)
+    assert [(g.group, g.value) for g in found.groups] == [("sex", "f"), ("sex", "m"), ("town", "here")]
+    assert {"group_sex", "group_town"} <= set(found.records)
+    assert sum(g.members for g in found.groups if g.group == "sex") == 240
+
+
+def test_warnings_of_references_do_not_drown_the_user(blobs):
+    class Chatty(RandomForestClassifier):
+        def fit(self, x, y):
+            warnings.warn("once per model", UserWarning, stacklevel=2)
+            return super().fit(x, y)
+
+    with pytest.warns(UserWarning, match="once per model"):
+        model = Chatty(5, random_state=0).fit(*blobs[0])
+    gl.audit(model, *blobs, references=4, jobs=1)

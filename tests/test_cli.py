@@ -1,0 +1,134 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from click.testing import CliRunner
+from sklearn.ensemble import RandomForestClassifier
+
+from guestlist.attacks import ATTACKS
+from guestlist.cli import main
+
+
+@pytest.fixture(scope="module")
+def files(blobs, tmp_path_factory):
+    """train.parquet, holdout.csv, model.skops and preds.npz, with a group column and hostile text in it."""
+    folder = tmp_path_factory.mktemp("files")
+    (x, y), (x2, y2) = blobs
+
+    def table(x, y):
+        names = np.where(x[:, 0] > 0, "<script>alert(1)</script>", "b")
+        return pd.DataFrame(x, columns=list("vwxyz")).assign(income=y, sex=names)
+
+    table(x, y).to_parquet(folder / "train.parquet")
+    table(x2, y2).to_csv(folder / "holdout.csv", index=False)
+    model = RandomForestClassifier(10, random_state=0).fit(table(x, y)[list("vwxyz")], y)
+    skops.io.dump(model, folder / "model.skops")
+    p = model.predict_proba(table(np.r_[x, x2], np.r_[y, y2])[list("vwxyz")])
+    np.savez(folder / "preds.npz", probs=p, labels=np.r_[y, y2], member=np.arange(len(p)) < len(y))
+    return folder
+
+
+def guestlist(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def audited(files):
+    out = files / "audit"
+    found = guestlist(
+        "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers", files / "holdout.csv",
+        "--label", "income", "--group", "sex", "--out", out, "--references", 8, "--jobs", 1,
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    return out, found
+
+
+def test_audit_prints_an_answer_and_writes_a_report(audited):
+    out, found = audited
+    assert "lira" in found.stdout
+    assert f"Report: {out / 'report.html'}" in found.stdout
+    assert "left" in found.stderr
+    assert "left" not in found.stdout.split("Report:")[0].split("\n")[0]
+    page = (out / "report.html").read_text("utf-8")
+    assert "<script>alert(1)" not in page
+    expected = {"manifest.json", "pool.parquet", "split.npz", "signals", "answers.npz", "scores", "records.parquet",
+                "attacks.parquet", "results.json", "report.html"}  # fmt: skip
+    assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == expected
+
+
+def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):
+    """Ids, labels, groups and scores are kept; the features are not."""
+    out, _ = audited
+    pool = pd.read_parquet(out / "pool.parquet")
+    assert set(pool.columns) == {"id", "label", "class", "side", "group_sex"}
+    value = repr(float(blobs[0][0][0, 0]))[:12]
+    assert all(value.encode() not in p.read_bytes() for p in out.rglob("*") if p.is_file())
+
+
+def test_json_goes_to_stdout_and_nothing_else(files):
+    found = guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "p", "--json")
+    assert json.loads(found.stdout)["headline"] == "loss"
+
+
+def test_report_writes_the_same_page_again(audited, tmp_path):
+    out, _ = audited
+    found = guestlist("report", out, "--out", tmp_path / "again.html")
+    assert found.exit_code == 0
+    assert (tmp_path / "again.html").read_bytes() == (out / "report.html").read_bytes()
+
+
+def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
+    out, _ = audited
+    beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6")
+    assert beyond.exit_code == 1
+    assert beyond.stdout.count("FAIL") == 2
+    assert "pushed by members:" in beyond.stdout
+    assert guestlist("gate", out, "--max-auc", "1").exit_code == 0
+    assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)[0]["passed"] is False
+
+
+@pytest.mark.parametrize("what", ["attacks", "signals", "datasets"])
+def test_show_lists_the_tables(what):
+    found = guestlist("show", what)
+    assert found.exit_code == 0
+    rows = json.loads(guestlist("show", what, "--json").stdout)
+    assert all(next(iter(row.values())) in found.stdout for row in rows)
+    if what == "attacks":
+        assert [row["attack"] for row in rows] == list(ATTACKS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["audit"], "Give either --model"),
+        (["audit", "--model", "m.skops"], "give --members and --nonmembers"),
+        (["gate", "."], "Give --max-tpr, --max-auc"),
+        (["gate", ".", "--max-tpr", "5"], "Expected TPR@FPR"),
+        (["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"], "There is no file none.skops"),
+        (["audit", "--predictions", "none.npz"], "There is no file none.npz"),
+        (["report", "nowhere"], "has no results.json"),
+        (["gate", "nowhere", "--max-auc", "0.6"], "has no results.json"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_status_two(arguments, message):
+    found = guestlist(*arguments)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.output
+
+
+def test_damaged_results_are_named(audited, tmp_path):
+    for content in ("{", "{}", '{"format": 1}', "[1]"):
+        (tmp_path / "results.json").write_text(content)
+        found = guestlist("report", tmp_path)
+        assert found.exit_code == 2, content
+        assert "results.json" in found.stderr
+
+
+def test_demo_runs_on_embedded_data(tmp_path):
+    found = guestlist("demo", "--quick", "--out", tmp_path / "demo", "--jobs", 1, "--quiet")
+    assert found.exit_code == 0
+    assert (tmp_path / "demo" / "report.html").exists()
+    assert found.stderr == ""

@@ -1,0 +1,49 @@
+import hashlib
+
+import pandas as pd
+import pytest
+
+from guestlist.datasets import DATASETS, fetch, load, table
+from guestlist.errors import InputError
+
+
+def test_digits_are_embedded():
+    assert load("digits").shape == (1797, 65)
+
+
+def test_adult_is_read_from_the_users_folder(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
+    adult = load("adult")
+    assert len(adult) == 48842
+    assert adult["split"].value_counts().to_dict() == {"train": 32561, "test": 16281}
+
+
+def test_adult_as_published_has_the_pinned_checksums_and_parses_to_the_same_table(real_data, tmp_path, monkeypatch):
+    """The public files, written from the table byte for byte, go through the download path."""
+    adult = pd.read_parquet(real_data("adult.parquet"))
+    public = {}
+    for split, end, head in (("train", "", ""), ("test", ".", "|1x3 Cross validator\n")):
+        rows = adult[adult["split"] == split].drop(columns="split").itertuples(index=False)
+        name, sha256 = table.ADULT_FILES[split]
+        public[name] = (head + "".join(", ".join(map(str, row)) + end + "\n" for row in rows) + "\n").encode()
+        assert hashlib.sha256(public[name]).hexdigest() == sha256
+    monkeypatch.delenv("GUESTLIST_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(fetch, "_download", lambda url: public[url.rsplit("/", 1)[-1]])
+    fetched = load("adult")
+    pd.testing.assert_frame_equal(fetched, adult, check_dtype=False)
+    monkeypatch.setattr(fetch, "_download", lambda url: pytest.fail("the cache was not used"))
+    assert len(load("adult")) == 48842
+
+
+def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(fetch, "_download", lambda url: b"something else")
+    with pytest.raises(InputError, match="checksum differs"):
+        fetch.fetched("https://example.org/adult.data", "0" * 64)
+    assert not list(tmp_path.rglob("adult.data"))
+
+
+def test_an_unknown_name_lists_the_known():
+    with pytest.raises(InputError, match=", ".join(DATASETS)):
+        load("adulte")

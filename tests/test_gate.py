@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.errors import FolderError
+from guestlist.gate import Limit, judge, tpr_limit
+
+
+@pytest.fixture(scope="module")
+def results():
+    """A thousand records on either side; members' answers are surer by one unit of the margin."""
+    rng = np.random.default_rng(0)
+    member = np.repeat([True, False], 1000)
+    margin = rng.normal(size=2000) + member
+    logits = np.c_[margin, np.zeros(2000)]
+    return gl.audit_predictions(gl.Predictions(logits, np.zeros(2000, int), member, scale="logits"))
+
+
+def test_the_upper_end_decides_not_the_estimate(results):
+    auc = results.attack("loss").auc
+    between = (auc.value + auc.high) / 2
+    assert not judge(results, Limit(between), ("loss",)).passed
+    assert judge(results, Limit(auc.high + 1e-6), ("loss",)).passed
+
+
+def test_the_worst_attack_is_the_one_that_counts(results):
+    verdict = judge(results, Limit(0.6))
+    assert verdict.estimate.high == max(f.auc.high for f in results.findings)
+
+
+def test_records_that_push_are_members_that_are_called(results):
+    verdict = judge(results, tpr_limit("0.01@0.05"), ("loss",))
+    records = results.records.set_index("id")
+    threshold = np.quantile(records.loc[~records["member"], "score_loss"], 0.95)
+    assert verdict.pushing
+    assert records.loc[list(verdict.pushing), "member"].all()
+    assert (records.loc[list(verdict.pushing), "score_loss"] > threshold).all()
+    assert "pushed" not in str(verdict)
+    assert judge(results, Limit(1.0)).pushing == ()
+
+
+def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):
+    assert 0 < judge(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
+    verdict = judge(results, tpr_limit("0.9@0.0001"))
+    assert not verdict.passed
+    assert "cannot be seen" in str(verdict)
+
+
+@pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])
+def test_limits_are_checked(text):
+    with pytest.raises(ValueError, match="Expected TPR@FPR"):
+        tpr_limit(text)
+
+
+def test_an_attack_that_was_not_run_is_named(results):
+    with pytest.raises(FolderError, match="'lira' was not run"):
+        judge(results, Limit(0.6), ("lira",))

@@ -1,0 +1,115 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import guestlist as gl
+from guestlist.errors import FolderError, InputError
+from guestlist.predictions import read_predictions
+
+
+@pytest.fixture
+def answers():
+    """300 records, 3 classes, members answered more surely; labels are positions."""
+    rng = np.random.default_rng(0)
+    labels, member = rng.integers(3, size=300), rng.random(300) < 0.5
+    logits = rng.normal(size=(300, 3))
+    logits[np.arange(300), labels] += 1 + member
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return {"probabilities": probabilities, "labels": labels, "member": member}, logits
+
+
+@pytest.mark.parametrize("defended", [False, True])
+def test_published_predictions_give_the_published_table(defended, real_data):
+    """Song & Mittal 2021, Table 4, Location30: balanced accuracy of the metric attacks, to the last printed digit."""
+    published = np.load(real_data("location30_predictions.npz"))
+    expected = {
+        False: {"correctness": "68.7", "class_confidence": "76.3", "class_entropy": "61.6", "class_mentr": "78.1"},
+        True: {"correctness": "68.7", "class_confidence": "69.1", "class_entropy": "52.1", "class_mentr": "68.8"},
+    }[defended]
+
+    def part(name):
+        answers = published[f"{name}_{'defended_' if defended else ''}probs"].astype(np.float64)
+        return gl.Predictions(answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool))
+
+    found = gl.audit_predictions(part("target"), shadow=part("shadow"))
+    for name, printed in expected.items():
+        # Half a percent of 1000 records is exact in tenths of a percent: round half up, as the paper's digits are.
+        accuracy = 100 * found.attack(name).balanced_accuracy.value
+        assert f"{np.floor(10 * accuracy + 0.5 + 1e-9) / 10:.1f}" == printed, name
+
+
+def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
+    arrays, logits = answers
+    table = pd.DataFrame(arrays["probabilities"], columns=["p_0", "p_1", "p_2"])
+    table = table.assign(label=arrays["labels"], member=arrays["member"])
+    np.savez(tmp_path / "a.npz", **arrays)
+    np.savez(tmp_path / "b.npz", logits=logits, labels=arrays["labels"], member=arrays["member"].astype(int))
+    table.to_csv(tmp_path / "c.csv", index=False)
+    table.to_parquet(tmp_path / "d.parquet")
+    found = [gl.audit_predictions(read_predictions(tmp_path / name)) for name in ("a.npz", "b.npz", "c.csv", "d.parquet")]
+    aucs = [one.attacks["auc"].round(9).tolist() for one in found]
+    assert aucs.count(aucs[0]) == 4
+    assert found[0].attack("loss").auc.value > 0.6
+
+
+def test_without_a_shadow_only_bare_scores_run(answers):
+    found = gl.audit_predictions(gl.Predictions(*_fields(answers)))
+    assert {f.name for f in found.findings} == {"loss", "correctness", "confidence", "entropy", "mentr"}
+    assert found.references is None
+    assert found.attack("mentr").balanced_accuracy is None
+
+
+def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
+    target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
+    found = gl.audit_predictions(target, shadow=shadow)
+    assert found.attack("class_mentr").balanced_accuracy.value > 0.55
+    assert len(found.records) == 300
+    assert found.attack("class_mentr").unscored == 0
+
+
+def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
+    predictions = gl.Predictions(*_fields(answers))
+    gl.audit_predictions(predictions, folder=tmp_path / "a")
+    before = (tmp_path / "a" / "results.json").read_bytes()
+    gl.audit_predictions(predictions, folder=tmp_path / "a")
+    assert (tmp_path / "a" / "results.json").read_bytes() == before
+    other = gl.Predictions(predictions.answers[::-1].copy(), predictions.labels, predictions.member)
+    with pytest.raises(FolderError, match="other records"):
+        gl.audit_predictions(other, folder=tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"member": None}, "Expected the arrays 'labels', 'member'"),
+        ({"probabilities": None}, "one of 'probabilities', 'probs', 'logits'"),
+        ({"member": np.ones(300)}, "All 300 records are members"),
+        ({"member": np.full(300, 2)}, "true/false or 1/0, found 2"),
+        ({"labels": np.full(300, 5)}, "300 labels are not in 0 … 2, first 5 in row 0"),
+        ({"labels": np.zeros(300)}, "as whole numbers"),
+        ({"labels": np.zeros(7, int)}, "Expected 300 values of 'labels'"),
+        ({"probabilities": np.ones((300, 3))}, "no probabilities"),
+        ({"probabilities": np.ones(300)}, "two classes or more"),
+    ],
+)
+def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
+    arrays = {name: value for name, value in {**answers[0], **change}.items() if value is not None}
+    np.savez(tmp_path / "wrong.npz", **arrays)
+    with pytest.raises(InputError, match=message):
+        read_predictions(tmp_path / "wrong.npz")
+
+
+def test_wrong_tables_say_what_was_found(answers, tmp_path):
+    pd.DataFrame({"label": [0], "p_0": [1.0], "p_1": [0.0]}).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match="lacks the columns 'member'"):
+        read_predictions(tmp_path / "a.csv")
+    pd.DataFrame({"label": [0, 3], "member": [0, 1], "p_0": 1.0, "p_1": 0.0}).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InputError, match="labels without a column p_<label>: 3"):
+        read_predictions(tmp_path / "b.csv")
+    (tmp_path / "c.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be read as npz"):
+        read_predictions(tmp_path / "c.npz")
+
+
+def _fields(answers):
+    return answers[0]["probabilities"], answers[0]["labels"], answers[0]["member"]
