@@ -3,8 +3,7 @@
 The targets of an audit share their records, and the scores of one target share its training. Pooled pairs of
 (target, record) are therefore far from independent: an interval that takes them so is much too narrow. Here
 the variance has two parts, one from drawing other records (or groups of them) and one from drawing other
-targets; both contain the noise of a single pair, so their sum errs on the wide side. Targets are few, so the
-quantile is Student's with targets - 1 degrees of freedom.
+targets. Targets are few, so the quantile is Student's with targets - 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ def pooled_auc(
 
     Members are compared with non-members of the same target only. The part of the variance that is due to
     records comes from DeLong's components, added up over targets and over the records of a group (Obuchowski
-    1997): what a bootstrap over records tends to, without its noise.
+    1997): what a bootstrap over records tends to, without its randomness. The part due to targets is the
+    spread of their AUCs. Both contain the noise of single pairs, which is counted once.
 
     Args:
         scores: (targets, records) higher means likelier member; NaN is left out.
@@ -47,18 +47,12 @@ def pooled_auc(
     error = error_of(level)
     if pairs.targets < 2:
         return WITHHELD
-    aucs = np.empty(pairs.targets)
-    influence = np.zeros(pairs.groups)
-    for k in range(pairs.targets):
-        scored = pairs.scored[k]
-        place = placements(pairs.scores[k, scored], pairs.member[k, scored])
-        aucs[k] = place.auc
-        for kind, of in ((True, place.member), (False, place.nonmember)):
-            label = pairs.label[scored & (pairs.member[k] == kind)]
-            influence += np.bincount(label, (of - place.auc) / len(of), pairs.groups) / pairs.targets
-    value, g = float(aucs.mean()), pairs.groups
-    variance = influence @ influence * g / max(g - 1, 1) + aucs.var(ddof=1) / len(aucs)
-    return _auc_interval(value, variance, pairs, error)
+    aucs, influence = _auc_and_influence(pairs)
+    of_records = np.square(influence.mean(axis=0)).sum() * pairs.groups / max(pairs.groups - 1, 1)
+    of_targets = aucs.var(ddof=1) / pairs.targets
+    noise = influence.var(axis=0, ddof=1).sum() / pairs.targets  # of single pairs: in both of the others
+    variance = max(of_records + of_targets - noise, of_records, of_targets)
+    return _auc_interval(float(aucs.mean()), variance, pairs, error)
 
 
 def pooled_tpr_at_fpr(
@@ -75,7 +69,8 @@ def pooled_tpr_at_fpr(
 
     The parameter is P(score > q) for a member, where q is the (1 - fpr)-quantile of non-members' scores, both
     over fresh targets and records. The variance is that of a bootstrap over records (or groups), which moves
-    threshold and members together, plus that of a jackknife over targets. It sets the sample size at which
+    threshold and members together, plus that of a jackknife over targets; the noise of single pairs is in
+    both, so that the interval errs on the wide side. It sets the sample size at which
     Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
 
     Args:
@@ -137,6 +132,18 @@ def _checked(scores: np.ndarray, member: np.ndarray, groups: np.ndarray | None) 
     scored = ~np.isnan(scores)
     usable = (member & scored).any(axis=1) & (~member & scored).any(axis=1)
     return _Pairs(scores[usable], member[usable], label, len(labels))
+
+
+def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """(targets,) AUCs, and (targets, groups) how much each group of records moves each of them."""
+    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.groups))
+    for k, scored in enumerate(pairs.scored):
+        place = placements(pairs.scores[k, scored], pairs.member[k, scored])
+        aucs[k] = place.auc
+        for kind, of in ((True, place.member), (False, place.nonmember)):
+            label = pairs.label[scored & (pairs.member[k] == kind)]
+            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.groups)
+    return aucs, influence
 
 
 def _auc_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:

@@ -1,8 +1,8 @@
 """Area under the ROC curve: the chance that a random member scores above a random non-member.
 
-Intervals are DeLong's, on the scale of log-odds. DeLong's variance is 0 when members and non-members are
-separated perfectly, and too small when they nearly are. A finite sample cannot say that, so the interval
-never excludes what the exact argument for perfect separation leaves open (``_exact_room``).
+Intervals are DeLong's, on the scale of log-odds and with Student's quantile. DeLong's variance is 0 when
+members and non-members are separated perfectly, and too small when they nearly are. A finite sample cannot be
+that sure, so the interval never excludes what an exact argument leaves open (``_exact_room``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import logit_interval, square_and_add, unanimous_bound
+from guestlist.evaluate.intervals import logit_interval, unanimous_bound
 from guestlist.evaluate.samples import error_of, paired
 
 
@@ -63,11 +63,10 @@ def auc(scores: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estim
 def auc_difference(
     scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, level: float = 0.95
 ) -> Estimate:
-    """AUC of attack a minus AUC of attack b on the same records of one target, with a paired interval.
+    """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
-    The correlation of the two is DeLong's (1988); the two single intervals are put together with it by
-    squaring and adding (Zou & Donner 2008). That agrees with the usual paired DeLong interval in large
-    samples, and unlike it does not collapse when both attacks separate (nearly) perfectly.
+    The interval is never narrower than what a sample of this size leaves open when the two attacks agree on
+    every pair, as they do when both separate perfectly: see ``_exact_room``.
 
     Args:
         scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
@@ -81,7 +80,12 @@ def auc_difference(
     if member.all() or not member.any():
         return WITHHELD
     a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
-    return square_and_add(_interval(a, error), _interval(b, error), _correlation(a, b))
+    gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
+    value, variance = a.auc - b.auc, sum(variance_parts(gap))
+    half = 1 - unanimous_bound(min(map(len, gap)), error / 2)
+    if variance > 0:
+        half = max(half, _student(gap, error) * np.sqrt(variance))
+    return Estimate(value, float(max(value - half, -1.0)), float(min(value + half, 1.0)))
 
 
 def smallest_detectable_auc(n_members: int, n_nonmembers: int) -> float:
@@ -96,45 +100,45 @@ def smallest_detectable_auc(n_members: int, n_nonmembers: int) -> float:
     return float(0.5 + 2.8 * np.sqrt((1 / n_members + 1 / n_nonmembers) / 12))
 
 
-def covariance(a: Placements, b: Placements) -> float:
-    """DeLong's covariance of two AUCs on the same records; NaN with fewer than two of either kind."""
-    if min(len(a.member), len(a.nonmember)) < 2:
-        return float("nan")
-    return sum(
-        float((x - x.mean()) @ (y - y.mean())) / (len(x) - 1) / len(x)
-        for x, y in ((a.member, b.member), (a.nonmember, b.nonmember))
-    )
+def variance_parts(of: Placements) -> tuple[float, float]:
+    """What members and what non-members contribute to DeLong's variance of the AUC, or of a difference."""
+    return tuple(float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in of)
+
+
+def _student(of: Placements, error: float) -> float:
+    """Student's quantile with Satterthwaite's degrees of freedom: few records tell little of their spread."""
+    parts = np.array(variance_parts(of))
+    freedom = parts.sum() ** 2 / (parts**2 / [max(len(x) - 1, 1) for x in of]).sum()
+    return float(special.stdtrit(freedom, 1 - error / 2))
 
 
 def _interval(of: Placements, error: float) -> Estimate:
-    value, variance = of.auc, covariance(of, of)
-    low_room, high_room = _exact_room(of, error)
-    if np.isnan(variance) and 0 < value < 1:
-        return Estimate(value, 0.0, 1.0)
-    if not 0 < value < 1 or variance <= 0:
-        return Estimate(value, low_room, high_room)
-    smooth = logit_interval(value, np.sqrt(variance), special.ndtri(1 - error / 2))
-    return Estimate(value, min(smooth.low, low_room), max(smooth.high, high_room))
+    value, variance = of.auc, sum(variance_parts(of))
+    low, high = _exact_room(of, error)
+    if variance == 0:
+        return Estimate(value, low, high)
+    smooth = logit_interval(value, np.sqrt(variance), _student(of, error))
+    return Estimate(value, min(smooth.low, low), max(smooth.high, high))
 
 
 def _exact_room(of: Placements, error: float) -> tuple[float, float]:
-    """What no sample of this size can exclude: the exact bounds for a unanimous sample.
+    """What no sample of this size can exclude.
 
     Match members and non-members in min(n1, n0) pairs that share no record. The pairs are independent, and
     each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
-    (error / 2)**(1 / pairs). A sample that is not perfectly separated must not claim more than that. The same
-    goes for full reversal, and for a sample of nothing but ties, where the chance of a tie is bounded.
+    (error / 2)**(1 / pairs). A sample that is not perfectly separated must not claim more than that; nor, the
+    other way round, one that is not perfectly reversed.
+
+    A group of n whose placements are all the same, as in a lump of ties, shows no variance. By the same
+    argument a share of up to 1 - (error / 2)**(1 / n) of its population may be placed anywhere else.
     """
-    bound = unanimous_bound(min(len(of.member), len(of.nonmember)), error / 2)
-    all_tied = np.ptp(of.member) == 0 and 0 < of.auc < 1 and np.ptp(of.nonmember) == 0
-    if all_tied:
-        return bound / 2, 1 - bound / 2
-    return (bound if of.auc > 0 else 0.0), (1 - bound if of.auc < 1 else 1.0)
-
-
-def _correlation(a: Placements, b: Placements) -> float:
-    product = covariance(a, a) * covariance(b, b)
-    return float(np.clip(covariance(a, b) / np.sqrt(product), -1, 1)) if product > 0 else 0.0
+    value = of.auc
+    low = unanimous_bound(min(map(len, of)), error / 2)
+    high = 1 - low
+    for n in (len(x) for x in of if np.ptp(x) == 0):
+        bound = unanimous_bound(n, error / 2)
+        low, high = min(low, value * bound), max(high, 1 - (1 - value) * bound)
+    return low, high
 
 
 def _mid_rank(of: np.ndarray, among: np.ndarray) -> np.ndarray:
