@@ -1,0 +1,59 @@
+"""What a user gets: a light import, and a wheel that works alone."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import guestlist
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("torch", "numba", "plotly", "ray", "matplotlib", "pandas", "sklearn", "scipy", "pyarrow", "jinja2", "rich")
+
+
+def python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("what", ["import guestlist", "import guestlist.cli"])
+def test_an_import_loads_nothing_heavy(what):
+    assert python(f"{what}; import sys; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
+
+
+def test_every_public_name_can_be_had():
+    for name in guestlist.__all__:
+        assert getattr(guestlist, name) is not None
+    assert set(guestlist.__all__) == set(guestlist._WHERE)
+    with pytest.raises(AttributeError, match="no attribute 'audti'"):
+        guestlist.audti  # noqa: B018
+
+
+def test_the_function_audit_is_not_hidden_by_a_module():
+    code = "import guestlist.auditing, guestlist.predictions, guestlist as gl; print(callable(gl.audit))"
+    assert python(code) == "True"
+
+
+@pytest.mark.slow
+@pytest.mark.wheel
+@pytest.mark.timeout(900)
+def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("guestlist-*.whl")
+    venv.create(tmp_path / "empty", with_pip=True)
+    bin = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    install = [bin / "python", "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel]
+    installed = subprocess.run(install, capture_output=True, text=True)
+    if installed.returncode and "No matching distribution" in installed.stderr:
+        pytest.skip("no package registry can be reached to install the dependencies")
+    assert installed.returncode == 0, installed.stderr
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
+    run = {"cwd": tmp_path, "env": clean, "capture_output": True, "text": True, "check": True}
+    where = subprocess.run([bin / "python", "-c", "import guestlist; print(guestlist.__file__)"], **run)
+    assert str(tmp_path / "empty") in where.stdout
+    found = subprocess.run([bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo"], **run)
+    assert "lira" in found.stdout
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
