@@ -1,0 +1,1 @@
+"""Pages about guestlist, and the code that makes parts of them."""
