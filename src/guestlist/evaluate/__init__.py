@@ -4,7 +4,7 @@ from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, bes
 from guestlist.evaluate.conformal import conformal_p_values
 from guestlist.evaluate.curves import Roc, roc
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import proportion
+from guestlist.evaluate.intervals import proportion, proportion_difference
 from guestlist.evaluate.low_fpr import (
     Resolution,
     positive_predictive_value,
@@ -36,6 +36,7 @@ __all__ = [
     "pooled_tpr_at_fpr",
     "positive_predictive_value",
     "proportion",
+    "proportion_difference",
     "records_needed",
     "resolution",
     "roc",

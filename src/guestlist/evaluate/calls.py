@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import square_and_add, wilson
-from guestlist.evaluate.samples import error_of, paired
+from guestlist.evaluate.intervals import proportion_difference
+from guestlist.evaluate.samples import paired
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def calls(scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit) -
 def advantage(
     scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, level: float = 0.95
 ) -> Estimate:
-    """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998, method 10).
+    """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
 
     Args:
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
@@ -87,14 +87,13 @@ def advantage(
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
         when the threshold has to be learnt.
     """
-    error = error_of(level)
     scores, member = paired(scores, member)
     fewest = min(member.sum(), (~member).sum())
     if fewest < (2 if isinstance(threshold, CrossFit) else 1):
         return WITHHELD
     called = calls(scores, member, threshold)
-    tpr, fpr = (_rate(called[kind], error) for kind in (member, ~member))
-    return square_and_add(tpr, fpr)
+    true, false = called[member], called[~member]
+    return proportion_difference(int(true.sum()), len(true), int(false.sum()), len(false), level=level)
 
 
 def balanced_accuracy(
@@ -106,8 +105,3 @@ def balanced_accuracy(
     1.000 [0.950, 1.000]
     """
     return Estimate(*((1 + end) / 2 for end in advantage(scores, member, threshold, level=level)))
-
-
-def _rate(called: np.ndarray, error: float) -> Estimate:
-    count, n = int(called.sum()), len(called)
-    return Estimate(count / n, *wilson(count, n, error))

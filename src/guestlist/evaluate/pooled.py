@@ -8,7 +8,7 @@ targets. Targets are few, so the quantile is Student's with targets - 1 degrees 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -69,8 +69,8 @@ def pooled_tpr_at_fpr(
 
     The parameter is P(score > q) for a member, where q is the (1 - fpr)-quantile of non-members' scores, both
     over fresh targets and records. The variance is that of a bootstrap over records (or groups), which moves
-    threshold and members together, plus that of a jackknife over targets; the noise of single pairs is in
-    both, so that the interval errs on the wide side. It sets the sample size at which
+    threshold and members together, plus that of a jackknife over targets, less what is in both: that of a
+    bootstrap in which each target draws its records apart. It sets the sample size at which
     Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
 
     Args:
@@ -92,8 +92,11 @@ def pooled_tpr_at_fpr(
     if pairs.targets < 2 or few or len(tails.member_label) == 0:
         return WITHHELD
     value = tails.tpr(np.ones((1, pairs.groups)), by_target=False)[0]
-    variance = _jackknife_variance(tails, pairs.targets)
-    variance += _bootstrap_variance(tails, pairs.groups, draws, seed)
+    rng = np.random.default_rng(seed)
+    of_targets = _jackknife_variance(tails, pairs.targets)
+    of_records = _bootstrap_variance(tails, pairs.groups, draws, rng)
+    noise = _bootstrap_variance(tails.unlinked(pairs, rng), pairs.groups, draws, rng)
+    variance = max(of_records + of_targets - noise, of_records, of_targets)
     return _share_interval(value, variance, pairs, error)
 
 
@@ -177,6 +180,15 @@ class _Tails:
             values.append(-pairs.scores[kind][order])
         return cls(fpr, *parts, np.searchsorted(values[1], values[0], "left"))
 
+    def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> _Tails:
+        """The same pairs, with the groups renamed in each target, so that no two targets share records."""
+        names = rng.permuted(np.tile(np.arange(pairs.groups), (pairs.targets, 1)), axis=1)
+        return replace(
+            self,
+            nonmember_label=names[self.nonmember_target, self.nonmember_label],
+            member_label=names[self.member_target, self.member_label],
+        )
+
     def tpr(self, weights: np.ndarray, *, by_target: bool) -> np.ndarray:
         """(draws,) TPR when groups, or targets, have ``weights`` (draws, groups or targets)."""
         nonmember = self.nonmember_target if by_target else self.nonmember_label
@@ -192,13 +204,13 @@ class _Tails:
         return np.where(above > 0, share, 0.0)
 
 
-def _bootstrap_variance(tails: _Tails, groups: int, draws: int, seed: int) -> float:
-    rng = np.random.default_rng(seed)
+def _bootstrap_variance(tails: _Tails, groups: int, draws: int, rng: np.random.Generator) -> float:
     step = max(1, CELLS_AT_ONCE // (len(tails.member_label) + len(tails.nonmember_label)))
     values = []
     for start in range(0, draws, step):
         size = min(step, draws - start)
-        weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=size)
+        drawn = rng.integers(groups, size=(size, groups)) + groups * np.arange(size)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=size * groups).reshape(size, groups)
         values.append(tails.tpr(weights, by_target=False))
     return float(np.nanvar(np.concatenate(values), ddof=1)) * groups / max(groups - 1, 1)
 
