@@ -25,7 +25,7 @@ def charts(results: Results) -> dict[str, dict]:
 
 def text(words: str) -> str:
     """Text that plotly shows as it is: it reads a few tags and entities, and this leaves it none to read."""
-    return html.escape(" ".join(words.split()), quote=False)
+    return html.escape(words, quote=False)
 
 
 def _roc(results: Results, *, log: bool) -> dict:

@@ -15,10 +15,11 @@ import math
 from guestlist.evaluate import Estimate
 from guestlist.report import words
 from guestlist.report.charts import charts
+from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, percent
 from guestlist.report.script import SCRIPT
 from guestlist.report.templates import render
-from guestlist.results import Results, from_document
+from guestlist.results import Results
 
 # Written so that no text within ends the element that holds the JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -29,7 +30,7 @@ def page(results: Results) -> str:
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    results = from_document(results.document())
+    results = legible(results)
     plotly = get_plotlyjs()
     return render(
         "page.html",

@@ -13,5 +13,4 @@ def render(template: str, **content) -> str:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     forms = (numerals.count, numerals.percent, numerals.decimal, numerals.tiny, numerals.interval)
     environment.filters |= {form.__name__: form for form in forms}
-    # Lone surrogates cannot be written as UTF-8.
-    return environment.get_template(template).render(**content).encode("utf-8", "replace").decode("utf-8")
+    return environment.get_template(template).render(**content)

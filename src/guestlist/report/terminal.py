@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import textwrap
-import unicodedata
 
 from guestlist.report import words
+from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, interval, percent
-from guestlist.results import AttackResult, Results, from_document
+from guestlist.results import AttackResult, Results
 
 WIDTH = 80
 
 
 def summary(results: Results) -> str:
     """The answer, the figures of every attack with their intervals, notices, and what was not tested."""
-    results = from_document(results.document())
+    results = legible(results)
     parts = [
         words.question(results),
         words.answer(results),
@@ -24,7 +24,7 @@ def summary(results: Results) -> str:
         _section("Notices", results.notices),
         _section("Not tested", results.untested),
     ]
-    return _printable("\n\n".join(part if "\n" in part else _filled(part) for part in parts if part))
+    return "\n\n".join(part if "\n" in part else _filled(part) for part in parts if part)
 
 
 def _context(results: Results) -> list[str]:
@@ -47,7 +47,7 @@ def _table(results: Results) -> str:
     for finding in results.findings:
         mark = "* " if finding.name == results.headline else "  "
         # Text, not str: names are not to be read as rich's markup.
-        table.add_row(Text(mark + _printable(finding.name)), *(Text(cell) for cell in _cells(finding)))
+        table.add_row(Text(mark + finding.name), *(Text(cell) for cell in _cells(finding)))
     console = Console(file=io.StringIO(), width=WIDTH, no_color=True, color_system=None, force_terminal=False, legacy_windows=False)
     console.print(table)
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
@@ -70,8 +70,3 @@ def _bullets(lines) -> list[str]:
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
-
-
-def _printable(text: str) -> str:
-    """Without control characters but the newline: a name must not speak to the terminal."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)

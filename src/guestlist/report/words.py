@@ -27,8 +27,8 @@ def question(results: Results) -> str:
 
 
 def name(results: Results) -> str:
-    """What the target is called, on one line."""
-    return " ".join(results.subject.name.split()) or "the model"
+    """What the target is called."""
+    return results.subject.name or "the model"
 
 
 def headline(results: Results) -> AttackResult:
@@ -198,14 +198,14 @@ def _evidence(finding: AttackResult) -> str:
 def _picks(attack: AttackResult) -> str:
     people = per(attack.auc)
     low, high = ends(attack.auc, people)
-    return f"picks the member {count(round(attack.auc.value * people))} times in {count(people)} (between {count(low)} and {count(high)}; guessing: {count(people / 2)})"
+    return f"picks the member {count(round(attack.auc.value * people))} times in {count(people)} (between {count(low)} and {count(high)}), where guessing picks {count(people / 2)}"
 
 
 def _in_people(rate: Rate) -> str:
     people = per(rate.tpr, beside=rate.fpr)
     low, high = ends(rate.tpr, people)
     found = f"finds {count(round(rate.tpr.value * people))} of {count(people)} members (between {count(low)} and {count(high)})"
-    return f"At {percent(rate.fpr)} false alarms it {found}; guessing finds {rate.fpr * people:.4g}."
+    return f"At {percent(rate.fpr)} false alarms it {found}, where guessing finds {rate.fpr * people:.4g}."
 
 
 def _beside_all(group: GroupResult, results: Results) -> str:
