@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from guestlist.report.numerals import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
+from guestlist.report.numerals import ROUNDING, count, decimal, ends, interval, per, percent, tiny, with_interval
 from guestlist.results import AttackResult, GroupResult, Rate, Results
 
 CHANCE = 0.5  # the AUC of an attack that knows nothing
@@ -79,7 +79,7 @@ def exposed_group(results: Results) -> str | None:
     if top.auc.low <= CHANCE:
         looked = "The one group that was looked at is" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
         negation = "not " if len(groups) == 1 else ""
-        return f"{looked} {negation}shown to be exposed by itself; small groups have wide intervals, and most leaks in them go unseen."
+        return f"{looked} {negation}shown to be exposed by itself; small groups have wide intervals, in which a leak can go unseen."
     return f"{looked} is {group_name(top)}: AUC {with_interval(top.auc)}, over {count(top.members)} members. {_beside_all(top, results)}"
 
 
@@ -130,7 +130,7 @@ def p_values(results: Results) -> str:
     members, nonmembers = results.subject.members, results.subject.nonmembers
     return (
         "The p-value is the share of non-members that score at least as high, the record itself counted in: with "
-        f"{_things(nonmembers, 'non-member')} it cannot be below {1 / (nonmembers + 1):.2g}. A small one means that few people who were "
+        f"{_things(nonmembers, 'non-member')} it cannot be below {tiny(1 / (nonmembers + 1))}. A small one means that few people who were "
         f"not in the training set look so much as if they were. These are the highest scores of {_things(members, 'member')}: "
         f"if nothing leaked, about {count(math.ceil(members / 100))} of them would still have a p-value of 0.01 or less."
     )
