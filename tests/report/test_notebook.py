@@ -3,10 +3,10 @@
 from html.parser import HTMLParser
 
 import pytest
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
 
 from guestlist.report import fragment, words
 from guestlist.report.legible import line
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
 
 
 class Reader(HTMLParser):
@@ -39,7 +39,22 @@ def test_holds_the_answer_and_every_attack(case):
 def test_only_harmless_elements_and_own_styles():
     for results in (leaking(), hostile()):
         seen = Reader(fragment(results))
-        assert set(seen.elements) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "br", "span", "ul", "li", "strong", "bdi"}
+        assert set(seen.elements) <= {
+            "div",
+            "p",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "br",
+            "span",
+            "ul",
+            "li",
+            "strong",
+            "bdi",
+        }
         assert {name for name, _ in seen.attributes} <= {"style", "scope"}
 
 
@@ -51,7 +66,9 @@ def test_hostile_text_is_shown_as_text():
 
 def test_colours_are_those_of_the_page_around():
     assert "color:inherit" in fragment(leaking())
-    assert "#" not in "".join(value for name, value in Reader(fragment(leaking())).attributes if name == "style")
+    assert "#" not in "".join(
+        value for name, value in Reader(fragment(leaking())).attributes if name == "style"
+    )
 
 
 def test_is_what_a_notebook_shows():

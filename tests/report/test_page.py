@@ -10,9 +10,9 @@ import sys
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
 from guestlist.evaluate import WITHHELD
 from guestlist.report import page, words
@@ -20,6 +20,7 @@ from guestlist.report.charts import charts
 from guestlist.report.legible import legible, line
 from guestlist.report.page import embedded, whisker
 from guestlist.results import Histogram, from_document
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
 CASES = (leaking, quiet, predictions_only, hostile)
 
@@ -91,7 +92,13 @@ def test_an_infinite_score_survives_the_document():
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
 def test_shows_everything_there_is(case):
     results, shown = case(), read(case).shown
-    for said in (words.question(results), words.answer(results), words.basis(results), *words.limits(results), *words.meaning(results)):
+    for said in (
+        words.question(results),
+        words.answer(results),
+        words.basis(results),
+        *words.limits(results),
+        *words.meaning(results),
+    ):
         assert said in shown
     for finding in results.findings:
         assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in shown
@@ -102,15 +109,25 @@ def test_shows_everything_there_is(case):
     assert all(record.id in shown for record in results.exposed)
     assert all(said in shown for said in (*results.notices, *results.untested))
     known = results.provenance
-    assert all(key in shown and value in shown for part in (known.versions, known.fingerprints) for key, value in part.items())
+    assert all(
+        key in shown and value in shown
+        for part in (known.versions, known.fingerprints)
+        for key, value in part.items()
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_loads_nothing(case):
     rest = without_plotly(page(case()))
     seen = Reader(rest)
-    assert not [(tag, name) for tag, name, _ in seen.attributes if name in ("src", "href", "srcset", "action", "data", "poster")]
-    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(seen.elements)
+    assert not [
+        (tag, name)
+        for tag, name, _ in seen.attributes
+        if name in ("src", "href", "srcset", "action", "data", "poster")
+    ]
+    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(
+        seen.elements
+    )
     # User text that looks like these is no load, but there is none in these worlds.
     assert not re.search(r"https?://|@import|url\(", rest)
 
@@ -118,7 +135,11 @@ def test_loads_nothing(case):
 @pytest.mark.parametrize("case", CASES)
 def test_allows_its_own_scripts_and_no_others(case):
     seen = read(case)
-    policy = next(value for tag, name, value in seen.attributes if tag == "meta" and name == "content" and "default-src" in value)
+    policy = next(
+        value
+        for tag, name, value in seen.attributes
+        if tag == "meta" and name == "content" and "default-src" in value
+    )
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in seen.scripts]
     assert "default-src 'none'" in policy
     assert re.findall(r"'sha256-([^']+)'", policy) == digests[1:]
@@ -207,7 +228,7 @@ def test_headings_are_in_order_and_ids_unique(case):
     headings = [int(tag[1]) for tag in seen.elements if re.fullmatch(r"h\d", tag)]
     assert headings[0] == 1
     assert headings.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(headings, headings[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(headings))
     assert len(seen.ids) == len(set(seen.ids))
     labels = [value for _, name, value in seen.attributes if name in ("aria-labelledby", "aria-describedby")]
     assert set(labels) <= set(seen.ids)

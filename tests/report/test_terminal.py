@@ -3,10 +3,10 @@
 import unicodedata
 
 import pytest
-from report_worlds import hostile, leaking, predictions_only, quiet
 
 from guestlist.report import summary
 from guestlist.report.legible import line
+from report_worlds import hostile, leaking, predictions_only, quiet
 
 
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
@@ -44,7 +44,14 @@ def test_repr_is_the_summary():
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [("a\nb\tc", "a b c"), ("\x1b[2J", "\ufffd[2J"), ("\ud800", "\ufffd"), ("é\u200dن", "é\u200dن"), ("x\u2066y", "x\ufffdy")]
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a b c"),
+        ("\x1b[2J", "\ufffd[2J"),
+        ("\ud800", "\ufffd"),
+        ("é\u200dن", "é\u200dن"),
+        ("x\u2066y", "x\ufffdy"),
+    ],
 )
 def test_line(text, shown):
     assert line(text) == shown

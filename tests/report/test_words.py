@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
 
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.numerals import ends, per, percent
 from guestlist.results import Rate
+from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
 
 
 def reversed_sides():
@@ -29,7 +29,9 @@ def other_attack():
 
 def few_at_low_fpr():
     base = quiet()
-    rates = tuple(replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline(base).rates)
+    rates = tuple(
+        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline(base).rates
+    )
     return with_headline(base, rates=rates)
 
 
@@ -38,7 +40,16 @@ def on_average_only():
     return with_headline(base, rates=at_chance(words.headline(base)).rates)
 
 
-CASES = (leaking, quiet, predictions_only, reversed_sides, unmeasured, other_attack, few_at_low_fpr, on_average_only)
+CASES = (
+    leaking,
+    quiet,
+    predictions_only,
+    reversed_sides,
+    unmeasured,
+    other_attack,
+    few_at_low_fpr,
+    on_average_only,
+)
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
@@ -83,8 +94,13 @@ def test_the_answer_begins_with_what_was_shown(case, start):
 def test_a_leak_is_told_in_people():
     rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), "good", 0.02)
     results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
-    assert "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1." in words.answer(results)
-    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(results)
+    assert (
+        "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."
+        in words.answer(results)
+    )
+    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(
+        results
+    )
 
 
 def test_an_average_leak_is_not_said_to_single_people_out():
@@ -123,7 +139,9 @@ def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt()
 
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
     base = quiet()
-    rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
+    rates = tuple(
+        replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates
+    )
     told = words.answer(with_finding(base, "loss", rates=rates))
     assert "loss beats guessing: at 5% false alarms it finds 12% of the members (7% to 20%)" in told
 
@@ -137,7 +155,10 @@ def test_touching_chance_is_not_a_finding():
 def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
-    assert f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}" in words.exposed_group(results)
+    assert (
+        f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}"
+        in words.exposed_group(results)
+    )
     assert "None of 6 groups is shown to be exposed" in words.exposed_group(quiet())
     assert words.exposed_group(predictions_only()) is None
 
@@ -145,7 +166,10 @@ def test_the_most_clearly_exposed_group_is_named():
 def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
     results = leaking()
     overall = words.headline(results).auc
-    apart, overlapping = (replace(results.groups[0], auc=Estimate(0.95, low, 0.99)) for low in (overall.high + 0.01, overall.high - 0.01))
+    apart, overlapping = (
+        replace(results.groups[0], auc=Estimate(0.95, low, 0.99))
+        for low in (overall.high + 0.01, overall.high - 0.01)
+    )
     assert "more than over all records" in words.exposed_group(replace(results, groups=(apart,)))
     assert "may not differ" in words.exposed_group(replace(results, groups=(overlapping,)))
 
@@ -168,7 +192,20 @@ def test_people_never_claim_more_than_the_interval(value, fpr):
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.001, "0.1%"), (1.0, "100%"), (0.99996, "99.996%"), (0.0, "0%"), (0.12345, "12.3%"), (math.nan, "–")]
+    ("share", "text"),
+    [(0.001, "0.1%"), (1.0, "100%"), (0.99996, "99.996%"), (0.0, "0%"), (0.12345, "12.3%"), (math.nan, "–")],
 )
 def test_percent(share, text):
     assert percent(share) == text
+
+
+def test_an_attack_clearly_better_than_the_headline_is_told():
+    better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
+    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in words.answer(better)
+    assert "does better still" not in words.answer(leaking())
+
+
+def test_p_values_are_not_promised_where_they_cannot_occur():
+    few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
+    assert "about 20 of them would still have a p-value of 0.02 or less" in words.p_values(few)
+    assert "about 3 of them would still have a p-value of 0.01 or less" in words.p_values(quiet())

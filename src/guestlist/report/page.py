@@ -55,7 +55,7 @@ def embedded(content) -> str:
 
 
 def whisker(estimate: Estimate) -> dict[str, str]:
-    """Where a dot and its interval stand on a scale from 0 to 1, in per cent for CSS; empty where withheld."""
+    """Where a dot and its interval stand on a scale from 0 to 1, for CSS; empty where withheld."""
     if any(math.isnan(value) for value in estimate):
         return {}
     value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
@@ -66,7 +66,8 @@ def _policy(*scripts: str) -> str:
     """A content security policy: these scripts and no others, nothing from anywhere."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; {rest}"
 
 
 def _style() -> str:

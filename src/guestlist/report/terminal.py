@@ -29,7 +29,12 @@ def summary(results: Results) -> str:
 
 def _context(results: Results) -> list[str]:
     maybe = [words.exposed_group(results), words.unscored(results)]
-    return [words.basis(results), *(said for said in maybe if said), *words.limits(results), words.LOWER_BOUND]
+    return [
+        words.basis(results),
+        *(said for said in maybe if said),
+        *words.limits(results),
+        words.LOWER_BOUND,
+    ]
 
 
 def _table(results: Results) -> str:
@@ -48,16 +53,31 @@ def _table(results: Results) -> str:
         mark = "* " if finding.name == results.headline else "  "
         # Text, not str: names are not to be read as rich's markup.
         table.add_row(Text(mark + finding.name), *(Text(cell) for cell in _cells(finding)))
-    console = Console(file=io.StringIO(), width=WIDTH, no_color=True, color_system=None, force_terminal=False, legacy_windows=False)
+    console = Console(
+        file=io.StringIO(),
+        width=WIDTH,
+        no_color=True,
+        color_system=None,
+        force_terminal=False,
+        legacy_windows=False,
+    )
     console.print(table)
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    legend = f"* {words.chosen(results)} Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
+    terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
+    legend = f"* {words.chosen(results)} {terms}"
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
 
 
 def _cells(finding: AttackResult) -> list[str]:
-    values = [(finding.auc, decimal), (finding.advantage, decimal), *((rate.tpr, percent) for rate in finding.rates)]
-    return [f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}" for estimate, form in values]
+    values = [
+        (finding.auc, decimal),
+        (finding.advantage, decimal),
+        *((rate.tpr, percent) for rate in finding.rates),
+    ]
+    return [
+        f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
+        for estimate, form in values
+    ]
 
 
 def _section(title: str, lines: tuple[str, ...]) -> str:
@@ -65,7 +85,10 @@ def _section(title: str, lines: tuple[str, ...]) -> str:
 
 
 def _bullets(lines) -> list[str]:
-    return [textwrap.fill(line, WIDTH, break_on_hyphens=False, initial_indent="  - ", subsequent_indent="    ") for line in lines]
+    return [
+        textwrap.fill(line, WIDTH, break_on_hyphens=False, initial_indent="  - ", subsequent_indent="    ")
+        for line in lines
+    ]
 
 
 def _filled(text: str) -> str:
