@@ -261,7 +261,7 @@ def _beside_all(group: GroupResult, results: Results) -> str:
     if group.auc.low > overall.high:
         return f"That is more than over all records ({decimal(overall.value)})."
     return (
-        f"Its interval reaches that over all records ({with_interval(overall)}), so the two may not differ."
+        f"Its interval reaches that over all records, {with_interval(overall)}, so the two may not differ."
     )
 
 
