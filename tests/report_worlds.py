@@ -33,7 +33,9 @@ ATTACKS = (
     ("lira", "likelihood ratio of IN and OUT references", "Carlini et al. 2022", 1.0),
     ("lira_offline", "tail of the OUT references alone", "Carlini et al. 2022", 0.8),
 )
-HOSTILE = "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
+HOSTILE = (
+    "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
+)
 
 
 def leaking(**changes) -> Results:
@@ -54,7 +56,10 @@ def predictions_only(**changes) -> Results:
 def hostile() -> Results:
     """The leaking world, with markup wherever a user's text can be."""
     base = leaking()
-    findings = tuple(replace(f, name=HOSTILE if f.name == "lira" else HOSTILE + f.name, summary=HOSTILE, paper=HOSTILE) for f in base.findings)
+    findings = tuple(
+        replace(f, name=HOSTILE if f.name == "lira" else HOSTILE + f.name, summary=HOSTILE, paper=HOSTILE)
+        for f in base.findings
+    )
     return replace(
         base,
         subject=replace(base.subject, name=HOSTILE),
@@ -62,7 +67,9 @@ def hostile() -> Results:
         chosen=HOSTILE,
         findings=findings,
         groups=tuple(replace(g, group=HOSTILE, value=HOSTILE) for g in base.groups),
-        exposed=tuple(Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed),
+        exposed=tuple(
+            Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed
+        ),
         notices=(HOSTILE,),
         untested=(HOSTILE,),
         provenance=Provenance({HOSTILE: HOSTILE}, {HOSTILE: HOSTILE}),
@@ -81,7 +88,10 @@ def with_finding(results: Results, name: str, **changes) -> Results:
 
 def at_chance(finding: AttackResult) -> AttackResult:
     """The finding with no interval above guessing."""
-    rates = tuple(replace(r, tpr=r.tpr if math.isnan(r.tpr.value) else Estimate(r.fpr, 0.0, 3 * r.fpr)) for r in finding.rates)
+    rates = tuple(
+        replace(r, tpr=r.tpr if math.isnan(r.tpr.value) else Estimate(r.fpr, 0.0, 3 * r.fpr))
+        for r in finding.rates
+    )
     return replace(finding, auc=Estimate(0.5, 0.46, 0.54), advantage=Estimate(0.0, -0.05, 0.05), rates=rates)
 
 
@@ -92,7 +102,15 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
     findings = findings if shift else tuple(at_chance(f) for f in findings)
     headline = "lira" if references else "loss"
     return Results(
-        subject=Subject("RandomForestClassifier", 2, members, nonmembers, 1200 if references else 0, 0.998 if shift else 0.861, 0.847),
+        subject=Subject(
+            "RandomForestClassifier",
+            2,
+            members,
+            nonmembers,
+            1200 if references else 0,
+            0.998 if shift else 0.861,
+            0.847,
+        ),
         references=References(references, members * 0.98, 0.5, 0) if references else None,
         headline=headline,
         chosen="fixed before the audit",
@@ -101,8 +119,13 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
         groups=_groups(shift, members, nonmembers, rng) if references else (),
         exposed=_exposed(shift, nonmembers, rng),
         notices=("37 of 2400 non-members are equal to a member, features and label alike.",) if shift else (),
-        untested=("Attackers who see the model's parameters or gradients, or only its labels.", "Other forms of leakage."),
-        provenance=Provenance({"python": "3.11.9", "numpy": "2.1.0"}, {"data": "9f" * 32, "recipe": "0a" * 32, "seed": "0"}),
+        untested=(
+            "Attackers who see the model's parameters or gradients, or only its labels.",
+            "Other forms of leakage.",
+        ),
+        provenance=Provenance(
+            {"python": "3.11.9", "numpy": "2.1.0"}, {"data": "9f" * 32, "recipe": "0a" * 32, "seed": "0"}
+        ),
     )
 
 
@@ -111,9 +134,12 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
     if name == "correctness":
         inside, outside = (inside > -2).astype(float), (outside > -1).astype(float)
     thresholds = np.unique(np.concatenate([inside, outside]))[::-1]
-    fpr, tpr = (np.append(0, [(side >= t).mean() for t in thresholds[:: max(len(thresholds) // 300, 1)]]) for side in (outside, inside))
+    fpr, tpr = (
+        np.append(0, [(side >= t).mean() for t in thresholds[:: max(len(thresholds) // 300, 1)]])
+        for side in (outside, inside)
+    )
     fpr, tpr = np.append(fpr, 1.0), np.append(tpr, 1.0)
-    area = float(np.trapezoid(tpr, fpr)) if hasattr(np, "trapezoid") else float(np.trapz(tpr, fpr))
+    area = float((np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2).sum())
     band = np.geomspace(1 / nonmembers, 1, 40)
     limits = [_share((inside > np.quantile(outside, 1 - f)).mean(), members, widen=2) for f in band]
     edges = np.linspace(*np.quantile(np.concatenate([inside, outside]), [0.005, 0.995]), 41)
@@ -124,10 +150,23 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         auc=_around(area, 0.58 * math.sqrt(1 / members + 1 / nonmembers)),
         advantage=_around(max(float((tpr - fpr).max()) - 0.01, 0), 1.1 / math.sqrt(members)),
         rates=tuple(_rate(inside, outside, f) for f in FPRS),
-        balanced_accuracy=None if name.startswith("lira") else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
+        balanced_accuracy=None
+        if name.startswith("lira")
+        else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
         unscored=0,
-        curve=Curve(*(tuple(float(f"{v:.6g}") for v in values) for values in (fpr, tpr, band, [e.low for e in limits], [e.high for e in limits]))),
-        histogram=Histogram(tuple(edges), *(tuple(np.histogram(np.clip(s, edges[0], edges[-1]), edges)[0] / len(s)) for s in (inside, outside))),
+        curve=Curve(
+            *(
+                tuple(float(f"{v:.6g}") for v in values)
+                for values in (fpr, tpr, band, [e.low for e in limits], [e.high for e in limits])
+            )
+        ),
+        histogram=Histogram(
+            tuple(edges),
+            *(
+                tuple(np.histogram(np.clip(s, edges[0], edges[-1]), edges)[0] / len(s))
+                for s in (inside, outside)
+            ),
+        ),
     )
 
 
@@ -136,7 +175,12 @@ def _rate(inside, outside, fpr: float) -> Rate:
     if expected < 1:
         return Rate(fpr, WITHHELD, "withheld", math.nan)
     tpr = _share((inside > np.quantile(outside, 1 - fpr)).mean(), len(inside), widen=2)
-    return Rate(fpr, tpr, "weak" if expected < 10 else "good", fpr + 4 * math.sqrt(fpr / len(inside)) + 1 / len(outside))
+    return Rate(
+        fpr,
+        tpr,
+        "weak" if expected < 10 else "good",
+        fpr + 4 * math.sqrt(fpr / len(inside)) + 1 / len(outside),
+    )
 
 
 def _share(value: float, n: int, widen: float = 1) -> Estimate:
@@ -154,14 +198,23 @@ def _groups(shift, members, nonmembers, rng) -> tuple[GroupResult, ...]:
         for value, share in values.items():
             inside, outside = int(share * members), int(share * nonmembers)
             centre = 0.5 + (0.28 + 0.1 * (value == "70+") + 0.01 * rng.normal()) * (shift > 0)
-            found.append(GroupResult(group, value, inside, outside, _around(centre, 0.5 * math.sqrt(1 / inside + 1 / outside))))
+            found.append(
+                GroupResult(
+                    group, value, inside, outside, _around(centre, 0.5 * math.sqrt(1 / inside + 1 / outside))
+                )
+            )
     return tuple(found)
 
 
 def _exposed(shift, nonmembers, rng) -> tuple[Exposed, ...]:
     scores = np.sort(rng.gamma(2 + 2 * shift, 2, 12))[::-1]
     return tuple(
-        Exposed(f"patient-{int(rng.integers(10_000)):05d}", str(rng.choice(["yes", "no"])), {"sex": str(rng.choice(["F", "M"])), "age": str(rng.choice(["30-49", "70+"]))},
-                float(s), (1 + i // 3) / (nonmembers + 1))
+        Exposed(
+            f"patient-{int(rng.integers(10_000)):05d}",
+            str(rng.choice(["yes", "no"])),
+            {"sex": str(rng.choice(["F", "M"])), "age": str(rng.choice(["30-49", "70+"]))},
+            float(s),
+            (1 + i // 3) / (nonmembers + 1),
+        )
         for i, s in enumerate(scores)
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 import html
 import math
 
-from guestlist.results import AttackResult, Histogram, Results
+import numpy as np
 
-OTHERS_DASH = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
+from guestlist.results import AttackResult, Histogram, Results
 
 
 def charts(results: Results) -> dict[str, dict]:
@@ -25,7 +25,7 @@ def charts(results: Results) -> dict[str, dict]:
 
 def text(words: str) -> str:
     """Text that plotly shows as it is: it reads a few tags and entities, and this leaves it none to read."""
-    return html.escape(" ".join(words.split()), quote=False)
+    return html.escape(words, quote=False)
 
 
 def _roc(results: Results, *, log: bool) -> dict:
@@ -33,15 +33,20 @@ def _roc(results: Results, *, log: bool) -> dict:
     floor = _floor(results) if log else 0.0
     headline = results.attack(results.headline)
     others = [finding for finding in results.findings if finding.name != results.headline]
+    # A straight piece of a curve is bent on logarithmic axes, so points are put in between.
+    between = _geometric(1 / max(results.subject.nonmembers, 1)) if log else []
     data = [*_band(headline, floor), _guessing(floor)]
-    data += [_thin(finding, i, floor) for i, finding in enumerate(others)]
-    data.append(_line(headline, floor, {"color": "var(--member)", "width": 2.6}))
-    exact = {"type": "log", "range": [math.log10(floor), 0], "dtick": 1} if log else {"range": [0, 1], "dtick": 0.25}
-    # Ticks in per cent, one format for 0.01% and for 100%.
+    data += [_line(finding, floor, between, {"color": "var(--other)", "width": 1}) for finding in others]
+    data.append(_line(headline, floor, between, {"color": "var(--member)", "width": 2.6}))
+    exact = (
+        {"type": "log", "range": [math.log10(floor), 0], "dtick": 1}
+        if log
+        else {"range": [0, 1], "dtick": 0.25}
+    )
     axis = _axis(tickformat="~%", **exact)
     layout = _layout(
-        xaxis={**axis, "title": {"text": "false alarms: non-members called members"}},
-        yaxis={**axis, "title": {"text": "members found"}},
+        xaxis={**axis, "title": _title("false alarms (FPR)")},
+        yaxis={**axis, "title": _title("members found (TPR)")},
         height=380,
         hovermode="closest",
         showlegend=False,
@@ -54,30 +59,46 @@ def _floor(results: Results) -> float:
     return 10.0 ** math.floor(math.log10(1 / max(results.subject.nonmembers, 10)))
 
 
-def _line(finding: AttackResult, floor: float, line: dict) -> dict:
-    points = [(x, y) for x, y in zip(finding.curve.fpr, finding.curve.tpr, strict=True) if x >= floor and y >= floor]
+def _geometric(start: float, steps: int = 60) -> list[float]:
+    return [start ** (1 - i / steps) for i in range(steps + 1)]
+
+
+def _line(finding: AttackResult, floor: float, between: list[float], line: dict) -> dict:
+    curve = finding.curve
+    added = [(x, float(np.interp(x, curve.fpr, curve.tpr))) for x in between if x not in curve.fpr]
+    # Sorted by both: where a curve rises upright, its points have one FPR.
+    points = sorted([*zip(curve.fpr, curve.tpr, strict=True), *added])
+    points = [(x, y) for x, y in points if x >= floor and y >= floor]
     return {
         "type": "scatter",
         "mode": "lines",
         "name": text(finding.name),
-        "x": [_plain(x) for x, _ in points],
-        "y": [_plain(y) for _, y in points],
+        "x": [_short(x) for x, _ in points],
+        "y": [_short(y) for _, y in points],
         "line": line,
         "hovertemplate": "%{y:.3~%} of members found<br>at %{x:.3~%} false alarms",
     }
 
 
-def _thin(finding: AttackResult, i: int, floor: float) -> dict:
-    return _line(finding, floor, {"color": "var(--other)", "width": 1, "dash": OTHERS_DASH[i % len(OTHERS_DASH)]})
-
-
 def _band(finding: AttackResult, floor: float) -> list[dict]:
     """The pointwise band as two lines with the space between them filled."""
     curve = finding.curve
-    inside = [i for i, x in enumerate(curve.band_fpr) if x >= floor and not math.isnan(curve.band_low[i] + curve.band_high[i])]
-    common = {"type": "scatter", "mode": "lines", "x": [curve.band_fpr[i] for i in inside], "hoverinfo": "skip", "showlegend": False}
+    inside = [
+        i
+        for i, x in enumerate(curve.band_fpr)
+        if x >= floor and not math.isnan(curve.band_low[i] + curve.band_high[i])
+    ]
+    common = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [_short(curve.band_fpr[i]) for i in inside],
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
     # Below the axis there is nothing to draw, and a logarithm has no zero.
-    low, high = ([max(ends[i], floor / 10) for i in inside] for ends in (curve.band_low, curve.band_high))
+    low, high = (
+        [_short(max(ends[i], floor / 10)) for i in inside] for ends in (curve.band_low, curve.band_high)
+    )
     hidden = {"color": "var(--band)", "width": 0}
     return [
         {**common, "y": high, "line": hidden},
@@ -86,13 +107,13 @@ def _band(finding: AttackResult, floor: float) -> list[dict]:
 
 
 def _guessing(floor: float) -> dict:
-    steps = [floor * (1 / floor) ** (i / 50) for i in range(51)] if floor else [0.0, 1.0]
+    steps = _geometric(floor) if floor else [0.0, 1.0]
     return {
         "type": "scatter",
         "mode": "lines",
         "name": "guessing",
-        "x": steps,
-        "y": steps,
+        "x": [_short(x) for x in steps],
+        "y": [_short(x) for x in steps],
         "line": {"color": "var(--quiet)", "width": 1, "dash": "dot"},
         "hoverinfo": "skip",
     }
@@ -101,10 +122,12 @@ def _guessing(floor: float) -> dict:
 def _scores(headline: AttackResult) -> dict:
     """How the headline attack scores members and non-members, as shares of each."""
     members = _outline(headline.histogram, headline.histogram.members, "members", "member", "solid")
-    nonmembers = _outline(headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash")
+    nonmembers = _outline(
+        headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash"
+    )
     layout = _layout(
-        xaxis=_axis(title={"text": "score: higher means likelier member"}, zeroline=False),
-        yaxis=_axis(title={"text": "share of records"}, tickformat="~%", rangemode="tozero"),
+        xaxis=_axis(title=_title("score: higher means likelier member"), zeroline=False),
+        yaxis=_axis(title=_title("share of records"), tickformat="~%", rangemode="tozero"),
         height=320,
         hovermode="x unified",
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
@@ -117,8 +140,8 @@ def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour:
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "x": [_plain(edge) for edge in histogram.edges],
-        "y": [_plain(share) for share in (*shares, *shares[-1:])],
+        "x": [_short(edge) for edge in histogram.edges],
+        "y": [_short(share) for share in (*shares, *shares[-1:])],
         "line": {"color": f"var(--{colour})", "width": 1.8, "dash": dash, "shape": "hv"},
         "fill": "tozeroy",
         "fillcolor": f"var(--{colour}-fill)",
@@ -126,23 +149,39 @@ def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour:
     }
 
 
-def _plain(value: float) -> float | None:
-    """A number that JSON can hold."""
-    return value if math.isfinite(value) else None
+def _short(value: float) -> float | None:
+    """A number to six digits, which no screen resolves further; null where JSON has none."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _title(words: str) -> dict:
+    return {"text": words, "font": {"size": 13}}
 
 
 def _axis(**more) -> dict:
-    grid = {"gridcolor": "var(--grid)", "linecolor": "var(--rule)", "zeroline": False, "showline": True, "ticks": "outside", "tickcolor": "var(--rule)"}
+    grid = {
+        "gridcolor": "var(--grid)",
+        "linecolor": "var(--rule)",
+        "zeroline": False,
+        "showline": True,
+        "ticks": "outside",
+        "tickcolor": "var(--rule)",
+    }
     return {**grid, "fixedrange": True, "automargin": True, **more}
 
 
 def _layout(**more) -> dict:
     return {
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "var(--ink)"},
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": "var(--ink)"},
         "paper_bgcolor": "var(--none)",
         "plot_bgcolor": "var(--none)",
-        "hoverlabel": {"bgcolor": "var(--paper)", "bordercolor": "var(--rule)", "font": {"color": "var(--ink)"}, "namelength": -1},
-        "margin": {"l": 60, "r": 12, "t": 16, "b": 56},
+        "hoverlabel": {
+            "bgcolor": "var(--paper)",
+            "bordercolor": "var(--rule)",
+            "font": {"color": "var(--ink)"},
+            "namelength": -1,
+        },
+        "margin": {"l": 60, "r": 28, "t": 16, "b": 56},
         "dragmode": False,
         **more,
     }

@@ -15,10 +15,11 @@ import math
 from guestlist.evaluate import Estimate
 from guestlist.report import words
 from guestlist.report.charts import charts
+from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, percent
 from guestlist.report.script import SCRIPT
 from guestlist.report.templates import render
-from guestlist.results import Results, from_document
+from guestlist.results import Results
 
 # Written so that no text within ends the element that holds the JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -29,7 +30,7 @@ def page(results: Results) -> str:
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    results = from_document(results.document())
+    results = legible(results)
     plotly = get_plotlyjs()
     return render(
         "page.html",
@@ -54,7 +55,7 @@ def embedded(content) -> str:
 
 
 def whisker(estimate: Estimate) -> dict[str, str]:
-    """Where a dot and its interval stand on a scale from 0 to 1, in per cent for CSS; empty where withheld."""
+    """Where a dot and its interval stand on a scale from 0 to 1, for CSS; empty where withheld."""
     if any(math.isnan(value) for value in estimate):
         return {}
     value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
@@ -65,7 +66,8 @@ def _policy(*scripts: str) -> str:
     """A content security policy: these scripts and no others, nothing from anywhere."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; {rest}"
 
 
 def _style() -> str:

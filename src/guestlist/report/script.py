@@ -10,7 +10,8 @@ function painted(value, key, style) {
   if (Array.isArray(value)) return value.map((item) => painted(item, key, style));
   if (value && typeof value === "object")
     return Object.fromEntries(Object.entries(value).map(([k, item]) => [k, painted(item, k, style)]));
-  const variable = typeof value === "string" && key.endsWith("color") && value.match(/^var\\((--[a-z-]+)\\)$/);
+  const named = typeof value === "string" && key.endsWith("color");
+  const variable = named && value.match(/^var\\((--[a-z-]+)\\)$/);
   return variable ? style.getPropertyValue(variable[1]).trim() : value;
 }
 

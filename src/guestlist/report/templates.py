@@ -6,12 +6,13 @@ from guestlist.report import numerals
 
 
 def render(template: str, **content) -> str:
-    """The text of a template that lies beside this file; content is escaped, and a missing name is an error."""
+    """A template that lies beside this file, filled; content is escaped, and a missing name is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("guestlist", "report")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     forms = (numerals.count, numerals.percent, numerals.decimal, numerals.tiny, numerals.interval)
     environment.filters |= {form.__name__: form for form in forms}
-    # Lone surrogates cannot be written as UTF-8.
-    return environment.get_template(template).render(**content).encode("utf-8", "replace").decode("utf-8")
+    return environment.get_template(template).render(**content)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import textwrap
-import unicodedata
 
 from guestlist.report import words
+from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, interval, percent
-from guestlist.results import AttackResult, Results, from_document
+from guestlist.results import AttackResult, Results
 
 WIDTH = 80
 
 
 def summary(results: Results) -> str:
     """The answer, the figures of every attack with their intervals, notices, and what was not tested."""
-    results = from_document(results.document())
+    results = legible(results)
     parts = [
         words.question(results),
         words.answer(results),
@@ -24,12 +24,17 @@ def summary(results: Results) -> str:
         _section("Notices", results.notices),
         _section("Not tested", results.untested),
     ]
-    return _printable("\n\n".join(part if "\n" in part else _filled(part) for part in parts if part))
+    return "\n\n".join(part if "\n" in part else _filled(part) for part in parts if part)
 
 
 def _context(results: Results) -> list[str]:
     maybe = [words.exposed_group(results), words.unscored(results)]
-    return [words.basis(results), *(said for said in maybe if said), *words.limits(results), words.LOWER_BOUND]
+    return [
+        words.basis(results),
+        *(said for said in maybe if said),
+        *words.limits(results),
+        words.LOWER_BOUND,
+    ]
 
 
 def _table(results: Results) -> str:
@@ -47,17 +52,32 @@ def _table(results: Results) -> str:
     for finding in results.findings:
         mark = "* " if finding.name == results.headline else "  "
         # Text, not str: names are not to be read as rich's markup.
-        table.add_row(Text(mark + _printable(finding.name)), *(Text(cell) for cell in _cells(finding)))
-    console = Console(file=io.StringIO(), width=WIDTH, no_color=True, color_system=None, force_terminal=False, legacy_windows=False)
+        table.add_row(Text(mark + finding.name), *(Text(cell) for cell in _cells(finding)))
+    console = Console(
+        file=io.StringIO(),
+        width=WIDTH,
+        no_color=True,
+        color_system=None,
+        force_terminal=False,
+        legacy_windows=False,
+    )
     console.print(table)
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    legend = f"* {words.chosen(results)} Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
+    terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
+    legend = f"* {words.chosen(results)} {terms}"
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
 
 
 def _cells(finding: AttackResult) -> list[str]:
-    values = [(finding.auc, decimal), (finding.advantage, decimal), *((rate.tpr, percent) for rate in finding.rates)]
-    return [f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}" for estimate, form in values]
+    values = [
+        (finding.auc, decimal),
+        (finding.advantage, decimal),
+        *((rate.tpr, percent) for rate in finding.rates),
+    ]
+    return [
+        f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"
+        for estimate, form in values
+    ]
 
 
 def _section(title: str, lines: tuple[str, ...]) -> str:
@@ -65,13 +85,11 @@ def _section(title: str, lines: tuple[str, ...]) -> str:
 
 
 def _bullets(lines) -> list[str]:
-    return [textwrap.fill(line, WIDTH, break_on_hyphens=False, initial_indent="  - ", subsequent_indent="    ") for line in lines]
+    return [
+        textwrap.fill(line, WIDTH, break_on_hyphens=False, initial_indent="  - ", subsequent_indent="    ")
+        for line in lines
+    ]
 
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_on_hyphens=False)
-
-
-def _printable(text: str) -> str:
-    """Without control characters but the newline: a name must not speak to the terminal."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)

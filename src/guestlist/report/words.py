@@ -9,7 +9,17 @@ from __future__ import annotations
 
 import math
 
-from guestlist.report.numerals import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
+from guestlist.report.numerals import (
+    ROUNDING,
+    count,
+    decimal,
+    ends,
+    interval,
+    per,
+    percent,
+    tiny,
+    with_interval,
+)
 from guestlist.results import AttackResult, GroupResult, Rate, Results
 
 CHANCE = 0.5  # the AUC of an attack that knows nothing
@@ -27,8 +37,8 @@ def question(results: Results) -> str:
 
 
 def name(results: Results) -> str:
-    """What the target is called, on one line."""
-    return " ".join(results.subject.name.split()) or "the model"
+    """What the target is called."""
+    return results.subject.name or "the model"
 
 
 def headline(results: Results) -> AttackResult:
@@ -50,22 +60,25 @@ def answer(results: Results) -> str:
     """The answer to the question, in one to four sentences."""
     attack = headline(results)
     if math.isnan(attack.auc.value):
-        said = [f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."]
+        nothing = "gave no score by which members and non-members could be compared"
+        said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
     elif finds(attack):
-        said = _yes(attack)
+        said = [*_yes(attack), *_stronger(results)]
     elif attack.auc.high < CHANCE:
-        said = _reversed(attack)
+        said = [*_reversed(attack), *_others(results)]
     elif successes(results):
-        said = [f"There are signs of it. The headline attack, {attack.name}, is not shown to beat guessing, but another is."]
+        not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
+        said = ["There are signs of it.", not_this, *_others(results)]
     else:
-        said = _no(results)
-    return " ".join(said if finds(attack) else [*said, *_others(results)])
+        said = [_no(results)]
+    return " ".join(said)
 
 
 def meaning(results: Results) -> tuple[str, ...]:
     """What the headline attack's figures mean in people, a sentence for each."""
     attack = headline(results)
-    sentences = [] if math.isnan(attack.auc.value) else [f"Shown one member and one non-member, {attack.name} {_picks(attack)}."]
+    pair = f"Shown one member and one non-member, {attack.name}"
+    sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {_picks(attack)}."]
     return (*sentences, *(_in_people(rate) for rate in attack.rates if not math.isnan(rate.tpr.value)))
 
 
@@ -74,13 +87,17 @@ def exposed_group(results: Results) -> str | None:
     groups = [group for group in results.groups if not math.isnan(group.auc.value)]
     if not groups:
         return None
+    # By the low end: a large AUC of a small group may be luck.
     top = max(groups, key=lambda group: group.auc.low)
-    looked = "The one group that was looked at" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
     if top.auc.low <= CHANCE:
-        looked = "The one group that was looked at is" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
-        negation = "not " if len(groups) == 1 else ""
-        return f"{looked} {negation}shown to be exposed by itself; small groups have wide intervals, and most leaks in them go unseen."
-    return f"{looked} is {group_name(top)}: AUC {with_interval(top.auc)}, over {count(top.members)} members. {_beside_all(top, results)}"
+        none = "The one group is not" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
+        unseen = "small groups have wide intervals, in which a leak can go unseen"
+        return f"{none} shown to be exposed by itself; {unseen}."
+    which = (
+        "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
+    )
+    figures = f"AUC {with_interval(top.auc)}, over {_things(top.members, 'member')}"
+    return f"{which} is {group_name(top)}: {figures}. {_beside_all(top, results)}"
 
 
 def group_name(group: GroupResult) -> str:
@@ -94,21 +111,24 @@ def basis(results: Results) -> str:
     asked = f"Measured on {_things(who.members, 'member')} and {_things(who.nonmembers, 'non-member')}"
     if references is None:
         return f"{asked}, without reference models."
-    trained = f"{_things(references.count, 'reference model')} trained on about {count(references.records)} records each"
+    models = _things(references.count, "reference model")
+    trained = f"{models} trained on about {count(references.records)} records each"
     return f"{asked}, with {trained}."
 
 
 def accuracy(results: Results) -> str:
     """How often the target is right on either side: where the two differ, it remembers."""
     who = results.subject
-    return f"The model is right on {percent(who.accuracy_members)} of the members and {percent(who.accuracy_nonmembers)} of the non-members."
+    members, nonmembers = percent(who.accuracy_members), percent(who.accuracy_nonmembers)
+    return f"The model is right on {members} of the members and {nonmembers} of the non-members."
 
 
 def limits(results: Results) -> tuple[str, ...]:
     """What could and what could not have been seen with this many records."""
     rates = headline(results).rates
     resolved = tuple(rate for rate in rates if rate.resolution != "withheld")
-    sentences = (_detectable_auc(results), _detectable_rates(resolved), *(_resolution(rate, results) for rate in rates))
+    why = (_resolution(rate, results) for rate in rates)
+    sentences = (_detectable_auc(results), _detectable_rates(resolved), *why)
     return tuple(sentence for sentence in sentences if sentence)
 
 
@@ -117,7 +137,8 @@ def unscored(results: Results) -> str | None:
     attack = headline(results)
     if not attack.unscored:
         return None
-    return f"{attack.name} gave no score to {_things(attack.unscored, 'record')}; they are left out of its figures."
+    left_out = _things(attack.unscored, "record")
+    return f"{attack.name} gave no score to {left_out}, which its figures leave out."
 
 
 def chosen(results: Results) -> str:
@@ -128,11 +149,13 @@ def chosen(results: Results) -> str:
 def p_values(results: Results) -> str:
     """How to read the p-values of the most exposed records."""
     members, nonmembers = results.subject.members, results.subject.nonmembers
+    small = max(0.01, 1 / (nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
     return (
-        "The p-value is the share of non-members that score at least as high, the record itself counted in: with "
-        f"{_things(nonmembers, 'non-member')} it cannot be below {1 / (nonmembers + 1):.2g}. A small one means that few people who were "
-        f"not in the training set look so much as if they were. These are the highest scores of {_things(members, 'member')}: "
-        f"if nothing leaked, about {count(math.ceil(members / 100))} of them would still have a p-value of 0.01 or less."
+        "The p-value is the share of non-members that score at least as high, the record itself counted in, "
+        "so it is never 0. A small one means that few people who were not in the training set look so much "
+        "as if they were. "
+        f"These are the highest scores of {_things(members, 'member')}: if nothing leaked, about "
+        f"{count(max(members * small, 1))} of them would still have a p-value of {tiny(small)} or less."
     )
 
 
@@ -148,18 +171,25 @@ def _shows(rate: Rate) -> bool:
 def _yes(attack: AttackResult) -> list[str]:
     shown = [rate for rate in attack.rates if _shows(rate)]
     if not attack.auc.low > CHANCE:
-        return [f"Yes, for some. Over all records the attack {attack.name} is not shown to beat guessing, but it singles some out.", _in_people(shown[0])]
-    lead = f"Yes. The attack {attack.name} tells members from non-members better than guessing: shown one of each, it {_picks(attack)}."
+        over_all = f"Over all records the attack {attack.name} is not shown to beat guessing"
+        return [f"Yes, for some. {over_all}, but it singles some out.", _in_people(shown[0])]
+    better = f"Yes. The attack {attack.name} tells members from non-members better than guessing"
+    lead = f"{better}: shown one of each, it {_picks(attack)}."
     few = [rate for rate in shown if rate.fpr <= FEW]
     if not few:
         return [lead, "It is not shown to single anyone out with few false alarms."]
     return [lead, _in_people(next((rate for rate in few if rate.resolution == "good"), few[-1]))]
 
 
-def _no(results: Results) -> list[str]:
+def _no(results: Results) -> str:
     many = len(results.findings)
-    none = "The one attack that was run does not tell" if many == 1 else f"None of the {count(many)} attacks that were run tells"
-    return [f"Not shown. {none} members from non-members better than guessing. That does not mean that nobody can: {_unseen(results)}."]
+    none = (
+        "The one attack that was run does not tell"
+        if many == 1
+        else f"None of the {count(many)} attacks that were run tells"
+    )
+    better = f"{none} members from non-members better than guessing"
+    return f"Not shown. {better}. That does not mean that nobody can: {_unseen(results)}."
 
 
 def _unseen(results: Results) -> str:
@@ -171,8 +201,9 @@ def _unseen(results: Results) -> str:
 
 def _reversed(attack: AttackResult) -> list[str]:
     return [
-        f"Unclear. The attack {attack.name} ranks members below non-members (AUC {with_interval(attack.auc)}), and chance does not explain it. "
-        "Models do not fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of records. "
+        f"Unclear. The attack {attack.name} ranks members below non-members, with AUC "
+        f"{with_interval(attack.auc)}, and chance does not explain it. Models do not fit what they were "
+        "trained on worse: the two sets were probably interchanged, or are different kinds of records. "
         "Check that first."
     ]
 
@@ -183,36 +214,55 @@ def _others(results: Results) -> list[str]:
     if not found:
         return []
     best = max(found, key=lambda finding: finding.auc.low)
-    who = f"{best.name} beats guessing" if len(found) == 1 else f"{len(found)} attacks beat guessing, most clearly {best.name}"
-    luck = f"As {count(len(results.findings))} attacks were run, one may do so by luck: confirm it on other records with that attack alone."
-    return [f"{who}: {_evidence(best)}.", luck]
+    many = f"{len(found)} attacks beat guessing, most clearly {best.name}"
+    who = f"{best.name} beats guessing" if len(found) == 1 else many
+    luck = "one may do so by luck: confirm it on other records with that attack alone"
+    return [f"{who}: {_evidence(best)}.", f"As {_things(len(results.findings), 'attack')} were run, {luck}."]
+
+
+def _stronger(results: Results) -> list[str]:
+    """Which attack ranks members clearly better than the headline does, if one does."""
+    overall = headline(results).auc
+    better = [finding for finding in successes(results) if finding.auc.low > overall.high]
+    if not better:
+        return []
+    best = max(better, key=lambda finding: finding.auc.low)
+    return [
+        f"{best.name} does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}."
+    ]
 
 
 def _evidence(finding: AttackResult) -> str:
     if finding.auc.low > CHANCE:
         return f"AUC {with_interval(finding.auc)}"
     rate = next(rate for rate in finding.rates if _shows(rate))
-    return f"at {percent(rate.fpr)} false alarms it finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+    found = f"{percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+    return f"at {percent(rate.fpr)} false alarms it finds {found}"
 
 
 def _picks(attack: AttackResult) -> str:
     people = per(attack.auc)
-    low, high = ends(attack.auc, people)
-    return f"picks the member {count(round(attack.auc.value * people))} times in {count(people)} (between {count(low)} and {count(high)}; guessing: {count(people / 2)})"
+    low, high = (count(end) for end in ends(attack.auc, people))
+    times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
+    return f"picks the member {times} (between {low} and {high}), where guessing picks {count(people / 2)}"
 
 
 def _in_people(rate: Rate) -> str:
     people = per(rate.tpr, beside=rate.fpr)
-    low, high = ends(rate.tpr, people)
-    found = f"finds {count(round(rate.tpr.value * people))} of {count(people)} members (between {count(low)} and {count(high)})"
-    return f"At {percent(rate.fpr)} false alarms it {found}; guessing finds {rate.fpr * people:.4g}."
+    low, high = (count(end) for end in ends(rate.tpr, people))
+    found = f"{count(round(rate.tpr.value * people))} of {count(people)} members (between {low} and {high})"
+    return (
+        f"At {percent(rate.fpr)} false alarms it finds {found}, where guessing finds {rate.fpr * people:.4g}."
+    )
 
 
 def _beside_all(group: GroupResult, results: Results) -> str:
     overall = headline(results).auc
     if group.auc.low > overall.high:
         return f"That is more than over all records ({decimal(overall.value)})."
-    return f"Its interval overlaps that over all records ({with_interval(overall)}), so the groups may not differ."
+    return (
+        f"Its interval reaches that over all records, {with_interval(overall)}, so the two may not differ."
+    )
 
 
 def _detectable_auc(results: Results) -> str:
@@ -221,20 +271,24 @@ def _detectable_auc(results: Results) -> str:
     if math.isnan(results.detectable_auc) or results.detectable_auc >= 1:
         return f"{sizes}, no AUC could have been told from guessing reliably."
     return (
-        f"{sizes}, the smallest detectable AUC is {decimal(results.detectable_auc)}: four in five audits of this size would "
-        "find a leak that large, and fewer a smaller one."
+        f"{sizes}, the smallest detectable AUC is {decimal(results.detectable_auc)}: four in five audits of "
+        "this size would find a leak that large, and fewer a smaller one."
     )
 
 
 def _detectable_rates(rates: tuple[Rate, ...]) -> str:
-    seen = [rate for rate in rates if not math.isnan(rate.detectable)]
+    seen = [
+        f"{percent(rate.detectable)} at {percent(rate.fpr)}"
+        for rate in rates
+        if not math.isnan(rate.detectable)
+    ]
     blind = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
     parts = []
     if seen:
-        listed = _listed([f"{percent(rate.detectable)} at {percent(rate.fpr)}" for rate in seen])
-        parts.append(f"The smallest detectable share of members found is {listed} false alarms.")
+        parts.append(f"The smallest detectable share of members found is {_listed(seen)} false alarms.")
     if blind:
-        parts.append(f"At {_listed(blind)} false alarms even an attack that finds every member could not have been told from guessing.")
+        every = "even an attack that finds every member could not have been told from guessing"
+        parts.append(f"At {_listed(blind)} false alarms {every}.")
     return " ".join(parts)
 
 
@@ -242,14 +296,12 @@ def _resolution(rate: Rate, results: Results) -> str:
     """Why a rate is withheld or weak, and what would help; nothing where it is well resolved."""
     if rate.resolution == "good":
         return ""
-    have, need = results.subject.nonmembers, nonmembers_needed(rate.fpr)
-    at = f"{percent(rate.fpr)} false alarms"
+    at, among = f"{percent(rate.fpr)} false alarms", _things(results.subject.nonmembers, "non-member")
+    takes = f"It takes {count(nonmembers_needed(rate.fpr))} non-members to resolve that rate"
     if rate.resolution == "withheld":
-        return f"At {at} nothing is shown: fewer than one is expected among {_things(have, 'non-member')}. It takes {count(need)} non-members to resolve that rate."
-    return (
-        f"The figure at {at} is weak: only about {rate.fpr * have:.2g} are expected among {_things(have, 'non-member')}. "
-        f"It takes {count(need)} non-members to resolve that rate well."
-    )
+        return f"At {at} nothing is shown: fewer than one is expected among {among}. {takes}."
+    expected = rate.fpr * results.subject.nonmembers
+    return f"The figure at {at} is weak: only about {expected:.2g} are expected among {among}. {takes} well."
 
 
 def _things(number: int, thing: str) -> str:

@@ -1,0 +1,75 @@
+"""The fragment holds the answer and the table, and nothing that runs or loads."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from guestlist.report import fragment, words
+from guestlist.report.legible import line
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
+
+
+class Reader(HTMLParser):
+    """What a browser would see: elements, attributes, text."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.elements, self.attributes, self.text = [], [], []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
+def test_holds_the_answer_and_every_attack(case):
+    results = case()
+    text = " ".join("".join(Reader(fragment(results)).text).split())
+    assert words.answer(results) in text
+    assert words.question(results) in text
+    for finding in results.findings:
+        assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in text
+
+
+def test_only_harmless_elements_and_own_styles():
+    for results in (leaking(), hostile()):
+        seen = Reader(fragment(results))
+        assert set(seen.elements) <= {
+            "div",
+            "p",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "br",
+            "span",
+            "ul",
+            "li",
+            "strong",
+            "bdi",
+        }
+        assert {name for name, _ in seen.attributes} <= {"style", "scope"}
+
+
+def test_hostile_text_is_shown_as_text():
+    seen = Reader(fragment(hostile()))
+    assert line(HOSTILE) in "".join(seen.text)
+    assert seen.elements == Reader(fragment(leaking())).elements
+
+
+def test_colours_are_those_of_the_page_around():
+    assert "color:inherit" in fragment(leaking())
+    assert "#" not in "".join(
+        value for name, value in Reader(fragment(leaking())).attributes if name == "style"
+    )
+
+
+def test_is_what_a_notebook_shows():
+    assert leaking()._repr_html_() == fragment(leaking())

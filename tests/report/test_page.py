@@ -1,0 +1,254 @@
+"""The page is a function of results.json, loads nothing, and shows what users wrote as text."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from guestlist.evaluate import WITHHELD
+from guestlist.report import page, words
+from guestlist.report.charts import charts
+from guestlist.report.legible import legible, line
+from guestlist.report.page import embedded, whisker
+from guestlist.results import Histogram, from_document
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
+
+CASES = (leaking, quiet, predictions_only, hostile)
+
+
+class Reader(HTMLParser):
+    """What a browser would see; scripts and styles apart from text."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.elements, self.ids, self.scripts, self.text = [], [], [], []
+        self.attributes, self._inside = [], None
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag in ("script", "style"):
+            self._inside = tag
+            self.scripts += [""] if tag == "script" else []
+
+    def handle_endtag(self, tag):
+        self._inside = None if tag == self._inside else self._inside
+
+    def handle_data(self, data):
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside is None:
+            self.text.append(data)
+
+    @property
+    def shown(self) -> str:
+        return " ".join("".join(self.text).split())
+
+
+@cache
+def read(case) -> Reader:
+    return Reader(page(case()))
+
+
+def without_plotly(source: str) -> str:
+    from plotly.offline import get_plotlyjs
+
+    assert source.count(get_plotlyjs()) == 1
+    return source.replace(get_plotlyjs(), "")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_equal_results_give_equal_bytes(case):
+    assert page(case()) == page(case())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_is_a_function_of_the_document(case):
+    results = case()
+    content = json.loads(json.dumps(results.document(), sort_keys=True, allow_nan=False))
+    assert page(from_document(content)) == page(results)
+
+
+def test_an_infinite_score_survives_the_document():
+    base = leaking()
+    top = replace(base.exposed[0], score=math.inf)
+    results = replace(base, exposed=(top, *base.exposed[1:]))
+    assert page(from_document(json.loads(json.dumps(results.document())))) == page(results)
+    assert "infinite" in Reader(page(results)).shown
+
+
+@pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
+def test_shows_everything_there_is(case):
+    results, shown = case(), read(case).shown
+    for said in (
+        words.question(results),
+        words.answer(results),
+        words.basis(results),
+        *words.limits(results),
+        *words.meaning(results),
+    ):
+        assert said in shown
+    for finding in results.findings:
+        assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in shown
+        assert finding.paper in shown
+    for group in results.groups:
+        assert f"{group.group} = {group.value}" in shown
+        assert f"{group.auc.low:.3f} to {group.auc.high:.3f}" in shown
+    assert all(record.id in shown for record in results.exposed)
+    assert all(said in shown for said in (*results.notices, *results.untested))
+    known = results.provenance
+    assert all(
+        key in shown and value in shown
+        for part in (known.versions, known.fingerprints)
+        for key, value in part.items()
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_loads_nothing(case):
+    rest = without_plotly(page(case()))
+    seen = Reader(rest)
+    assert not [
+        (tag, name)
+        for tag, name, _ in seen.attributes
+        if name in ("src", "href", "srcset", "action", "data", "poster")
+    ]
+    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(
+        seen.elements
+    )
+    # User text that looks like these is no load, but there is none in these worlds.
+    assert not re.search(r"https?://|@import|url\(", rest)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_allows_its_own_scripts_and_no_others(case):
+    seen = read(case)
+    policy = next(
+        value
+        for tag, name, value in seen.attributes
+        if tag == "meta" and name == "content" and "default-src" in value
+    )
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in seen.scripts]
+    assert "default-src 'none'" in policy
+    assert re.findall(r"'sha256-([^']+)'", policy) == digests[1:]
+    json.loads(seen.scripts[0])
+
+
+def test_hostile_text_adds_no_element_and_no_attribute():
+    plain, attacked = read(leaking), read(hostile)
+    grouped = len(leaking().exposed[0].groups) - 1  # the hostile records have one group fewer
+    assert set(attacked.elements) == set(plain.elements)
+    assert attacked.elements.count("script") == plain.elements.count("script") == 3
+    assert attacked.elements.count("td") == plain.elements.count("td") - grouped * len(leaking().exposed)
+    assert {name for _, name, _ in attacked.attributes} == {name for _, name, _ in plain.attributes}
+    assert attacked.ids == plain.ids
+
+
+def test_hostile_text_is_shown_as_text():
+    shown, literal = read(hostile).shown, " ".join(line(HOSTILE).split())
+    assert f"Membership privacy of {literal}" in shown
+    assert f"{literal} = {literal}" in shown  # a group
+    assert shown.count(literal) > 30
+    assert "\u202e" not in page(hostile())
+
+
+def test_plotly_is_given_no_markup_of_users():
+    for chart in charts(legible(hostile())).values():
+        for trace in chart["data"]:
+            assert "<" not in trace.get("name", "")
+    data = read(hostile).scripts[0]
+    assert not set("<>&") & set(data)
+    assert "alert" in data
+
+
+def test_embedded_json_cannot_end_its_element():
+    text = {"x": "</script><!--<script>&"}
+    assert not set("<>&") & set(embedded(text))
+    assert json.loads(embedded(text)) == text
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_charts_are_valid_for_plotly(case):
+    import plotly.graph_objects as go
+
+    for chart in charts(legible(case())).values():
+        go.Figure(chart)
+
+
+@pytest.mark.parametrize("case", [leaking, quiet])
+def test_charts_draw_the_curve_and_its_band(case):
+    results = case()
+    drawn, headline = charts(results), results.attack(results.headline)
+    names = [trace.get("name") for trace in drawn["roc-linear"]["data"]]
+    assert names[-1] == results.headline  # on top of the others
+    assert sorted(name for name in names if name) == sorted(["guessing", *(f.name for f in results.findings)])
+    line_, logged = (drawn[which]["data"][-1] for which in ("roc-linear", "roc-log"))
+    assert line_["x"] == list(headline.curve.fpr)
+    assert line_["y"] == list(headline.curve.tpr)
+    assert min(*logged["x"], *logged["y"]) > 0
+    high, low = drawn["roc-linear"]["data"][:2]
+    assert high["y"] == list(headline.curve.band_high)
+    assert low["y"] == list(headline.curve.band_low)
+
+
+def test_every_colour_of_a_chart_is_defined_by_the_page():
+    source = without_plotly(page(leaking()))
+    used = set(re.findall(r"var\((--[a-z-]+)\)", json.dumps(charts(leaking()))))
+    assert len(used) > 5
+    assert all(f"{name}:" in source for name in used)
+
+
+def test_withheld_figures_are_marked_and_not_drawn():
+    assert whisker(WITHHELD) == {}
+    shown = Reader(page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).shown
+    assert "nan" not in shown.lower().split()
+    assert "withheld" in shown
+
+
+def test_a_finding_without_any_score_can_be_shown():
+    empty = Histogram((math.nan, math.nan), (math.nan,), (math.nan,))
+    assert "Not measured" in Reader(page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).shown
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_headings_are_in_order_and_ids_unique(case):
+    seen = read(case)
+    headings = [int(tag[1]) for tag in seen.elements if re.fullmatch(r"h\d", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(headings))
+    assert len(seen.ids) == len(set(seen.ids))
+    labels = [value for _, name, value in seen.attributes if name in ("aria-labelledby", "aria-describedby")]
+    assert set(labels) <= set(seen.ids)
+
+
+def test_tables_and_charts_can_be_heard():
+    seen = read(leaking)
+    assert seen.elements.count("th") == sum(name == "scope" for _, name, _ in seen.attributes)
+    drawn = set(charts(leaking()))
+    assert drawn <= set(seen.ids)
+    assert sum(name == "role" and value == "img" for _, name, value in seen.attributes) == len(drawn)
+
+
+def test_to_html_writes_the_page(tmp_path):
+    path = leaking().to_html(tmp_path / "report.html")
+    assert path.read_text("utf-8") == page(leaking())
+
+
+def test_importing_the_report_is_light():
+    heavy = ["plotly", "jinja2", "rich"]
+    code = f"import sys, guestlist.report; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

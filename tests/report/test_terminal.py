@@ -1,0 +1,57 @@
+"""The summary fits a terminal, shows every attack, and cannot be made to speak to the terminal."""
+
+import unicodedata
+
+import pytest
+
+from guestlist.report import summary
+from guestlist.report.legible import line
+from report_worlds import hostile, leaking, predictions_only, quiet
+
+
+@pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
+def test_fits_eighty_columns(case):
+    assert max(len(row) for row in summary(case()).splitlines()) <= 80
+
+
+@pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
+def test_every_attack_has_a_row_with_its_figures(case):
+    results = case()
+    rows = summary(results).splitlines()
+    for finding in results.findings:
+        mark = "*" if finding.name == results.headline else ""
+        at = next(i for i, row in enumerate(rows) if row.split()[: 1 + bool(mark)] == [*mark, finding.name])
+        assert f"{finding.auc.value:.3f}" in rows[at]
+        assert f"{finding.auc.low:.3f}…{finding.auc.high:.3f}" in rows[at + 1]
+
+
+def test_notices_and_what_was_not_tested_are_shown():
+    results = leaking()
+    text = " ".join(summary(results).split())
+    assert all(" ".join(said.split()) in text for said in (*results.notices, *results.untested))
+
+
+def test_no_control_characters_and_no_markup():
+    text = summary(hostile())
+    assert {c for c in text if unicodedata.category(c) in ("Cc", "Cs")} <= {"\n"}
+    assert "\u202e" not in text
+    named = summary(leaking(notices=("[red]x[/red] [bold",)))
+    assert "[red]x[/red] [bold" in named
+
+
+def test_repr_is_the_summary():
+    assert repr(leaking()) == summary(leaking())
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a b c"),
+        ("\x1b[2J", "\ufffd[2J"),
+        ("\ud800", "\ufffd"),
+        ("é\u200dن", "é\u200dن"),
+        ("x\u2066y", "x\ufffdy"),
+    ],
+)
+def test_line(text, shown):
+    assert line(text) == shown

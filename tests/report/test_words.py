@@ -1,0 +1,211 @@
+"""Words follow from intervals: each case says what it must, and nothing says more than was measured."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.report import fragment, page, summary, words
+from guestlist.report.numerals import ends, per, percent
+from guestlist.results import Rate
+from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
+
+
+def reversed_sides():
+    return with_headline(quiet(), auc=Estimate(0.4, 0.35, 0.45))
+
+
+def unmeasured():
+    base = quiet()
+    rates = tuple(replace(rate, tpr=WITHHELD) for rate in words.headline(base).rates)
+    return with_headline(base, auc=WITHHELD, advantage=WITHHELD, rates=rates, unscored=600)
+
+
+def other_attack():
+    return with_finding(quiet(), "entropy", auc=Estimate(0.6, 0.55, 0.65))
+
+
+def few_at_low_fpr():
+    base = quiet()
+    rates = tuple(
+        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline(base).rates
+    )
+    return with_headline(base, rates=rates)
+
+
+def on_average_only():
+    base = leaking()
+    return with_headline(base, rates=at_chance(words.headline(base)).rates)
+
+
+CASES = (
+    leaking,
+    quiet,
+    predictions_only,
+    reversed_sides,
+    unmeasured,
+    other_attack,
+    few_at_low_fpr,
+    on_average_only,
+)
+VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+
+
+def everything(results) -> str:
+    """All that any form lets a person read."""
+    return "\n".join([summary(results), *(VISIBLE.sub(" ", form(results)) for form in (fragment, page))])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_ever_called_safe(case):
+    assert not re.search(r"\bsafe", everything(case()), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sizes_and_the_lower_bound_are_always_told(case):
+    results = case()
+    for text in (summary(results), fragment(results), page(results)):
+        told = " ".join(text.split())
+        assert f"{results.subject.members:,} members" in told
+        assert f"{results.subject.nonmembers:,} non-members" in told
+        assert "lower bound on what an attacker can do" in told
+        assert ("reference models trained" in told) == (results.references is not None)
+
+
+@pytest.mark.parametrize(
+    ("case", "start"),
+    [
+        (leaking, "Yes. "),
+        (quiet, "Not shown. "),
+        (predictions_only, "Yes. "),
+        (reversed_sides, "Unclear. "),
+        (unmeasured, "Not measured. "),
+        (other_attack, "There are signs of it. "),
+        (few_at_low_fpr, "Yes, for some. "),
+        (on_average_only, "Yes. "),
+    ],
+)
+def test_the_answer_begins_with_what_was_shown(case, start):
+    assert words.answer(case()).startswith(start)
+
+
+def test_a_leak_is_told_in_people():
+    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), "good", 0.02)
+    results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
+    assert (
+        "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."
+        in words.answer(results)
+    )
+    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(
+        results
+    )
+
+
+def test_an_average_leak_is_not_said_to_single_people_out():
+    assert "not shown to single anyone out" in words.answer(on_average_only())
+    assert "not shown to single anyone out" not in words.answer(leaking())
+
+
+def test_nothing_found_says_what_could_have_been():
+    results = quiet()
+    told = " ".join(words.limits(results))
+    assert f"smallest detectable AUC is {results.detectable_auc:.3f}" in told
+    for rate in words.headline(results).rates:
+        if rate.resolution != "withheld":
+            assert f"{percent(rate.detectable)} at {percent(rate.fpr)}" in told
+    assert "At 0.1% false alarms nothing is shown" in told
+    assert "10,000 non-members to resolve that rate" in told
+    assert "The figure at 1% false alarms is weak: only about 3 are expected among 300 non-members" in told
+    for text in (summary(results), fragment(results), page(results)):
+        assert f"smallest detectable AUC is {results.detectable_auc:.3f}" in " ".join(text.split())
+    assert f"{results.detectable_auc:.3f}" in words.answer(results)
+
+
+def test_a_rate_that_could_show_nothing_is_told():
+    base = quiet()
+    blind = tuple(replace(rate, detectable=math.nan) for rate in words.headline(base).rates)
+    told = " ".join(words.limits(with_headline(base, rates=blind)))
+    assert "At 1% and 5% false alarms even an attack that finds every member" in told
+
+
+def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt():
+    told = words.answer(other_attack())
+    assert "entropy beats guessing: AUC 0.600 (0.550 to 0.650)" in told
+    assert "8 attacks were run" in told
+    assert "by luck" in told
+
+
+def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
+    base = quiet()
+    rates = tuple(
+        replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates
+    )
+    told = words.answer(with_finding(base, "loss", rates=rates))
+    assert "loss beats guessing: at 5% false alarms it finds 12% of the members (7% to 20%)" in told
+
+
+def test_touching_chance_is_not_a_finding():
+    edge = with_headline(quiet(), auc=Estimate(0.55, 0.5, 0.6))
+    assert not words.finds(words.headline(edge))
+    assert words.finds(words.headline(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))))
+
+
+def test_the_most_clearly_exposed_group_is_named():
+    results = leaking()
+    top = max(results.groups, key=lambda group: group.auc.low)
+    assert (
+        f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}"
+        in words.exposed_group(results)
+    )
+    assert "None of 6 groups is shown to be exposed" in words.exposed_group(quiet())
+    assert words.exposed_group(predictions_only()) is None
+
+
+def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
+    results = leaking()
+    overall = words.headline(results).auc
+    apart, overlapping = (
+        replace(results.groups[0], auc=Estimate(0.95, low, 0.99))
+        for low in (overall.high + 0.01, overall.high - 0.01)
+    )
+    assert "more than over all records" in words.exposed_group(replace(results, groups=(apart,)))
+    assert "may not differ" in words.exposed_group(replace(results, groups=(overlapping,)))
+
+
+def test_records_without_a_score_are_told():
+    assert words.unscored(leaking()) is None
+    assert "no score to 600 records" in words.unscored(unmeasured())
+
+
+@pytest.mark.parametrize("value", [0.0, 0.0004, 0.0021, 0.013, 0.5, 0.9995, 1.0])
+@pytest.mark.parametrize("fpr", [0.001, 0.01, 0.05])
+def test_people_never_claim_more_than_the_interval(value, fpr):
+    estimate = Estimate(value, 0.7 * value, min(1.5 * value + 0.001, 1.0))
+    people = per(estimate, beside=fpr)
+    low, high = ends(estimate, people)
+    assert low <= estimate.low * people + 1e-6
+    assert high >= estimate.high * people - 1e-6
+    assert fpr * people >= 1 - 1e-9
+    assert (low > fpr * people) <= (estimate.low > fpr)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.001, "0.1%"), (1.0, "100%"), (0.99996, "99.996%"), (0.0, "0%"), (0.12345, "12.3%"), (math.nan, "–")],
+)
+def test_percent(share, text):
+    assert percent(share) == text
+
+
+def test_an_attack_clearly_better_than_the_headline_is_told():
+    better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
+    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in words.answer(better)
+    assert "does better still" not in words.answer(leaking())
+
+
+def test_p_values_are_not_promised_where_they_cannot_occur():
+    few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
+    assert "about 20 of them would still have a p-value of 0.02 or less" in words.p_values(few)
+    assert "about 3 of them would still have a p-value of 0.01 or less" in words.p_values(quiet())
