@@ -1,0 +1,72 @@
+"""``python -m benchmarks.newcomer``: AUC, TPR at 1 % FPR, time, lines and disk, against SACRO-ML in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers import python_of
+from guestlist.evaluate import auc, tpr_at_fpr
+
+HERE = Path(__file__).parent
+MEMBER = np.arange(1797) < 898
+# torch first and pinned: sacroml asks for any, and the newest pulls gigabytes.
+SACROML = ["torch==2.13.0", "sacroml==2.0.1"]
+
+
+def measured(python: Path, tool: str, seed: int, references: int) -> dict:
+    with tempfile.TemporaryDirectory() as out:
+        command = [python, HERE / "measure.py", tool, str(seed), str(references), str(Path(out) / "audit")]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=out).stdout
+    found = json.loads(printed.strip().splitlines()[-1])
+    attacks = {
+        name: {"auc": round(auc(np.array(s), MEMBER).value, 4), "tpr@0.01": round(tpr_at_fpr(np.array(s), MEMBER, 0.01).value, 4)}
+        for name, s in found.pop("scores").items()
+    }
+    return {**found, "attacks": attacks}
+
+
+def best(found: dict, figure: str) -> float:
+    return max(attack[figure] for attack in found["attacks"].values())
+
+
+def compared(seed: int, ours: list[int], theirs: int) -> dict:
+    """Both tools on one target; ours with several numbers of references."""
+    peer = measured(python_of("sacroml", SACROML), "sacroml", seed, theirs)
+    runs = {count: measured(Path(sys.executable), "guestlist", seed, count) for count in ours}
+    return {"seed": seed, "sacroml": {"references": theirs, **peer}, "guestlist": runs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--references", type=int, nargs="+", default=[8, 16, 32, 100])
+    parser.add_argument("--theirs", type=int, default=100)
+    options = parser.parse_args()
+    results = []
+    for seed in range(options.seeds):
+        found = compared(seed, options.references, options.theirs)
+        results.append(found)
+        peer = found["sacroml"]
+        print(
+            f"seed {seed}: SACRO-ML, {options.theirs} references, its best mode: AUC {best(peer, 'auc'):.3f}, TPR at 1 % {best(peer, 'tpr@0.01'):.3f},"
+            f" {peer['seconds']:.0f} s, {peer['megabytes']:.1f} MB, {peer['lines']} lines"
+        )
+        for count, ours in found["guestlist"].items():
+            figures = ours["attacks"][ours["headline"]]
+            print(
+                f"        guestlist, {count} references, {ours['headline']}: AUC {figures['auc']:.3f}, TPR at 1 % {figures['tpr@0.01']:.3f},"
+                f" {ours['seconds']:.0f} s ({ours['seconds'] / peer['seconds']:.2f} of theirs), {ours['megabytes']:.1f} MB, {ours['lines']} lines",
+                flush=True,
+            )
+    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
