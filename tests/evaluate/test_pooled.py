@@ -5,6 +5,7 @@ from scipy.stats import norm, t
 
 import oracles_evaluate as oracle
 from guestlist.evaluate import auc, pooled_auc, pooled_tpr_at_fpr, tpr_at_fpr
+from guestlist.evaluate.pooled import _checked, _Tails
 from worlds_evaluate import coverage
 
 
@@ -45,6 +46,18 @@ def test_tpr_is_that_of_one_threshold_for_all_pairs():
         for fpr in (0.01, 0.1, 0.5, 1.0):
             expected = tpr_at_fpr(rounded.ravel(), member.ravel(), fpr).value
             assert pooled_tpr_at_fpr(rounded, member, fpr, draws=10).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("fpr", [0.02, 0.6])
+def test_weighted_tpr_is_that_of_repeated_records(fpr):
+    rng = np.random.default_rng(3)
+    scores, member = targets_world(rng, targets=3, records=300)
+    scores = np.round(scores, 1)
+    weights = rng.integers(0, 4, size=(20, 300))
+    tails = _Tails.of(_checked(scores, member, None), fpr)
+    for weight, found in zip(weights, tails.tpr(weights, by_target=False), strict=True):
+        records = np.repeat(np.arange(300), weight)
+        assert found == oracle.tpr_at_fpr(scores[:, records].ravel(), member[:, records].ravel(), fpr)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -147,4 +160,4 @@ def test_pooled_tpr_covers(world, fpr):
         interval = pooled_tpr_at_fpr(*targets_world(rng, **world), fpr, draws=100)
         return interval, true_tpr(fpr, **effects(world))
 
-    assert 0.93 <= coverage(found, worlds=500) <= 0.999
+    assert 0.93 <= coverage(found, worlds=300) <= 0.999

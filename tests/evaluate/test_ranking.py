@@ -89,7 +89,7 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
 
 
 @pytest.mark.parametrize("step", [0.0, 1.5])
-@pytest.mark.parametrize("level", [0.5, 0.7, 0.9, 0.99])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 30), (20, 380), (1000, 1000)])
 def test_auc_interval_covers(members, nonmembers, level, step):
     world = World.of_auc(level, step=step)
@@ -114,10 +114,9 @@ def attack_pair(rng, aucs, correlation, members, nonmembers, step):
     return auc_difference(*scores, member), one.auc - two.auc
 
 
-@pytest.mark.parametrize("step", [0.0, 1.0])
 @pytest.mark.parametrize("aucs", [(0.5, 0.5), (0.9, 0.7)])
-@pytest.mark.parametrize(("size", "correlation"), [(20, 0.0), (100, 0.5), (500, 0.9)])
-def test_paired_difference_covers(size, correlation, aucs, step):
+@pytest.mark.parametrize(("size", "correlation", "step"), [(20, 0.0, 0.0), (100, 0.5, 1.0), (500, 0.9, 0.0)])
+def test_paired_difference_covers(size, correlation, step, aucs):
     share = coverage(lambda rng: attack_pair(rng, aucs, correlation, size, size, step), worlds=1000)
     assert 0.93 <= share <= 0.999
 

@@ -8,6 +8,7 @@ targets. Targets are few, so the quantile is Student's with targets - 1 degrees 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -193,15 +194,21 @@ class _Tails:
         """(draws,) TPR when groups, or targets, have ``weights`` (draws, groups or targets)."""
         nonmember = self.nonmember_target if by_target else self.nonmember_label
         member = self.member_target if by_target else self.member_label
-        false_positives = np.cumsum(weights[:, nonmember], axis=1)
-        allowed = self.fpr * false_positives[:, -1] + ROUNDING
+        labels = weights.shape[1]
+        allowed = self.fpr * (weights @ np.bincount(nonmember, minlength=labels)) + ROUNDING
+        # A low FPR is decided among the highest scores: look at all pairs only if some draw needs them.
+        head = min(len(nonmember), math.ceil(3 * self.fpr * len(nonmember)) + 100)
+        false_positives = np.cumsum(weights[:, nonmember[:head]], axis=1)
+        if (false_positives[:, -1] <= allowed).any():
+            false_positives = np.cumsum(weights[:, nonmember], axis=1)
         # The threshold is the first non-member who would be one too many; its ties are not above it.
         threshold = (false_positives <= allowed[:, None]).sum(axis=1)
         above = np.append(self.members_above, len(member))[threshold]
-        true_positives = np.cumsum(weights[:, member], axis=1)
+        true_positives = np.cumsum(weights[:, member[: above.max()]], axis=1)
+        true_positives = np.hstack([np.zeros((len(weights), 1)), true_positives])
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: a draw without members
-            share = true_positives[np.arange(len(weights)), above - 1] / true_positives[:, -1]
-        return np.where(above > 0, share, 0.0)
+            total = weights @ np.bincount(member, minlength=labels)
+            return true_positives[np.arange(len(weights)), above] / total
 
 
 def _bootstrap_variance(tails: _Tails, groups: int, draws: int, rng: np.random.Generator) -> float:
