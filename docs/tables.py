@@ -22,7 +22,8 @@ def attack_table() -> str:
 
 def updated(page: str) -> str:
     """The page with its table of attacks made anew."""
-    return re.sub(r"(<!-- attacks:.*?-->\n).*?(<!-- end -->)", rf"\g<1>\n{attack_table()}\n\n\g<2>", page, flags=re.DOTALL)
+    made = rf"\g<1>\n{attack_table()}\n\n\g<2>"
+    return re.sub(r"(<!-- attacks:.*?-->\n).*?(<!-- end -->)", made, page, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,10 @@ def with_nan(x):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m, n: ((with_nan(m[0]), m[1]), n), r"members has 1 records with NaN or infinite features \(feature 2\)"),
+        (
+            lambda m, n: ((with_nan(m[0]), m[1]), n),
+            r"members has 1 records with NaN or infinite features \(feature 2\)",
+        ),
         (lambda m, n: (m, (with_nan(n[0]) / 0.0, n[1])), "nonmembers has 200 records with NaN or infinite"),
         (lambda m, n: (m, (n[0][:, :4], n[1])), r"members have features shaped \(5,\), but nonmembers \(4,\)"),
         (lambda m, n: (m, (n[0], n[1] + 7)), "nonmembers has labels that the model was not trained on: '9'"),
@@ -173,7 +176,9 @@ def test_wrong_options_fail_at_the_call(tree, blobs):
 
 def test_groups_are_compared_and_may_be_several(blobs):
     (x, y), (x2, y2) = blobs
-    tables = [pd.DataFrame(a).assign(sex=np.where(a[:, 0] > 0, "f", "m"), town="here", y=b) for a, b in ((x, y), (x2, y2))]
+    tables = [
+        pd.DataFrame(a).assign(sex=np.where(a[:, 0] > 0, "f", "m"), town="here", y=b) for a, b in ((x, y), (x2, y2))
+    ]
     tables = [table.rename(columns=str) for table in tables]
     model = RandomForestClassifier(10, random_state=0).fit(tables[0][list("01234")], y)
     found = gl.audit(model, *tables, label="y", group=["sex", "town"], references=8, jobs=1)

@@ -106,7 +106,10 @@ def test_show_lists_the_tables(what):
         (["audit", "--model", "m.skops"], "give --members and --nonmembers"),
         (["gate", "."], "Give --max-tpr, --max-auc"),
         (["gate", ".", "--max-tpr", "5"], "Expected TPR@FPR"),
-        (["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"], "There is no file none.skops"),
+        (
+            ["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"],
+            "There is no file none.skops",
+        ),
         (["audit", "--predictions", "none.npz"], "There is no file none.npz"),
         (["report", "nowhere"], "has no results.json"),
         (["gate", "nowhere", "--max-auc", "0.6"], "has no results.json"),

@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-
 from docs.tables import updated
+
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.signals import SIGNALS
@@ -31,7 +31,9 @@ def run_page(page: Path, folder: Path) -> None:
             exec(compile(code, str(page), "exec"), names)
         else:
             environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-            subprocess.run(["bash", "-uc", code], cwd=folder, env=environment, check=True, capture_output=True, text=True)
+            subprocess.run(
+                ["bash", "-uc", code], cwd=folder, env=environment, check=True, capture_output=True, text=True
+            )
 
 
 @pytest.mark.slow

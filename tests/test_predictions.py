@@ -29,7 +29,9 @@ def test_published_predictions_give_the_published_table(defended, real_data):
 
     def part(name):
         answers = published[f"{name}_{'defended_' if defended else ''}probs"].astype(np.float64)
-        return gl.Predictions(answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool))
+        return gl.Predictions(
+            answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool)
+        )
 
     found = gl.audit_predictions(part("target"), shadow=part("shadow"))
     for name, printed in expected.items():
@@ -46,7 +48,9 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
     np.savez(tmp_path / "b.npz", logits=logits, labels=arrays["labels"], member=arrays["member"].astype(int))
     table.to_csv(tmp_path / "c.csv", index=False)
     table.to_parquet(tmp_path / "d.parquet")
-    found = [gl.audit_predictions(read_predictions(tmp_path / name)) for name in ("a.npz", "b.npz", "c.csv", "d.parquet")]
+    found = [
+        gl.audit_predictions(read_predictions(tmp_path / name)) for name in ("a.npz", "b.npz", "c.csv", "d.parquet")
+    ]
     aucs = [one.attacks["auc"].round(9).tolist() for one in found]
     assert aucs.count(aucs[0]) == 4
     assert found[0].attack("loss").auc.value > 0.6

@@ -22,9 +22,7 @@ def exactly(logits, label):
         e = [mp.exp(mp.mpf(float(z))) for z in logits]
         p = [v / sum(e) for v in e]
         rest = sum(v for c, v in enumerate(p) if c != label)
-        others = sum(
-            -p[c] * mp.log(sum(v for d, v in enumerate(p) if d != c)) for c in range(len(p)) if c != label
-        )
+        others = sum(-p[c] * mp.log(sum(v for d, v in enumerate(p) if d != c)) for c in range(len(p)) if c != label)
         return {
             "loss": -mp.log(p[label]),
             "margin": mp.log(p[label] / rest),

@@ -25,11 +25,14 @@ def measured(python: Path, tool: str, seed: int, references: int) -> dict:
         command = [python, HERE / "measure.py", tool, str(seed), str(references), str(Path(out) / "audit")]
         printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=out).stdout
     found = json.loads(printed.strip().splitlines()[-1])
-    attacks = {
-        name: {"auc": round(auc(np.array(s), MEMBER).value, 4), "tpr@0.01": round(tpr_at_fpr(np.array(s), MEMBER, 0.01).value, 4)}
-        for name, s in found.pop("scores").items()
+    return {**found, "attacks": {name: figures(np.array(scores)) for name, scores in found.pop("scores").items()}}
+
+
+def figures(scores: np.ndarray) -> dict[str, float]:
+    return {
+        "auc": round(auc(scores, MEMBER).value, 4),
+        "tpr@0.01": round(tpr_at_fpr(scores, MEMBER, 0.01).value, 4),
     }
-    return {**found, "attacks": attacks}
 
 
 def best(found: dict, figure: str) -> float:
@@ -43,6 +46,13 @@ def compared(seed: int, ours: list[int], theirs: int) -> dict:
     return {"seed": seed, "sacroml": {"references": theirs, **peer}, "guestlist": runs}
 
 
+def line(run: dict, reached: dict[str, float], peer: dict) -> str:
+    return (
+        f"AUC {reached['auc']:.3f}, TPR at 1 % {reached['tpr@0.01']:.3f}, {run['seconds']:.0f} s "
+        f"({run['seconds'] / peer['seconds']:.2f} of theirs), {run['megabytes']:.1f} MB, {run['lines']} lines"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
@@ -54,17 +64,11 @@ def main() -> None:
         found = compared(seed, options.references, options.theirs)
         results.append(found)
         peer = found["sacroml"]
-        print(
-            f"seed {seed}: SACRO-ML, {options.theirs} references, its best mode: AUC {best(peer, 'auc'):.3f}, TPR at 1 % {best(peer, 'tpr@0.01'):.3f},"
-            f" {peer['seconds']:.0f} s, {peer['megabytes']:.1f} MB, {peer['lines']} lines"
-        )
+        best_of_peer = {figure: best(peer, figure) for figure in ("auc", "tpr@0.01")}
+        print(f"seed {seed}: SACRO-ML, {options.theirs} references, best mode: {line(peer, best_of_peer, peer)}")
         for count, ours in found["guestlist"].items():
-            figures = ours["attacks"][ours["headline"]]
-            print(
-                f"        guestlist, {count} references, {ours['headline']}: AUC {figures['auc']:.3f}, TPR at 1 % {figures['tpr@0.01']:.3f},"
-                f" {ours['seconds']:.0f} s ({ours['seconds'] / peer['seconds']:.2f} of theirs), {ours['megabytes']:.1f} MB, {ours['lines']} lines",
-                flush=True,
-            )
+            reached = ours["attacks"][ours["headline"]]
+            print(f"        guestlist, {count} references, {ours['headline']}: {line(ours, reached, peer)}", flush=True)
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 

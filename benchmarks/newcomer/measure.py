@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from split import fitted  # noqa: E402
+from split import fitted
 
 
 def megabytes(folder: Path) -> float:

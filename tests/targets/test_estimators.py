@@ -90,7 +90,10 @@ def test_decision_values_serve_where_there_are_no_probabilities(blobs):
 def test_a_model_fitted_on_arrays_takes_tables_of_numbers_and_refuses_words(blobs):
     (x, y), (x2, y2) = blobs
     model = LogisticRegression().fit(x, y)
-    table, table2 = pd.DataFrame(x, columns=list("abcde")).assign(y=y), pd.DataFrame(x2, columns=list("abcde")).assign(y=y2)
+    table, table2 = (
+        pd.DataFrame(x, columns=list("abcde")).assign(y=y),
+        pd.DataFrame(x2, columns=list("abcde")).assign(y=y2),
+    )
     by_table = gl.audit(model, table, table2, label="y", references=0)
     by_array = gl.audit(model, (x, y), (x2, y2), references=0)
     assert by_table.attack("loss").auc == by_array.attack("loss").auc
@@ -112,7 +115,7 @@ def test_columns_the_model_was_not_fitted_on_are_left_out_and_missing_ones_named
         (lambda x, y: RandomForestClassifier(), "not fitted"),
         (lambda x, y: MultiOutputClassifier(LogisticRegression()).fit(x, np.c_[y, y]), "several outputs"),
         (lambda x, y: "model.pkl", "found str"),
-        (lambda x, y: (lambda z: z), "function_target"),
+        (lambda x, y: lambda z: z, "function_target"),
     ],
 )
 def test_what_cannot_be_audited_says_why(make, message, blobs):

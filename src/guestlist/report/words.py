@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from guestlist.evaluate import records_needed
 from guestlist.report.numerals import (
-    ROUNDING,
     count,
     decimal,
     ends,
@@ -159,11 +159,6 @@ def p_values(results: Results) -> str:
     )
 
 
-def nonmembers_needed(fpr: float) -> int:
-    """Non-members that resolve a false positive rate well: ten expected false alarms."""
-    return math.ceil(10 / fpr - ROUNDING)
-
-
 def _shows(rate: Rate) -> bool:
     return rate.tpr.low > rate.fpr
 
@@ -297,7 +292,7 @@ def _resolution(rate: Rate, results: Results) -> str:
     if rate.resolution == "good":
         return ""
     at, among = f"{percent(rate.fpr)} false alarms", _things(results.subject.nonmembers, "non-member")
-    takes = f"It takes {count(nonmembers_needed(rate.fpr))} non-members to resolve that rate"
+    takes = f"It takes {count(records_needed(rate.fpr))} non-members to resolve that rate"
     if rate.resolution == "withheld":
         return f"At {at} nothing is shown: fewer than one is expected among {among}. {takes}."
     expected = rate.fpr * results.subject.nonmembers

@@ -1,0 +1,77 @@
+"""``python -m benchmarks.collection``: one job against a bare loop that trains and asks the same models, two jobs against one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
+
+from guestlist.auditing import prepare, store_for
+from guestlist.collect import collect
+
+HERE = Path(__file__).parent
+MODELS = {
+    "forest": RandomForestClassifier(100, random_state=0),
+    "network": MLPClassifier((64,), max_iter=100, tol=0, n_iter_no_change=1000, random_state=0),
+}
+
+
+def bare(model, x, y, rows) -> float:
+    """Seconds of a plain loop: clone, fit, predict, with one thread as collection has."""
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        for row in rows:
+            clone(model).fit(x[row], y[row]).predict_proba(x)
+    return time.perf_counter() - start
+
+
+def collected(prepared, references: int, jobs: int) -> float:
+    with tempfile.TemporaryDirectory() as place:
+        store = store_for(prepared, Path(place) / "audit", references=references, seed=0)
+        collect(store, prepared.target, prepared.pool, references=0, jobs=1)  # the target is asked beforehand
+        start = time.perf_counter()
+        collect(store, prepared.target, prepared.pool, references=references, jobs=jobs)
+        return time.perf_counter() - start
+
+
+def ratios(model, references: int) -> dict[str, float]:
+    x, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    x, y = x[order], y[order]
+    model.fit(x[:898], y[:898])
+    prepared = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
+    with tempfile.TemporaryDirectory() as place:
+        rows = (
+            store_for(prepared, Path(place) / "audit", references=references, seed=0).design().rows(1 + references)[1:]
+        )
+    loop, one, two = bare(model, x, y, rows), collected(prepared, references, 1), collected(prepared, references, 2)
+    return {"one job / bare loop": one / loop, "two jobs / one job": two / one, "bare loop, s": loop}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--references", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = {}
+    for name, model in MODELS.items():
+        runs = [ratios(clone(model), options.references) for _ in range(options.repeats)]
+        results[name] = {key: round(statistics.median(run[key] for run in runs), 3) for key in runs[0]}
+        print(name, results[name], flush=True)
+    (HERE / "results.json").write_text(json.dumps({"references": options.references, **results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
