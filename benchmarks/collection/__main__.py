@@ -1,4 +1,4 @@
-"""``python -m benchmarks.collection``: one job against a bare loop that trains and asks the same models, two jobs against one."""
+"""``python -m benchmarks.collection``: one job against a bare loop over the same models, two jobs against one."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
         return []
     return [
         f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is "
-        f"right on {guessing:.1%}. Are labels or columns ordered as in training?"
+        f"right on {guessing:.1%}. Are labels and columns as in training?"
     ]
 
 
