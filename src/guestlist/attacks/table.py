@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class Attack:
         summary, paper: for people.
         threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if the
             attack has one of its own.
+        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
+            least one that did not train on it), or "both" (one that did and one that did not).
         default: whether an audit runs it unless told otherwise; variants are run by name.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
     """
@@ -34,6 +37,7 @@ class Attack:
     summary: str
     paper: str
     threshold: Callable[[Signals], float] | None = None
+    compares: Literal["nothing", "any", "out", "both"] = "nothing"
     default: bool = True
     rotates: bool = False
 
@@ -52,8 +56,9 @@ def _class_metric(signal: str, summary: str) -> Attack:
 
 
 def _lira(score, variance: str, summary: str, default: bool) -> Attack:
+    compares = "both" if score is likelihood.lira else "out"
     score = partial(score, variance=variance)
-    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", default=default, rotates=True)
+    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True)
 
 
 ATTACKS: dict[str, Attack] = {
