@@ -52,7 +52,7 @@ def _metric(score, signal: str, summary: str, paper: str) -> Attack:
 
 def _class_metric(signal: str, summary: str) -> Attack:
     score = partial(metrics.beyond_threshold, name=signal)
-    return Attack(score, (signal,), 1, summary, "Song & Mittal 2021", _fixed(0.0))
+    return Attack(score, (signal,), 1, summary, "Song & Mittal 2021", _fixed(0.0), rotates=True)
 
 
 def _lira(score, variance: str, summary: str, default: bool) -> Attack:
