@@ -2,7 +2,7 @@
 
 Reference attacks compare a target with the models that did, and that did not, train on a record. All they
 need of those models are the first two moments, so every model can take its turn as the target at the cost
-of one pass: the sums over all models are computed once, and the target's own term is taken out again.
+of one pass in each direction over all models, instead of one pass per target.
 """
 
 from __future__ import annotations
@@ -44,23 +44,90 @@ class Moments:
 def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
     count = mask.sum(axis=0)
+    first = _mean(values, mask, count)
+    # A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0:
+    # a saturated record must not look as if it had a variance of 1e-32.
     with np.errstate(invalid="ignore"):
-        mean = np.where(mask, values, 0.0).sum(axis=0) / count
+        mean = first + _mean(values - first, mask, count)
         squares = np.square(np.where(mask, values - mean, 0.0)).sum(axis=0)
     return Moments(count, mean, squares)
 
 
-def moments_of_others(values: np.ndarray, mask: np.ndarray) -> Moments:
+def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray | None = None) -> Moments:
     """Moments over the *other* models that ``mask`` selects, for each model in turn as the target.
 
-    Both arguments, and each array of the result, are (models, records). One pass over the matrix in all:
-    the target's own term is removed from the sums over all models by Welford's update run backwards.
+    The models before the target and those after it are summed up in one pass each, then merged (Chan et al.
+    1979). Nothing is ever subtracted from a sum of squares, so a target far from its references leaves no
+    rounding error behind in theirs. O(models x records) in time, and in memory beside the result O(records).
+
+    Args:
+        values: (models, records).
+        mask: (models, records) what counts.
+        together: (models,) models with equal labels are left out together; by default each alone.
+
+    Returns:
+        Moments whose arrays are (models, records).
     """
-    everyone = moments(values, mask)
-    count = everyone.count - mask
-    with np.errstate(invalid="ignore", divide="ignore"):
-        deviation = np.where(mask, values - everyone.mean, 0.0)
-        mean = np.where(count > 0, everyone.mean - deviation / count, np.nan)
-        squares = everyone.squares - np.where(mask, np.square(deviation) * everyone.count / count, 0.0)
-    # With one or no model left the sum of squares is 0 by definition; rounding must not make it negative.
-    return Moments(count, mean, np.where(count > 1, np.maximum(squares, 0.0), 0.0))
+    blocks = _blocks(len(values), together)
+    pivot = _nearest_to_zero(values, mask)  # huge means would cost the spread its digits
+    shifted = np.where(mask, values - pivot, 0.0)
+    result = Moments(*(np.empty(values.shape) for _ in range(3)))
+    before = _nothing(values.shape[1])
+    for block in blocks:
+        for array, part in zip(_parts(result), before, strict=True):
+            array[block] = part
+        before = _with_models(before, shifted, mask, block)
+    after = _nothing(values.shape[1])
+    for block in reversed(blocks):
+        merged = _merged([array[block[0]] for array in _parts(result)], after)
+        for array, part in zip(_parts(result), merged, strict=True):
+            array[block] = part
+        after = _with_models(after, shifted, mask, block)
+    return Moments(result.count, np.where(result.count > 0, result.mean + pivot, np.nan), result.squares)
+
+
+def _mean(values: np.ndarray, mask: np.ndarray, count: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no model applies
+        return np.where(mask, values, 0.0).sum(axis=0) / count
+
+
+def _nearest_to_zero(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(records,) the selected value of smallest size; subtracting it never costs another one a digit it has."""
+    smallest = np.argmin(np.where(mask, np.abs(values), np.inf), axis=0)
+    columns = np.arange(values.shape[1])
+    return np.where(mask[smallest, columns], values[smallest, columns], 0.0)
+
+
+def _blocks(models: int, together: np.ndarray | None) -> list[np.ndarray]:
+    """Indices of the models that are left out together."""
+    if together is None:
+        return [np.array([k]) for k in range(models)]
+    return [np.flatnonzero(together == label) for label in np.unique(together)]
+
+
+def _parts(of: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return of.count, of.mean, of.squares
+
+
+def _nothing(records: int) -> list[np.ndarray]:
+    return [np.zeros(records) for _ in range(3)]
+
+
+def _with_models(running: list[np.ndarray], values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> list[np.ndarray]:
+    """Count, mean and squares after the models of ``block`` have joined (Welford 1962)."""
+    count, mean, squares = running
+    for k in block:
+        count = count + mask[k]
+        deviation = np.where(mask[k], values[k] - mean, 0.0)
+        mean = mean + deviation / np.maximum(count, 1)
+        squares = squares + deviation * np.where(mask[k], values[k] - mean, 0.0)
+    return [count, mean, squares]
+
+
+def _merged(a: list[np.ndarray], b: list[np.ndarray]) -> list[np.ndarray]:
+    """Count, mean and squares of two disjoint sets of models, from those of each."""
+    count = a[0] + b[0]
+    weight = b[0] / np.maximum(count, 1)
+    apart = np.where((a[0] > 0) & (b[0] > 0), b[1] - a[1], 0.0)
+    mean = np.where(a[0] > 0, a[1] + weight * apart, b[1])
+    return [count, mean, a[2] + b[2] + np.square(apart) * a[0] * weight]

@@ -212,11 +212,19 @@ class Rotation:
 
     Has the same ``target``, ``inside`` and ``outside`` as :class:`Signals`, shaped (models, records), so that
     an attack written with them scores all targets at once. The moments leave each target's own row out.
+
+    Args:
+        values: name to (models, records). NaN: that model was not asked.
+        member: (models, records), true where a model trained on a record.
+        labels: (records,) true class of each record, as an index.
+        together: (models,) models with equal labels are never references of each other, such as the two of a
+            complementary pair, where one model's members are the other's non-members. By default each model stands alone.
     """
 
     values: Mapping[str, np.ndarray]
     member: np.ndarray
     labels: np.ndarray
+    together: np.ndarray | None = None
 
     @cached_property
     def _moments(self) -> dict[tuple[str, bool], Moments]:
@@ -233,14 +241,25 @@ class Rotation:
 
     def facing(self, k: int) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
-        order = np.r_[k, np.delete(np.arange(len(self.member)), k)]
-        values = {name: matrix[order] for name, matrix in self.values.items()}
-        return Signals(values, np.delete(self.member, k, axis=0), self.labels)
+        others = np.flatnonzero(self.blocks != self.blocks[k])
+        values = {name: matrix[np.r_[k, others]] for name, matrix in self.values.items()}
+        return Signals(values, self.member[others], self.labels)
+
+    def take(self, models: np.ndarray) -> Rotation:
+        """The same view with some of the models only, or with all of them in another order."""
+        values = {name: matrix[models] for name, matrix in self.values.items()}
+        return Rotation(values, self.member[models], self.labels, self.blocks[models])
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """(models,) labels of the models that are left out together."""
+        return np.arange(len(self.member)) if self.together is None else self.together
 
     def _of_others(self, name: str, inside: bool) -> Moments:
         if (name, inside) not in self._moments:
             values = self.target(name)
-            self._moments[name, inside] = moments_of_others(values, (self.member == inside) & ~np.isnan(values))
+            mask = (self.member == inside) & ~np.isnan(values)
+            self._moments[name, inside] = moments_of_others(values, mask, self.together)
         return self._moments[name, inside]
 
 

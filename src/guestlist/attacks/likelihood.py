@@ -10,20 +10,25 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import log_ndtr
-from scipy.stats import norm
 
 from guestlist.moments import Moments
 from guestlist.signals import Rotation, Signals
 
 Variance = Literal["auto", "pooled", "record"]
 
+_HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
+
 # From this many references on, a record's own variance is known well enough (Carlini et al. 2022, section V-C).
 ENOUGH_FOR_RECORD = 64
 
 # A record on which all references agree (a saturated answer, a deterministic trainer) has no variance of its own. Its
-# variance is taken as this share of the pooled one, and as this number where even that is zero: a choice that
-# keeps the score finite and ranks such records by how far the target is from the agreement.
+# variance is taken as this share of the pooled one: a choice that keeps the score finite and ranks such
+# records by how far the target is from the agreement.
 VARIANCE_FLOOR = 1e-4
+
+# Where hardly any record has a variance, the pooled one is nothing but rounding. Margins are log-odds, and
+# no variance of theirs counts as smaller than this: a standard deviation of 1e-6, the rounding of float32 near 10.
+SMALLEST_VARIANCE = 1e-12
 
 
 def lira(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndarray:
@@ -38,8 +43,8 @@ def lira(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndar
     """
     x = signals.target("margin")
     inside, outside = signals.inside("margin"), signals.outside("margin")
-    variance = _settled(variance, inside, outside)
-    return _log_density(x, inside, variance) - _log_density(x, outside, variance)
+    own = _own_variance(variance, inside, outside)
+    return _log_density(x, inside, own) - _log_density(x, outside, own)
 
 
 def lira_offline(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndarray:
@@ -48,28 +53,28 @@ def lira_offline(signals: Signals | Rotation, *, variance: Variance = "auto") ->
     One-sided, so that unusually low confidence never counts as membership (Carlini et al. 2022, eq. 4).
     """
     outside = signals.outside("margin")
-    t = (signals.target("margin") - outside.mean) / spread(outside, _settled(variance, outside))
+    t = (signals.target("margin") - outside.mean) / spread(outside, _own_variance(variance, outside))
     return log_ndtr(t) - log_ndtr(-t)
 
 
-def spread(over: Moments, variance: Literal["pooled", "record"]) -> np.ndarray:
-    """Standard deviation over references, per record or pooled, never below the floor."""
-    pooled = over.pooled_variance
-    floor = np.where(pooled > 0, VARIANCE_FLOOR * pooled, VARIANCE_FLOOR)
-    if variance == "pooled":
-        return np.sqrt(np.maximum(pooled, floor))
-    own = np.where(over.count > 1, over.variance, pooled)
-    return np.sqrt(np.maximum(own, floor))
+def spread(over: Moments, own: bool | np.ndarray) -> np.ndarray:
+    """Standard deviation over references, per record where ``own``, else pooled; never below the floor."""
+    pooled = np.maximum(over.pooled_variance, SMALLEST_VARIANCE)
+    per_record = np.maximum(np.where(over.count > 1, over.variance, pooled), VARIANCE_FLOOR * pooled)
+    return np.sqrt(np.where(own, per_record, pooled))
 
 
-def _settled(variance: Variance, *sides: Moments) -> Literal["pooled", "record"]:
-    """What "auto" comes to: a variance per record where every side has half of the references that takes."""
+def _own_variance(variance: Variance, *sides: Moments) -> bool | np.ndarray:
+    """Whether records have variances of their own, for each target: "auto" says so where every side has half of
+    the references that takes."""
     if variance not in ("auto", "pooled", "record"):
         raise ValueError(f"Expected variance={variance!r} to be 'auto', 'pooled' or 'record'.")
     if variance != "auto":
-        return variance
-    return "record" if min(np.median(side.count) for side in sides) >= ENOUGH_FOR_RECORD / 2 else "pooled"
+        return variance == "record"
+    fewest = np.min([np.median(side.count, axis=-1, keepdims=True) for side in sides], axis=0)
+    return fewest >= ENOUGH_FOR_RECORD / 2
 
 
-def _log_density(x: np.ndarray, over: Moments, variance: Variance) -> np.ndarray:
-    return norm.logpdf(x, over.mean, spread(over, variance))
+def _log_density(x: np.ndarray, over: Moments, own: bool | np.ndarray) -> np.ndarray:
+    scale = spread(over, own)
+    return -0.5 * np.square((x - over.mean) / scale) - np.log(scale) - _HALF_LOG_TAU

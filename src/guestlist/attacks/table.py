@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import likelihood, metrics
+from guestlist.attacks import bayes, likelihood, metrics, ratios
+from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError
 from guestlist.signals import Signals
 
@@ -24,6 +26,8 @@ class Attack:
         summary, paper: for people.
         threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if the
             attack has one of its own.
+        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
+            least one that did not train on it), or "both" (one that did and one that did not).
         default: whether an audit runs it unless told otherwise; variants are run by name.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
     """
@@ -34,6 +38,7 @@ class Attack:
     summary: str
     paper: str
     threshold: Callable[[Signals], float] | None = None
+    compares: Literal["nothing", "any", "out", "both"] = "nothing"
     default: bool = True
     rotates: bool = False
 
@@ -48,13 +53,21 @@ def _metric(score, signal: str, summary: str, paper: str) -> Attack:
 
 def _class_metric(signal: str, summary: str) -> Attack:
     score = partial(metrics.beyond_threshold, name=signal)
-    return Attack(score, (signal,), 1, summary, "Song & Mittal 2021", _fixed(0.0))
+    return Attack(score, (signal,), 1, summary, "Song & Mittal 2021", _fixed(0.0), rotates=True)
 
 
 def _lira(score, variance: str, summary: str, default: bool) -> Attack:
+    compares = "both" if score is likelihood.lira else "out"
     score = partial(score, variance=variance)
-    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", default=default, rotates=True)
+    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True)
 
+
+def _compared(score, needs: tuple[str, ...], compares: str, references: int, summary: str, paper: str, **more) -> Attack:
+    return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
+
+
+_YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
+_BAYES = "Carlini et al. 2022; normal-inverse-gamma variances"
 
 ATTACKS: dict[str, Attack] = {
     "loss": _metric(metrics.loss, "loss", "small loss of the target (P)", "Yeom et al. 2018; Ye et al. 2022"),
@@ -67,11 +80,34 @@ ATTACKS: dict[str, Attack] = {
     "class_confidence": _class_metric("p_y", "confidence beyond a threshold per class"),
     "class_entropy": _class_metric("entropy", "entropy below a threshold per class"),
     "class_mentr": _class_metric("mentr", "modified entropy below a threshold per class"),
+    "reference": _compared(
+        per_record.reference, ("margin",), "out", 4, "tail of the OUT references on the same record (R)", _YE
+    ),
+    "reference_empirical": _compared(
+        per_record.reference_empirical, ("loss",), "out", 1, "share of OUT references with a larger loss (R)", _YE, default=False
+    ),
+    "difficulty": _compared(
+        per_record.difficulty, ("margin",), "both", 2, "margin minus the mean of IN and OUT references", _WATSON
+    ),
+    "difficulty_offline": _compared(
+        per_record.difficulty_offline, ("margin",), "out", 1, "margin minus the mean of OUT references", _WATSON, default=False
+    ),
+    "rmia": _compared(ratios.rmia, ("loss", "p_y"), "both", 2, "probability over the mean of IN and OUT references", _RMIA),
+    "rmia_offline": _compared(
+        ratios.rmia_offline, ("loss", "p_y"), "out", 2, "probability over a mean guessed from OUT references", _RMIA
+    ),
+    "base": _compared(ratios.base, ("loss", "p_y"), "any", 1, "probability over the mean of all references", "Lassila et al. 2025"),
     "lira": _lira(likelihood.lira, "auto", "likelihood ratio of IN and OUT references", True),
     "lira_pooled": _lira(likelihood.lira, "pooled", "LiRA with one variance, pooled within records", False),
     "lira_record": _lira(likelihood.lira, "record", "LiRA with a variance per record", False),
     "lira_offline": _lira(likelihood.lira_offline, "auto", "tail of the OUT references alone", True),
     "lira_offline_pooled": _lira(likelihood.lira_offline, "pooled", "LiRA offline with one variance", False),
+    "lira_bayes": _compared(
+        bayes.lira_bayes, ("margin",), "both", 4, "likelihood ratio with variances that records share", _BAYES
+    ),
+    "lira_bayes_offline": _compared(
+        bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
+    ),
     "lira_offline_record": _lira(likelihood.lira_offline, "record", "LiRA offline with a variance per record", False),
 }
 

@@ -1,0 +1,130 @@
+"""What every attack promises, asked of every row of ATTACKS."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_world, target_of
+
+from guestlist.attacks import ATTACKS
+from guestlist.evaluate import auc
+from guestlist.evaluate.many import aucs
+from guestlist.signals import Signals
+
+# Records per world, by number of models: the standard error of the mean over 200 worlds is then at most .0008.
+NOISE_RECORDS = {8: 700, 16: 400, 64: 120}
+ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_one_score_per_record(name):
+    signals, _ = target_of(gaussian_world(1.0, records=300, models=17))
+    scores = ATTACKS[name].score(signals)
+    assert scores.shape == (300,)
+    assert not np.isnan(scores).any()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_scores_rise_with_membership(name):
+    signals, member = target_of(gaussian_world(2.0))
+    assert auc(ATTACKS[name].score(signals), member).low > 0.55
+
+
+@cache
+def _noise(models: int, design: str) -> dict[str, np.ndarray]:
+    """(200,) mean AUC over all models as targets, for each attack, in each of 200 worlds without a leak."""
+    found = {name: [] for name in ATTACKS}
+    for seed in range(200):
+        world = noise_world(records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design])
+        for name in ATTACKS:
+            found[name].append(np.nanmean(aucs(_all_scores(name, world), world.member)))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _all_scores(name, world):
+    attack = ATTACKS[name]
+    if attack.rotates:
+        return attack.score(world)
+    return np.stack([attack.score(world.facing(k)) for k in range(len(world.member))])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("models", NOISE_RECORDS)
+def test_no_advantage_where_there_is_no_leak(models, design):
+    found = _noise(models, design)
+    errors = {name: values.std(ddof=1) / np.sqrt(len(values)) for name, values in found.items()}
+    assert max(errors.values()) < 0.0009, errors  # or else the next line could not fail
+    off = {name: values.mean() - 0.5 for name, values in found.items() if abs(values.mean() - 0.5) >= 0.003}
+    assert not off
+
+
+def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
+    """Why such designs are not offered: the references that remain tell whether the target is one of the half."""
+    found = []
+    for seed in range(20):
+        world = noise_world(records=400, models=8, seed=seed, design=exactly_half)
+        found.append(aucs(ATTACKS["lira_record"].score(world), world.member).mean())
+    assert np.mean(found) < 0.45
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_shuffled_records_give_shuffled_scores(name):
+    signals, _ = target_of(awkward_world(records=200, models=17))
+    order = np.random.default_rng(1).permutation(200)
+    _same(ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order])
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_order_of_references_is_irrelevant(name):
+    signals, _ = target_of(awkward_world(records=200, models=17))
+    order = np.random.default_rng(1).permutation(16)
+    values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
+    shuffled = Signals(values, signals.reference_member[order], signals.labels)
+    _same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("name", ROTATING)
+def test_all_targets_at_once_equal_one_by_one(name, design):
+    for models, records in ((6, 60), (10, 60), (70, 40)):
+        world = awkward_world(records=records, models=models, design=DESIGNS[design])
+        together = ATTACKS[name].score(world)
+        assert together.shape == world.member.shape
+        for k in range(models):
+            _same(together[k], ATTACKS[name].score(world.facing(k)))
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_is_not_known_is_nan_and_nothing_else_is(name):
+    """A score is missing only where the target was not asked, or where no reference of a kind applies."""
+    signals, _ = target_of(awkward_world(records=200, models=17))
+    attack = ATTACKS[name]
+    missing = np.isnan(signals.target(attack.needs[0]))
+    answered = ~np.isnan(signals.reference("margin"))
+    inside = (signals.reference_member & answered).any(axis=0)
+    outside = (~signals.reference_member & answered).any(axis=0)
+    scored = ~np.isnan(attack.score(signals))
+    assert not scored[missing].any()
+    assert scored[~missing & inside & outside].all()
+    expected = {
+        "nothing": ~missing,
+        "any": ~missing & (inside | outside),
+        "out": ~missing & outside,
+        "both": ~missing & inside & outside,
+    }[attack.compares]
+    np.testing.assert_array_equal(scored, expected)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_models_that_all_agree_give_scores_without_nan(name):
+    """A deterministic trainer, or a saturated softmax: no variance anywhere."""
+    world = gaussian_world(0.0, records=50, models=9)
+    values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
+    signals = Signals(values, world.member[1:], world.labels)
+    sides = world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
+    assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
+
+
+def _same(found: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

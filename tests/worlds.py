@@ -1,0 +1,52 @@
+"""Worlds whose answer is known. Those that the self-test needs are shipped; the rest is here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from guestlist.signals import Rotation, Signals
+from guestlist.worlds import (
+    DESIGNS,
+    bernoulli,
+    binary_signals,
+    complementary_pairs,
+    exactly_half,
+    gaussian_world,
+    noise_world,
+)
+
+__all__ = [
+    "DESIGNS",
+    "awkward_world",
+    "bernoulli",
+    "binary_signals",
+    "complementary_pairs",
+    "exactly_half",
+    "gaussian_world",
+    "noise_world",
+    "target_of",
+]
+
+
+def target_of(world: Rotation, k: int = 0) -> tuple[Signals, np.ndarray]:
+    """What the adversary sees of model ``k``, and the truth about it."""
+    return world.facing(k), world.member[k]
+
+
+def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=bernoulli) -> Rotation:
+    """A small world with all that is awkward: ties, saturated records, questions not asked, one-sided records."""
+    world = gaussian_world(1.0, records=records, models=models, seed=seed, spread=0.5, design=design)
+    rng = np.random.default_rng([seed, 1])
+    margin = np.round(world.values["margin"], 1)
+    margin[:, :5] = 30.0 + 0.1 * np.arange(5)  # all models agree, at a value without an exact float
+    margin[0, 3] = -2.0  # ... but one
+    values = binary_signals(margin)
+    silent = rng.random(margin.shape) < 0.05
+    values = {name: np.where(silent, np.nan, matrix) for name, matrix in values.items()}
+    member = world.member.copy()
+    if world.together is None:
+        member[:, 5], member[:, 6] = True, False
+        member[:, 7] = np.arange(models) == 2  # the only member, and no reference at all when it is the target
+    return replace(world, values=values, member=member)
