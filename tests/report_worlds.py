@@ -33,9 +33,7 @@ ATTACKS = (
     ("lira", "likelihood ratio of IN and OUT references", "Carlini et al. 2022", 1.0),
     ("lira_offline", "tail of the OUT references alone", "Carlini et al. 2022", 0.8),
 )
-HOSTILE = (
-    "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
-)
+HOSTILE = "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
 
 
 def leaking(**changes) -> Results:
@@ -67,9 +65,7 @@ def hostile() -> Results:
         chosen=HOSTILE,
         findings=findings,
         groups=tuple(replace(g, group=HOSTILE, value=HOSTILE) for g in base.groups),
-        exposed=tuple(
-            Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed
-        ),
+        exposed=tuple(Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed),
         notices=(HOSTILE,),
         untested=(HOSTILE,),
         provenance=Provenance({HOSTILE: HOSTILE}, {HOSTILE: HOSTILE}),
@@ -89,8 +85,7 @@ def with_finding(results: Results, name: str, **changes) -> Results:
 def at_chance(finding: AttackResult) -> AttackResult:
     """The finding with no interval above guessing."""
     rates = tuple(
-        replace(r, tpr=r.tpr if math.isnan(r.tpr.value) else Estimate(r.fpr, 0.0, 3 * r.fpr))
-        for r in finding.rates
+        replace(r, tpr=r.tpr if math.isnan(r.tpr.value) else Estimate(r.fpr, 0.0, 3 * r.fpr)) for r in finding.rates
     )
     return replace(finding, auc=Estimate(0.5, 0.46, 0.54), advantage=Estimate(0.0, -0.05, 0.05), rates=rates)
 
@@ -114,6 +109,7 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
         references=References(references, members * 0.98, 0.5, 0) if references else None,
         headline=headline,
         chosen="fixed before the audit",
+        prior=0.5,
         findings=findings,
         detectable_auc=0.5 + 2.8 * math.sqrt((1 / members + 1 / nonmembers) / 12),
         groups=_groups(shift, members, nonmembers, rng) if references else (),
@@ -150,9 +146,7 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         auc=_around(area, 0.58 * math.sqrt(1 / members + 1 / nonmembers)),
         advantage=_around(max(float((tpr - fpr).max()) - 0.01, 0), 1.1 / math.sqrt(members)),
         rates=tuple(_rate(inside, outside, f) for f in FPRS),
-        balanced_accuracy=None
-        if name.startswith("lira")
-        else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
+        balanced_accuracy=None if name.startswith("lira") else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
         unscored=0,
         curve=Curve(
             *(
@@ -162,10 +156,7 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         ),
         histogram=Histogram(
             tuple(edges),
-            *(
-                tuple(np.histogram(np.clip(s, edges[0], edges[-1]), edges)[0] / len(s))
-                for s in (inside, outside)
-            ),
+            *(tuple(np.histogram(np.clip(s, edges[0], edges[-1]), edges)[0] / len(s)) for s in (inside, outside)),
         ),
     )
 
@@ -173,11 +164,12 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
 def _rate(inside, outside, fpr: float) -> Rate:
     expected = fpr * len(outside)
     if expected < 1:
-        return Rate(fpr, WITHHELD, "withheld", math.nan)
+        return Rate(fpr, WITHHELD, WITHHELD, "withheld", math.nan)
     tpr = _share((inside > np.quantile(outside, 1 - fpr)).mean(), len(inside), widen=2)
     return Rate(
         fpr,
         tpr,
+        Estimate(*(share / (share + fpr) for share in tpr)),
         "weak" if expected < 10 else "good",
         fpr + 4 * math.sqrt(fpr / len(inside)) + 1 / len(outside),
     )
@@ -199,9 +191,7 @@ def _groups(shift, members, nonmembers, rng) -> tuple[GroupResult, ...]:
             inside, outside = int(share * members), int(share * nonmembers)
             centre = 0.5 + (0.28 + 0.1 * (value == "70+") + 0.01 * rng.normal()) * (shift > 0)
             found.append(
-                GroupResult(
-                    group, value, inside, outside, _around(centre, 0.5 * math.sqrt(1 / inside + 1 / outside))
-                )
+                GroupResult(group, value, inside, outside, _around(centre, 0.5 * math.sqrt(1 / inside + 1 / outside)))
             )
     return tuple(found)
 

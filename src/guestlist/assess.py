@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from guestlist.evaluate import (
     auc,
     balanced_accuracy,
     conformal_p_values,
+    positive_predictive_value,
     resolution,
     roc,
     roc_band,
@@ -43,6 +45,7 @@ from guestlist.signals import Signals
 from guestlist.store import Store
 
 FPRS = (0.001, 0.01, 0.05)
+PRIOR = 0.5
 EXPOSED = 20
 FEWEST_IN_GROUP = 10
 # Headline attacks, best first: fixed beforehand, so that the headline is not the luckiest of many.
@@ -59,7 +62,12 @@ class Truth:
 
 
 def assess(
-    store: Store, attacks: Mapping[str, Attack], *, references: int | None = None, notices: Sequence[str] = ()
+    store: Store,
+    attacks: Mapping[str, Attack],
+    *,
+    references: int | None = None,
+    notices: Sequence[str] = (),
+    prior: float = PRIOR,
 ) -> Results:
     """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
     signals = store.facing(0, references)
@@ -68,7 +76,7 @@ def assess(
     scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}
     for name, values in scores.items():
         store.write_scores(name, values)
-    results = _results(store, signals, pool, truth, attacks, scores, notices)
+    results = _results(store, signals, pool, truth, attacks, scores, notices, prior)
     write_parquet(store.folder / "records.parquet", results.records)
     write_parquet(store.folder / "attacks.parquet", results.attacks)
     write_json(store.folder / "results.json", results.document())
@@ -84,10 +92,10 @@ def _scores(name: str, attack: Attack, signals: Signals) -> np.ndarray:
     return scores
 
 
-def _results(store, signals, pool, truth, attacks, scores, notices) -> Results:
+def _results(store, signals, pool, truth, attacks, scores, notices, prior) -> Results:
     member, asked = truth.member[truth.asked], truth.asked
     findings = tuple(
-        evaluate_attack(name, attack, scores[name][asked], member, signals) for name, attack in attacks.items()
+        evaluate_attack(name, attack, scores[name][asked], member, signals, prior) for name, attack in attacks.items()
     )
     headline = next((name for name in PREFERRED if name in attacks), next(iter(attacks)))
     records = _records(pool, signals, asked, scores, headline)
@@ -109,6 +117,7 @@ def _results(store, signals, pool, truth, attacks, scores, notices) -> Results:
         references=_references(store, signals),
         headline=headline,
         chosen="fixed before the audit",
+        prior=prior,
         findings=findings,
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=_groups(records, headline),
@@ -121,7 +130,7 @@ def _results(store, signals, pool, truth, attacks, scores, notices) -> Results:
 
 
 def evaluate_attack(
-    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals
+    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals, prior: float = PRIOR
 ) -> AttackResult:
     """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
     threshold = attack.threshold(signals) if attack.threshold else np.nan
@@ -131,7 +140,7 @@ def evaluate_attack(
         paper=attack.paper,
         auc=auc(scores, member),
         advantage=advantage(scores, member),
-        rates=tuple(_rate(scores, member, fpr) for fpr in FPRS),
+        rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
         balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
         unscored=int(unscored(scores)),
         curve=_curve(scores, member),
@@ -139,11 +148,22 @@ def evaluate_attack(
     )
 
 
-def _rate(scores: np.ndarray, member: np.ndarray, fpr: float) -> Rate:
+def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
     members, nonmembers = int(member.sum()), int((~member).sum())
     enough = resolution(fpr, nonmembers)
-    detectable = np.nan if enough == "withheld" else smallest_detectable_tpr(fpr, members, nonmembers)
-    return Rate(fpr, tpr_at_fpr(scores, member, fpr), str(enough), float(detectable))
+    return Rate(
+        fpr=fpr,
+        tpr=tpr_at_fpr(scores, member, fpr),
+        ppv=positive_predictive_value(scores, member, fpr, prior),
+        resolution=str(enough),
+        detectable=np.nan if enough == "withheld" else _detectable(fpr, members, nonmembers),
+    )
+
+
+@lru_cache
+def _detectable(fpr: float, members: int, nonmembers: int) -> float:
+    """The same for every attack of an audit."""
+    return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
 def _curve(scores: np.ndarray, member: np.ndarray) -> Curve:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.assess import assess
+from guestlist.assess import PRIOR, assess
 from guestlist.attacks import named
 from guestlist.collect import Progress, collect
 from guestlist.data import Data, as_data, concatenate, encode, fingerprint
@@ -58,7 +58,9 @@ def audit(
     seed: int = 0,
     jobs: int = -1,
     duplicates: Literal["warn", "drop"] = "warn",
+    prior: float = PRIOR,
     progress: Progress | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
 
@@ -74,21 +76,25 @@ def audit(
         seed: of everything random.
         jobs: processes; -1 for one per core. The results do not depend on it.
         duplicates: ``drop`` leaves out non-members that are equal to a member.
+        prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        about: kept in the folder's manifest, for people and for later commands.
 
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     if references < 0:
         raise ValueError(f"Expected references={references} to be 0 or more.")
+    if not 0 < prior < 1:
+        raise ValueError(f"Expected prior={prior} in (0, 1).")
     chosen = named(attacks, references)
     prepared = prepare(model, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
     with _folder(folder) as place:
-        store = store_for(prepared, place, references=references, seed=seed)
+        store = store_for(prepared, place, references=references, seed=seed, about=about)
         collect(store, prepared.target, prepared.pool, references=references, jobs=jobs, progress=progress)
-        return assess(store, chosen, references=references, notices=prepared.notices)
+        return assess(store, chosen, references=references, notices=prepared.notices, prior=prior)
 
 
 def prepare(
@@ -108,7 +114,9 @@ def prepare(
     return Prepared(target, concatenate(list(sides.values())), names, tuple(notices))
 
 
-def store_for(prepared: Prepared, folder: Path, *, references: int, seed: int, about: dict | None = None) -> Store:
+def store_for(
+    prepared: Prepared, folder: Path, *, references: int, seed: int, about: Mapping[str, object] | None = None
+) -> Store:
     """The audit folder for these inputs: a new one, or the one that was made for them before."""
     target, pool, sides = prepared.target, prepared.pool, prepared.sides
     rate = inclusion_rate(int((sides == "members").sum()), len(pool), references)

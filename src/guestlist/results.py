@@ -42,10 +42,15 @@ class References:
 
 @dataclass(frozen=True)
 class Rate:
-    """TPR at a false-positive rate, and whether this many non-members can resolve that rate."""
+    """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
+
+    ``ppv`` is the share of true members among those called, at the results' ``prior``; ``detectable`` the smallest TPR
+    that an audit of this size finds four times in five.
+    """
 
     fpr: float
     tpr: Estimate
+    ppv: Estimate
     resolution: str
     detectable: float
 
@@ -127,6 +132,7 @@ class Results:
     references: References | None
     headline: str
     chosen: str
+    prior: float
     findings: tuple[AttackResult, ...]
     detectable_auc: float
     groups: tuple[GroupResult, ...]
@@ -209,7 +215,7 @@ def _row(finding: AttackResult) -> dict[str, object]:
     row: dict[str, object] = {"attack": finding.name}
     row |= _spread("auc", finding.auc) | _spread("advantage", finding.advantage)
     for rate in finding.rates:
-        row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr)
+        row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr) | _spread(f"ppv@{rate.fpr:g}", rate.ppv)
     accuracy = finding.balanced_accuracy or Estimate(np.nan, np.nan, np.nan)
     row |= _spread("balanced_accuracy", accuracy)
     return row | {"unscored": finding.unscored, "paper": finding.paper}

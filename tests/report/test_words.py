@@ -92,7 +92,7 @@ def test_the_answer_begins_with_what_was_shown(case, start):
 
 
 def test_a_leak_is_told_in_people():
-    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), "good", 0.02)
+    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), Estimate(0.98, 0.97, 0.99), "good", 0.02)
     results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
     assert (
         "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."

@@ -79,7 +79,10 @@ def meaning(results: Results) -> tuple[str, ...]:
     attack = headline(results)
     pair = f"Shown one member and one non-member, {attack.name}"
     sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {_picks(attack)}."]
-    return (*sentences, *(_in_people(rate) for rate in attack.rates if not math.isnan(rate.tpr.value)))
+    for rate in attack.rates:
+        if not math.isnan(rate.tpr.value):
+            sentences.append(f"{_in_people(rate)} {_of_called(rate, results.prior)}".strip())
+    return tuple(sentences)
 
 
 def exposed_group(results: Results) -> str | None:
@@ -93,9 +96,7 @@ def exposed_group(results: Results) -> str | None:
         none = "The one group is not" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
         unseen = "small groups have wide intervals, in which a leak can go unseen"
         return f"{none} shown to be exposed by itself; {unseen}."
-    which = (
-        "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
-    )
+    which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
     figures = f"AUC {with_interval(top.auc)}, over {_things(top.members, 'member')}"
     return f"{which} is {group_name(top)}: {figures}. {_beside_all(top, results)}"
 
@@ -222,9 +223,7 @@ def _stronger(results: Results) -> list[str]:
     if not better:
         return []
     best = max(better, key=lambda finding: finding.auc.low)
-    return [
-        f"{best.name} does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}."
-    ]
+    return [f"{best.name} does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}."]
 
 
 def _evidence(finding: AttackResult) -> str:
@@ -246,18 +245,21 @@ def _in_people(rate: Rate) -> str:
     people = per(rate.tpr, beside=rate.fpr)
     low, high = (count(end) for end in ends(rate.tpr, people))
     found = f"{count(round(rate.tpr.value * people))} of {count(people)} members (between {low} and {high})"
-    return (
-        f"At {percent(rate.fpr)} false alarms it finds {found}, where guessing finds {rate.fpr * people:.4g}."
-    )
+    return f"At {percent(rate.fpr)} false alarms it finds {found}, where guessing finds {rate.fpr * people:.4g}."
+
+
+def _of_called(rate: Rate, prior: float) -> str:
+    if math.isnan(rate.ppv.value):
+        return ""
+    called = f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) of those it calls are members"
+    return f"Where {percent(prior)} of the people in question are members, {called}."
 
 
 def _beside_all(group: GroupResult, results: Results) -> str:
     overall = headline(results).auc
     if group.auc.low > overall.high:
         return f"That is more than over all records ({decimal(overall.value)})."
-    return (
-        f"Its interval reaches that over all records, {with_interval(overall)}, so the two may not differ."
-    )
+    return f"Its interval reaches that over all records, {with_interval(overall)}, so the two may not differ."
 
 
 def _detectable_auc(results: Results) -> str:
@@ -272,11 +274,7 @@ def _detectable_auc(results: Results) -> str:
 
 
 def _detectable_rates(rates: tuple[Rate, ...]) -> str:
-    seen = [
-        f"{percent(rate.detectable)} at {percent(rate.fpr)}"
-        for rate in rates
-        if not math.isnan(rate.detectable)
-    ]
+    seen = [f"{percent(rate.detectable)} at {percent(rate.fpr)}" for rate in rates if not math.isnan(rate.detectable)]
     blind = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
     parts = []
     if seen:
