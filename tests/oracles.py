@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
+from scipy import optimize, special, stats
 
 
 def moments_of_others(values, mask, together=None):
@@ -30,3 +32,191 @@ def auc(scores, member):
                 wins += 1.0 if a > b else 0.5 if a == b else 0.0
                 pairs += 1
     return wins / pairs if pairs else math.nan
+
+
+# -- attacks, one record at a time ------------------------------------------------------------------------------
+
+
+def sides(signals, name, i):
+    """What the target, the IN and the OUT references say about record ``i``; those not asked are left out."""
+    pairs = [
+        (x, inside)
+        for x, inside in zip(signals.reference(name)[:, i], signals.reference_member[:, i], strict=True)
+        if not math.isnan(x)
+    ]
+    return signals.target(name)[i], [x for x, inside in pairs if inside], [x for x, inside in pairs if not inside]
+
+
+def each_record(score, signals):
+    """``score(signals, i)`` of every record, NaN where it divides by zero references."""
+    found = []
+    for i in range(len(signals.labels)):
+        try:
+            found.append(score(signals, i))
+        except (ZeroDivisionError, statistics.StatisticsError):
+            found.append(math.nan)
+    return np.array(found)
+
+
+def lira(signals, variance):
+    pooled = [_pooled_variance(signals, side) for side in (1, 2)]
+
+    def score(signals, i):
+        x, *both = sides(signals, "margin", i)
+        logs = [
+            stats.norm.logpdf(x, statistics.fmean(side), math.sqrt(_variance(side, whole, variance)))
+            for side, whole in zip(both, pooled, strict=True)
+        ]
+        return logs[0] - logs[1]
+
+    return each_record(score, signals)
+
+
+def lira_offline(signals, variance):
+    pooled = _pooled_variance(signals, 2)
+
+    def score(signals, i):
+        x, _, outside = sides(signals, "margin", i)
+        t = (x - statistics.fmean(outside)) / math.sqrt(_variance(outside, pooled, variance))
+        return stats.norm.logcdf(t) - stats.norm.logsf(t)
+
+    return each_record(score, signals)
+
+
+def reference(signals):
+    pooled, freedom = _pooled_variance(signals, 2), _pooled_freedom(signals, 2)
+
+    def score(signals, i):
+        x, _, outside = sides(signals, "margin", i)
+        n = len(outside)
+        scale = math.sqrt(_variance(outside, pooled, "record") * (1 + 1 / n))
+        t, d = (x - statistics.fmean(outside)) / scale, n - 1 if n > 1 else freedom
+        return stats.t.logcdf(t, d) - stats.t.logsf(t, d)
+
+    return each_record(score, signals)
+
+
+def reference_empirical(signals):
+    def score(signals, i):
+        x, _, outside = sides(signals, "loss", i)
+        if math.isnan(x):
+            return math.nan
+        return sum(1.0 if y > x else 0.5 if y == x else 0.0 for y in outside) / len(outside)
+
+    return each_record(score, signals)
+
+
+def difficulty(signals):
+    def score(signals, i):
+        x, inside, outside = sides(signals, "margin", i)
+        return x - (statistics.fmean(inside) + statistics.fmean(outside)) / 2
+
+    return each_record(score, signals)
+
+
+def difficulty_offline(signals):
+    def score(signals, i):
+        x, _, outside = sides(signals, "margin", i)
+        return x - statistics.fmean(outside)
+
+    return each_record(score, signals)
+
+
+def rmia(signals):
+    def score(signals, i):
+        x, inside, outside = sides(signals, "p_y", i)
+        return math.log(x) - math.log((statistics.fmean(inside) + statistics.fmean(outside)) / 2)
+
+    return each_record(score, signals)
+
+
+def rmia_offline(signals):
+    a = rmia_a(signals)
+
+    def score(signals, i):
+        x, _, outside = sides(signals, "p_y", i)
+        return math.log(x) - math.log(((1 + a) * statistics.fmean(outside) + 1 - a) / 2)
+
+    return each_record(score, signals)
+
+
+def rmia_a(signals):
+    """Least squares of what each reference says about its own members, against the others' OUT mean."""
+    x, y = [], []
+    for i in range(len(signals.labels)):
+        _, inside, outside = sides(signals, "p_y", i)
+        for p in inside if outside else []:
+            x.append(1 - statistics.fmean(outside))
+            y.append(1 - p)
+    slope = np.linalg.lstsq(np.array(x)[:, None], np.array(y), rcond=None)[0][0]
+    return min(max(slope, 0.0), 1.0)
+
+
+def base(signals):
+    def score(signals, i):
+        x, inside, outside = sides(signals, "p_y", i)
+        return math.log(x) - math.log(statistics.fmean(inside + outside))
+
+    return each_record(score, signals)
+
+
+def lira_bayes(signals):
+    priors = [_variance_prior(signals, side) for side in (1, 2)]
+
+    def score(signals, i):
+        x, *both = sides(signals, "margin", i)
+        logs = [_predictive(side, *prior).logpdf(x) for side, prior in zip(both, priors, strict=True)]
+        return logs[0] - logs[1]
+
+    return each_record(score, signals)
+
+
+def lira_bayes_offline(signals):
+    prior = _variance_prior(signals, 2)
+
+    def score(signals, i):
+        x, _, outside = sides(signals, "margin", i)
+        one = _predictive(outside, *prior)
+        return one.logcdf(x) - one.logsf(x)
+
+    return each_record(score, signals)
+
+
+def _predictive(side, a0, b0):
+    n, mean = len(side), statistics.fmean(side)
+    a, b = a0 + (n - 1) / 2, b0 + math.fsum((x - mean) ** 2 for x in side) / 2
+    return stats.t(2 * a, mean, math.sqrt(b * (1 + 1 / n) / a))
+
+
+def _variance_prior(signals, side):
+    """Shape and scale of the inverse-gamma prior, by a root search for the shape."""
+    known = [s for i in range(len(signals.labels)) if len(s := sides(signals, "margin", i)[side]) > 1]
+    floor = max(1e-4 * _pooled_variance(signals, side), 1e-12)
+    logs, noise = [], []
+    for one in known:
+        half = (len(one) - 1) / 2
+        logs.append(math.log(max(statistics.variance(one), floor)) - special.digamma(half) + math.log(half))
+        noise.append(special.polygamma(1, half))
+    excess = statistics.pvariance(logs) - statistics.fmean(noise)
+
+    def gap(shape):
+        return special.polygamma(1, shape) - excess
+
+    shape = 50.0 if gap(50.0) > 0 else 0.25 if gap(0.25) < 0 else optimize.brentq(gap, 0.25, 50.0, xtol=1e-14)
+    return shape, math.exp(statistics.fmean(logs) + special.digamma(shape))
+
+
+def _variance(side, pooled, kind):
+    pooled = max(pooled, 1e-12)
+    if kind == "pooled" or len(side) < 2:
+        return pooled
+    return max(statistics.variance(side), 1e-4 * pooled)
+
+
+def _pooled_variance(signals, side):
+    known = [s for i in range(len(signals.labels)) if len(s := sides(signals, "margin", i)[side]) > 1]
+    return math.fsum(statistics.variance(s) * (len(s) - 1) for s in known) / _pooled_freedom(signals, side)
+
+
+def _pooled_freedom(signals, side):
+    return sum(max(len(sides(signals, "margin", i)[side]) - 1, 0) for i in range(len(signals.labels)))

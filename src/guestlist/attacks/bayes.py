@@ -6,8 +6,12 @@ references and one for the OUT references, whose two parameters are fitted to al
 target should say is then Student-t distributed, with heavy tails where little is known. With many references a record's
 own spread takes over.
 
-No floor is needed beside the prior: a record on which all references agree has a posterior variance above zero as long
-as some record has one. Where none has, the prior's mean is ``SMALLEST_VARIANCE``.
+The prior is fitted to the *logarithms* of the records' variances (Smyth 2004, section 6.2). Fitted to the variances
+themselves, it follows the few records with the largest ones, while at low false-positive rates it is the records with the
+smallest ones that are exposed.
+
+A record on which all references agree counts in that fit as if its variance were LiRA's floor, ``VARIANCE_FLOOR`` of the
+pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and its score finite.
 """
 
 from __future__ import annotations
@@ -15,14 +19,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, gammaln, hyp2f1, stdtr
+from scipy.special import betaln, digamma, gammaln, hyp2f1, polygamma, stdtr
 
-from guestlist.attacks.likelihood import SMALLEST_VARIANCE
+from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
 from guestlist.moments import Moments
 from guestlist.signals import Rotation, Signals
 
-# The prior's shape: below 2 it would have no variance, and beyond 50 records no longer differ.
-SHAPE_RANGE = (2.01, 50.0)
+# The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer differ.
+SHAPE_RANGE = (0.25, 50.0)
 
 # Below this, a tail probability has lost digits or is 0, and its logarithm is computed by a series instead.
 _SMALLEST_TAIL = 1e-290
@@ -66,30 +70,54 @@ def lira_bayes_offline(signals: Signals | Rotation) -> np.ndarray:
 
 
 def predictive(over: Moments) -> Predictive:
-    """What a further model of this kind would say: posterior shape a0 + n/2, scale b0 + squares/2, flat prior mean."""
+    """What a further model of this kind would say, when nothing is known beforehand about the mean.
+
+    The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
+    """
     prior = prior_of(over)
-    shape, scale = prior.shape + over.count / 2, prior.scale + over.squares / 2
+    shape, scale = prior.shape + np.maximum(over.count - 1, 0) / 2, prior.scale + over.squares / 2
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         variance = scale * (1 + 1 / over.count) / shape
     return Predictive(2 * shape, over.mean, np.sqrt(variance))
 
 
 def prior_of(over: Moments) -> Prior:
-    """The prior whose first two moments of the variance are those found over records with at least two references.
+    """The prior under which log-variances would have the mean and the spread that they have over records.
 
-    A sample variance of n normal values has mean s and second moment s^2 (1 + 2 / (n - 1)), so dividing each square by
-    that factor estimates the second moment of the *true* variances. Without such records, the prior is the narrowest.
+    With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log(b0/a0) - digamma(a0) + log a0 and variance
+    trigamma(d/2) + trigamma(a0). Records with fewer than two references tell nothing; without any others, the prior is the
+    narrowest one.
     """
     known = over.count > 1
     records = np.maximum(known.sum(axis=-1, keepdims=True), 1)
-    variance = np.where(known, over.variance, 0.0)
-    noise = 1 + 2 / np.maximum(over.count - 1, 1)
-    mean = np.maximum(variance.sum(axis=-1, keepdims=True) / records, SMALLEST_VARIANCE)
-    second = (np.square(variance) / noise).sum(axis=-1, keepdims=True) / records
-    excess = np.maximum(second - np.square(mean), np.finfo(float).tiny)
-    with np.errstate(over="ignore"):  # a shape beyond all bounds is clipped
-        shape = np.clip(2 + np.square(mean) / excess, *SHAPE_RANGE)
-    return Prior(shape, mean * (shape - 1))
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return np.where(known, values, 0.0).sum(axis=-1, keepdims=True) / records
+
+    floor = np.maximum(VARIANCE_FLOOR * np.nan_to_num(over.pooled_variance), SMALLEST_VARIANCE)
+    bias, noise = _log_chi_square(over.count)
+    logs = np.log(np.maximum(np.where(known, over.variance, 0.0), floor)) - bias
+    centre = np.where(known.any(axis=-1, keepdims=True), mean(logs), np.log(floor))
+    shape = _inverse_trigamma(mean(np.square(logs - centre) - noise))
+    return Prior(shape, np.exp(centre + digamma(shape)))
+
+
+def _log_chi_square(count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of the logarithm of a mean square with ``count - 1`` degrees of freedom around 1."""
+    half = np.maximum(np.arange(np.max(count, initial=0) + 1) - 1, 1) / 2
+    index = count.astype(np.intp)
+    return (digamma(half) - np.log(half))[index], polygamma(1, half)[index]
+
+
+def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
+    """The prior's shape whose trigamma is ``y``, within its range, by Newton's method (Smyth 2004, appendix)."""
+    low, high = SHAPE_RANGE
+    y = np.clip(y, polygamma(1, high), polygamma(1, low))
+    x = 0.5 + 1 / y
+    for _ in range(10):  # converges quadratically from above; five would do
+        value = polygamma(1, x)
+        x = x + value * (1 - value / y) / polygamma(2, x)
+    return np.clip(x, low, high)
 
 
 def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def _compared(score, needs: tuple[str, ...], compares: str, references: int, sum
 
 
 _YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
-_BAYES = "Carlini et al. 2022; normal-inverse-gamma variances"
+_BAYES = "Carlini et al. 2022; Smyth 2004"
 
 ATTACKS: dict[str, Attack] = {
     "loss": _metric(metrics.loss, "loss", "small loss of the target (P)", "Yeom et al. 2018; Ye et al. 2022"),
@@ -102,13 +102,13 @@ ATTACKS: dict[str, Attack] = {
     "lira_record": _lira(likelihood.lira, "record", "LiRA with a variance per record", False),
     "lira_offline": _lira(likelihood.lira_offline, "auto", "tail of the OUT references alone", True),
     "lira_offline_pooled": _lira(likelihood.lira_offline, "pooled", "LiRA offline with one variance", False),
+    "lira_offline_record": _lira(likelihood.lira_offline, "record", "LiRA offline with a variance per record", False),
     "lira_bayes": _compared(
         bayes.lira_bayes, ("margin",), "both", 4, "likelihood ratio with variances that records share", _BAYES
     ),
     "lira_bayes_offline": _compared(
         bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
     ),
-    "lira_offline_record": _lira(likelihood.lira_offline, "record", "LiRA offline with a variance per record", False),
 }
 
 

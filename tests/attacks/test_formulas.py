@@ -1,0 +1,136 @@
+"""Attacks against slow transcriptions of their formulas, and against closed forms."""
+
+from functools import partial
+
+import numpy as np
+import oracles
+import pytest
+from scipy import stats
+from scipy.special import ndtr
+from worlds import awkward_world, gaussian_world, target_of
+
+from guestlist.attacks import ATTACKS
+from guestlist.attacks.bayes import log_odds_of_tail, prior_of
+from guestlist.attacks.ratios import rmia_offline, tuned_a
+from guestlist.evaluate import auc
+from guestlist.evaluate.many import aucs
+from guestlist.moments import Moments, moments
+
+ORACLES = {
+    "lira_pooled": partial(oracles.lira, variance="pooled"),
+    "lira_record": partial(oracles.lira, variance="record"),
+    "lira_offline_pooled": partial(oracles.lira_offline, variance="pooled"),
+    "lira_offline_record": partial(oracles.lira_offline, variance="record"),
+    "reference": oracles.reference,
+    "reference_empirical": oracles.reference_empirical,
+    "difficulty": oracles.difficulty,
+    "difficulty_offline": oracles.difficulty_offline,
+    "rmia": oracles.rmia,
+    "rmia_offline": oracles.rmia_offline,
+    "base": oracles.base,
+    "lira_bayes": oracles.lira_bayes,
+    "lira_bayes_offline": oracles.lira_bayes_offline,
+}
+
+
+def test_every_attack_that_compares_with_references_has_an_oracle():
+    auto = {"lira", "lira_offline"}  # one of two others, see below
+    assert {name for name, attack in ATTACKS.items() if attack.compares != "nothing"} - auto == set(ORACLES)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_scores_equal_a_transcription_of_the_formula(name):
+    for models in (9, 25):
+        signals, _ = target_of(awkward_world(records=80, models=models))
+        expected = ORACLES[name](signals)
+        np.testing.assert_allclose(ATTACKS[name].score(signals), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["lira", "lira_offline"])
+@pytest.mark.parametrize(("models", "variance"), [(40, "pooled"), (90, "record")])
+def test_a_variance_per_record_from_64_references_on(name, models, variance):
+    signals, _ = target_of(gaussian_world(1.0, records=100, models=models, spread=0.5))
+    np.testing.assert_array_equal(ATTACKS[name].score(signals), ATTACKS[f"{name}_{variance}"].score(signals))
+
+
+@pytest.mark.parametrize("shift", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", ["lira", "lira_pooled", "lira_bayes"])
+def test_lira_tends_to_the_best_possible_auc(name, shift):
+    signals, member = target_of(gaussian_world(shift, records=20_000, models=129))
+    assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(ndtr(shift / np.sqrt(2)), abs=0.012)
+
+
+def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
+    """Mean TPR over some of the targets."""
+    found = []
+    for scores, member in list(zip(ATTACKS[name].score(world), world.member, strict=True))[:targets]:
+        scored = ~np.isnan(scores)
+        outside = np.sort(scores[~member & scored])
+        found.append((scores[member & scored] > outside[-1 - int(fpr * len(outside))]).mean())
+    return float(np.mean(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("references", [4, 8, 16, 32, 64, 128])
+def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
+    """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
+    records = min(100_000, 2_000_000 // (references + 1))
+    world = gaussian_world(2.0, records=records, models=references + 1, seed=references, spread=0.5)
+    pooled, record, bayes = (_tpr(name, world) for name in ("lira_pooled", "lira_record", "lira_bayes"))
+    assert bayes >= max(pooled, record) - 0.003
+    if references in (8, 16):
+        assert bayes > max(pooled, record)
+
+
+@pytest.mark.parametrize("shape", [1.5, 3.0, 8.0])
+def test_the_prior_of_variances_is_found_where_there_is_one(shape):
+    """Below a shape of 1 variances have no mean, and the floor, a share of it, would be felt."""
+    rng = np.random.default_rng(0)
+    variance = 1.5 / rng.gamma(shape, size=200_000)
+    values = rng.normal(size=(6, 200_000)) * np.sqrt(variance)
+    prior = prior_of(moments(values, rng.random(values.shape) < 0.8))
+    assert prior.shape == pytest.approx([shape], rel=0.03)
+    assert prior.scale == pytest.approx([1.5], rel=0.03)
+
+
+def test_without_any_variance_the_prior_is_the_narrowest():
+    lonely = Moments(np.ones(3, int), np.zeros(3), np.zeros(3))
+    assert prior_of(lonely).shape == 50.0
+    assert 0 < prior_of(lonely).scale < 1e-9
+
+
+def test_tails_agree_with_scipy_and_go_on_where_it_underflows():
+    t, freedom = np.array([-30.0, -1.0, 0.0, 0.5, 8.0]), np.array([3.0, 60.0, 5.0, 1.0, 200.0])
+    expected = stats.t.logcdf(t, freedom) - stats.t.logsf(t, freedom)
+    np.testing.assert_allclose(log_odds_of_tail(t, freedom), expected, rtol=1e-9, atol=1e-12)
+    far = log_odds_of_tail(np.geomspace(1e2, 1e8, 200), np.full(200, 130.0))
+    # Beyond all digits of the tail it falls as t^-freedom; where the series takes over nothing jumps.
+    slopes = np.diff(far) / np.diff(np.log(np.geomspace(1e2, 1e8, 200)))
+    np.testing.assert_allclose(slopes, 130.0, rtol=0.02)
+
+
+def test_the_tuned_a_is_found_where_there_is_one():
+    """References that answer a * (OUT mean) + 1 - a about their members, with noise."""
+    rng = np.random.default_rng(0)
+    world = gaussian_world(0.0, records=5000, models=33)
+    outside = rng.uniform(0.2, 0.8, 5000)
+    p = np.where(world.member, 0.4 * outside + 0.6, outside) + rng.normal(0, 0.02, world.member.shape)
+    world.values["p_y"][:] = p
+    assert tuned_a(world.facing(0)) == pytest.approx([0.4], abs=0.01)
+
+
+@pytest.mark.parametrize("shift", [0.3, 1.0, 3.0])
+def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
+    """The paper searches a grid on mock targets; here the truth of the targets themselves may choose."""
+    world = gaussian_world(shift, records=4000, models=17, spread=0.3)
+    grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
+    assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01
+
+
+def test_the_tuned_a_never_looks_at_its_target():
+    world = gaussian_world(1.0, records=200, models=9)
+    before = tuned_a(world)[0]
+    world.member[0] = ~world.member[0]
+    world.values["p_y"][0] = 0.5
+    fresh = type(world)(world.values, world.member, world.labels)
+    np.testing.assert_allclose(tuned_a(fresh)[0], before, rtol=1e-12)
