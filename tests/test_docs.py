@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The same code with fewer references: what is tested is that it runs and holds, not how narrow its intervals are.
-FEWER = re.compile(r"(--references |references=)\d+")
+FEWER = re.compile(r"(--references |references=)\d\d+")
 
 
 def run_page(page: Path, folder: Path) -> None:
@@ -64,3 +64,7 @@ def test_every_attack_signal_and_command_is_in_the_docs(name):
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
         assert (page.parent / link).exists(), link
+
+
+def test_the_sharp_edges_are_sharp(tmp_path):
+    run_page(ROOT / "docs" / "sharp_edges.md", tmp_path)
