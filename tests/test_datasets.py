@@ -44,6 +44,17 @@ def test_a_file_with_another_checksum_is_refused(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("adult.data"))
 
 
+def test_location30_is_read_from_the_users_folder(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
+    table = load("location30")
+    assert table.shape == (5010, 447)
+    assert table["cluster"].nunique() == 30
+    assert table.drop(columns="cluster").to_numpy().mean() == pytest.approx(0.1204, abs=1e-4)
+    monkeypatch.delenv("GUESTLIST_DATA")
+    with pytest.raises(InputError, match="publishes no checksum"):
+        load("location30")
+
+
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(InputError, match=", ".join(DATASETS)):
         load("adulte")

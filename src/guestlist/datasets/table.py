@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from guestlist.datasets.fetch import fetched, local
+from guestlist.datasets.fetch import DATA_VARIABLE, fetched, local
 from guestlist.errors import InputError
 
 
@@ -51,9 +52,27 @@ def adult() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def location30() -> pd.DataFrame:
+    """5,010 people of Bangkok by the 446 places they checked in at, in 30 clusters (column ``cluster``)."""
+    here = local("location30.npz")
+    if here is None:
+        raise InputError(
+            f"location30.npz is not where ${DATA_VARIABLE} points, and its source publishes no checksum to fetch it by. "
+            "It is Shokri et al.'s (2017) preparation of Foursquare check-ins: arrays x_packed (np.packbits), n_features "
+            "and y."
+        )
+    with np.load(here, allow_pickle=False) as archive:
+        x = np.unpackbits(archive["x_packed"], axis=1, count=int(archive["n_features"]))
+        y = archive["y"]
+    return pd.DataFrame(x, columns=[f"place_{i}" for i in range(x.shape[1])]).assign(cluster=y)
+
+
 DATASETS: dict[str, Dataset] = {
     "digits": Dataset(digits, "target", "handwritten digits, 1,797 x 64, 10 classes", "shipped with scikit-learn"),
     "adult": Dataset(adult, "income", "US census 1994, 48,842 x 14, 2 classes", "UCI, doi:10.24432/C5XW20, CC BY 4.0"),
+    "location30": Dataset(
+        location30, "cluster", "check-ins in Bangkok, 5,010 x 446, 30 classes", "Yang et al. 2016; Shokri et al. 2017"
+    ),
 }
 
 

@@ -1,0 +1,85 @@
+"""``python -m benchmarks.location30``: audit a network of 1,000 people's check-ins and write docs/location30.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+import guestlist as gl
+from guestlist.datasets import load
+from guestlist.progress import show_progress
+from guestlist.results import AttackResult, Results
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "location30.md"
+FIT = gl.Fit(epochs=50, batch_size=64, learning_rate=1e-3)
+
+
+def network(features: int, classes: int):
+    """The network of Ye et al. (2022) for tables: 512-256-128-64."""
+    from torch import nn
+
+    sizes = [features, 512, 256, 128, 64]
+    hidden = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(64, classes))
+
+
+def audited(references: int, members: int, folder: Path) -> Results:
+    table = load("location30")
+    y = table.pop("cluster").to_numpy()
+    x = table.to_numpy(dtype=np.float32)
+    order = np.random.default_rng(0).permutation(len(y))
+    inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
+    module = FIT(network(x.shape[1], 30), x[inside], y[inside], np.random.default_rng(0))
+    target = gl.torch_target(module, train=FIT, name="Location30 network")
+    sides = [(x[part], y[part]) for part in (inside, outside, rest)]
+    return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)
+
+
+def markdown(runs: dict[int, Results]) -> str:
+    first = next(iter(runs.values()))
+    who = first.subject
+    lines = [
+        "# Location30: all attacks, with 8, 32 and 128 references",
+        "",
+        f"A network (512-256-128-64) of {who.members:,} people's check-ins, {who.nonmembers:,} non-members, "
+        f"{who.population:,} more records for references to train on. It is right on {who.accuracy_members:.1%} of the "
+        f"members and {who.accuracy_nonmembers:.1%} of the non-members. Made by `python -m benchmarks.location30`.",
+    ]
+    for references, results in runs.items():
+        lines += ["", f"## {references} references", "", *_table(results)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(results: Results) -> list[str]:
+    rows = ["| attack | AUC | TPR at 1 % FPR | TPR at 5 % FPR | unscored |", "| --- | --- | --- | --- | --- |"]
+    for finding in sorted(results.findings, key=lambda f: -f.auc.value):
+        mark = " (headline)" if finding.name == results.headline else ""
+        rates = " | ".join(str(_rate(finding, fpr)) for fpr in (0.01, 0.05))
+        rows.append(f"| `{finding.name}`{mark} | {finding.auc} | {rates} | {finding.unscored} |")
+    return rows
+
+
+def _rate(finding: AttackResult, fpr: float):
+    return next(rate.tpr for rate in finding.rates if rate.fpr == fpr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--references", type=int, nargs="+", default=[8, 32, 128])
+    parser.add_argument("--members", type=int, default=1000)
+    parser.add_argument("--folder", type=Path, default=Path("audits/location30"))
+    options = parser.parse_args()
+    runs = {count: audited(count, options.members, options.folder / str(count)) for count in options.references}
+    figures = {count: results.attacks.round(5).to_dict("records") for count, results in runs.items()}
+    (HERE / "results.json").write_text(json.dumps(figures, indent=1).replace("NaN", "null") + "\n")
+    PAGE.write_text(markdown(runs), "utf-8")
+    print(PAGE.read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    main()
