@@ -1,0 +1,1 @@
+"""Ratios against peers and against the limit. Machines are noisy: every benchmark compares things in one run."""
