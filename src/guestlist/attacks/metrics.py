@@ -50,12 +50,14 @@ def beyond_threshold(signals: Signals | Rotation, name: str, *, per_class: bool 
         (records,) scores, or (models, records); NaN where the references have but one kind in all classes.
     """
     learn = _thresholds if isinstance(signals, Signals) else _thresholds_of_others
-    overall = learn(signals, name, np.ones(len(signals.labels), dtype=bool))
-    thresholds = np.broadcast_to(overall, signals.target(name).shape).copy()
+    thresholds = np.full(signals.target(name).shape, np.nan)
     for label in np.unique(signals.labels) if per_class else ():
         of_class = signals.labels == label
-        learnt = learn(signals, name, of_class)
-        thresholds[..., of_class] = np.where(np.isnan(learnt), overall, learnt)
+        thresholds[..., of_class] = learn(signals, name, of_class)
+    missing = np.isnan(thresholds)
+    if missing.any():
+        overall = learn(signals, name, np.ones(len(signals.labels), dtype=bool))
+        thresholds = np.where(missing, overall, thresholds)
     return SIGN[name] * signals.target(name) - thresholds
 
 

@@ -1,0 +1,76 @@
+"""How long all attacks take with every model as the target, and how that grows: python -m benchmarks.attacks
+
+Each size is timed several times and the best time counts; the growth compares sizes measured in one run. One target at a time
+(``facing(k)``) is timed on two targets and scaled up, as the thing to compare with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.attacks import ATTACKS
+from guestlist.signals import Rotation
+from guestlist.worlds import gaussian_world
+
+SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
+REPEATS = 3
+
+
+def main() -> None:
+    _all(gaussian_world(1.0, records=100, models=8))  # compiles what is compiled
+    rows = [_row(records, models) for records, models in SIZES]
+    at = {(row["records"], row["models"]): row["seconds"] for row in rows}
+    results = {
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "attacks": len(ATTACKS),
+        "sizes": rows,
+        "growth": {
+            "records x 2 (20,000 to 40,000, 64 models)": round(at[40_000, 64] / at[20_000, 64], 2),
+            "models x 2 (64 to 128, 20,000 records)": round(at[20_000, 128] / at[20_000, 64], 2),
+        },
+    }
+    path = Path(__file__).with_name("results.json")
+    path.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    print(path.read_text("utf-8"))
+
+
+def _row(records: int, models: int) -> dict:
+    world = gaussian_world(1.0, records=records, models=models, spread=0.5)
+    row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
+    if (records, models) == (20_000, 64):
+        row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in ATTACKS}
+        one = _best(lambda: [attack.score(world.facing(0)) for attack in ATTACKS.values()])
+        row["seconds_one_target_at_a_time"] = round(one * models, 3)
+    print(records, models, row["seconds"], flush=True)
+    return row
+
+
+def _all(world: Rotation) -> None:
+    for name, attack in ATTACKS.items():
+        assert attack.score(world).shape == world.member.shape, name
+
+
+def _fresh(world: Rotation) -> Rotation:
+    """The same world without what earlier attacks have left in its cache."""
+    return Rotation(world.values, world.member, world.labels)
+
+
+def _best(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return round(float(np.min(times)), 3)
+
+
+if __name__ == "__main__":
+    main()
