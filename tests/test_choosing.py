@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from worlds import gaussian_world, noise_world
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.choosing import choose, mean_auc, mean_tpr, standing
 from guestlist.errors import InputError
 from guestlist.evaluate import tpr_at_fpr
+from worlds import gaussian_world, noise_world
 
 SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "lira_bayes")}
 

@@ -1,7 +1,7 @@
 import numpy as np
-import oracles
 import pytest
 
+import oracles
 from guestlist.moments import moments, moments_of_others
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from guestlist.data import Data
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate
+    from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
     from guestlist.signals import SIGNALS, Signals
@@ -35,6 +36,7 @@ _WHERE = {
     "SIGNALS": "guestlist.signals",
     "Signals": "guestlist.signals",
     "Target": "guestlist.targets",
+    "UntilWidth": "guestlist.growing",
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
     "function_target": "guestlist.targets",
@@ -55,6 +57,7 @@ __all__ = [
     "Results",
     "Signals",
     "Target",
+    "UntilWidth",
     "audit",
     "audit_predictions",
     "function_target",

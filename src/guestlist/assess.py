@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 
 from guestlist.attacks import Attack
 from guestlist.checks import chance_notice, saturation_notice
@@ -18,7 +17,6 @@ from guestlist.evaluate import (
     advantage,
     auc,
     balanced_accuracy,
-    conformal_p_values,
     positive_predictive_value,
     resolution,
     roc,
@@ -28,12 +26,12 @@ from guestlist.evaluate import (
     tpr_at_fpr,
     unscored,
 )
+from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
+from guestlist.headline import choose_headline
 from guestlist.results import (
     AttackResult,
     Curve,
-    Exposed,
-    GroupResult,
     Histogram,
     Provenance,
     Rate,
@@ -46,10 +44,6 @@ from guestlist.store import Store
 
 FPRS = (0.001, 0.01, 0.05)
 PRIOR = 0.5
-EXPOSED = 20
-FEWEST_IN_GROUP = 10
-# Headline attacks, best first: fixed beforehand, so that the headline is not the luckiest of many.
-PREFERRED = ("lira", "lira_offline", "loss")
 _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -70,13 +64,15 @@ def assess(
     prior: float = PRIOR,
 ) -> Results:
     """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
-    signals = store.facing(0, references)
+    rotation = store.rotation(references)
+    signals = rotation.facing(0)
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
+    headline = choose_headline(rotation, attacks, truth.asked)
     scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}
     for name, values in scores.items():
         store.write_scores(name, values)
-    results = _results(store, signals, pool, truth, attacks, scores, notices, prior)
+    results = _results(store, signals, pool, truth, attacks, scores, headline, notices, prior)
     write_parquet(store.folder / "records.parquet", results.records)
     write_parquet(store.folder / "attacks.parquet", results.attacks)
     write_json(store.folder / "results.json", results.document())
@@ -92,13 +88,12 @@ def _scores(name: str, attack: Attack, signals: Signals) -> np.ndarray:
     return scores
 
 
-def _results(store, signals, pool, truth, attacks, scores, notices, prior) -> Results:
+def _results(store, signals, pool, truth, attacks, scores, headline, notices, prior) -> Results:
     member, asked = truth.member[truth.asked], truth.asked
     findings = tuple(
         evaluate_attack(name, attack, scores[name][asked], member, signals, prior) for name, attack in attacks.items()
     )
-    headline = next((name for name in PREFERRED if name in attacks), next(iter(attacks)))
-    records = _records(pool, signals, asked, scores, headline)
+    records = record_table(pool, signals, asked, scores, headline.name)
     correct = signals.target("correct")[asked]
     answers = store.answers()
     told = [*notices, *chance_notice(correct[~member], signals.labels[asked][~member])]
@@ -115,13 +110,14 @@ def _results(store, signals, pool, truth, attacks, scores, notices, prior) -> Re
             accuracy_nonmembers=float(correct[~member].mean()),
         ),
         references=_references(store, signals),
-        headline=headline,
-        chosen="fixed before the audit",
+        headline=headline.name,
+        chosen=headline.how,
+        recipe=headline.recipe,
         prior=prior,
         findings=findings,
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
-        groups=_groups(records, headline),
-        exposed=_exposed(records, headline),
+        groups=by_group(records, headline.name),
+        exposed=most_exposed(records, headline.name),
         notices=tuple(told + _size_notice(store, signals)),
         untested=_untested(signals, store),
         provenance=_provenance(store),
@@ -189,58 +185,6 @@ def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histog
 
 def _rounded(values: np.ndarray) -> tuple[float, ...]:
     return tuple(float(f"{v:.6g}") for v in values)
-
-
-def _records(
-    pool: pd.DataFrame, signals: Signals, asked: np.ndarray, scores: Mapping[str, np.ndarray], headline: str
-) -> pd.DataFrame:
-    """One row per asked record: who it is, what the target says, every score, how unusual the headline's is."""
-    records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
-    member = (records["side"] == "members").to_numpy()
-    records.insert(3, "member", member)
-    for name in ("p_y", "loss", "correct"):
-        records[name] = signals.target(name)[asked]
-    for name, values in scores.items():
-        records[f"score_{name}"] = values[asked]
-    score = records[f"score_{headline}"].to_numpy()
-    calibration = score[~member & ~np.isnan(score)]
-    records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
-    return records
-
-
-def _exposed(records: pd.DataFrame, headline: str) -> tuple[Exposed, ...]:
-    score = f"score_{headline}"
-    members = records[records["member"] & records[score].notna()]
-    # Ties are broken by id, so that the list does not hang on the order of the records.
-    top = members.sort_values([score, "id"], ascending=[False, True], kind="stable").head(EXPOSED)
-    groups = _group_columns(records)
-    return tuple(
-        Exposed(
-            id=str(row["id"]),
-            label=str(row["label"]),
-            groups={name: str(row[f"group_{name}"]) for name in groups},
-            score=float(row[score]),
-            p_value=float(row["p_value"]),
-        )
-        for _, row in top.iterrows()
-    )
-
-
-def _groups(records: pd.DataFrame, headline: str) -> tuple[GroupResult, ...]:
-    """The headline attack within each group that has enough members and non-members."""
-    found = []
-    for name in _group_columns(records):
-        for value, part in records.groupby(f"group_{name}", sort=True):
-            member = part["member"].to_numpy()
-            inside, outside = int(member.sum()), int((~member).sum())
-            if min(inside, outside) >= FEWEST_IN_GROUP:
-                estimate = auc(part[f"score_{headline}"].to_numpy(), member)
-                found.append(GroupResult(name, str(value), inside, outside, estimate))
-    return tuple(found)
-
-
-def _group_columns(records: pd.DataFrame) -> list[str]:
-    return [column.removeprefix("group_") for column in records.columns if column.startswith("group_")]
 
 
 def _references(store: Store, signals: Signals) -> References | None:

@@ -26,6 +26,7 @@ from guestlist.collect import Progress, collect
 from guestlist.data import Data, as_data, concatenate, encode, fingerprint
 from guestlist.errors import AuditWarning, InputError
 from guestlist.games import inclusion_rate
+from guestlist.growing import UntilWidth, grow
 from guestlist.results import Results
 from guestlist.store import Manifest, Store, open_store
 from guestlist.targets import Target, as_target
@@ -52,7 +53,7 @@ def audit(
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
-    references: int = REFERENCES,
+    references: int | UntilWidth = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
     folder: str | Path | None = None,
     seed: int = 0,
@@ -70,7 +71,8 @@ def audit(
         nonmembers: records of the same source that it was not trained on.
         population: more records of the same source, for references to train on; they are not asked about.
         label, group, id: columns of tables; ``group`` may be several.
-        references: how many models to train for comparison; 0 runs only the attacks that need none.
+        references: how many models to train for comparison; 0 runs only the attacks that need none;
+            ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; all that can run by default.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.
@@ -83,18 +85,23 @@ def audit(
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
-    if references < 0:
+    fewest = references.start if isinstance(references, UntilWidth) else references
+    if fewest < 0:
         raise ValueError(f"Expected references={references} to be 0 or more.")
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
-    chosen = named(attacks, references)
+    chosen = named(attacks, fewest)
     prepared = prepare(model, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
     with _folder(folder) as place:
-        store = store_for(prepared, place, references=references, seed=seed, about=about)
-        collect(store, prepared.target, prepared.pool, references=references, jobs=jobs, progress=progress)
-        return assess(store, chosen, references=references, notices=prepared.notices, prior=prior)
+        store = store_for(prepared, place, references=fewest, seed=seed, about=about)
+
+        def run(count: int, notices: Sequence[str] = ()) -> Results:
+            collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
+            return assess(store, chosen, references=count, notices=(*prepared.notices, *notices), prior=prior)
+
+        return grow(run, references) if isinstance(references, UntilWidth) else run(references)
 
 
 def prepare(

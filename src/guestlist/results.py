@@ -41,6 +41,19 @@ class References:
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """The headline attack on other models of the same recipe: is this model unlucky, or is it the recipe?
+
+    ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
+    of them with a larger AUC than the target's.
+    """
+
+    auc: Estimate
+    aucs: tuple[float, ...]
+    share_larger: float
+
+
+@dataclass(frozen=True)
 class Rate:
     """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
 
@@ -132,6 +145,7 @@ class Results:
     references: References | None
     headline: str
     chosen: str
+    recipe: Recipe | None
     prior: float
     findings: tuple[AttackResult, ...]
     detectable_auc: float

@@ -4,12 +4,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_world, target_of
 
 from guestlist.attacks import ATTACKS
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs
 from guestlist.signals import Signals
+from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_world, target_of
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most .0008.
 NOISE_RECORDS = {8: 700, 16: 400, 64: 120}

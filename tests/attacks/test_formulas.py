@@ -3,18 +3,18 @@
 from functools import partial
 
 import numpy as np
-import oracles
 import pytest
 from scipy import stats
 from scipy.special import ndtr
-from worlds import awkward_world, gaussian_world, target_of
 
+import oracles
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.bayes import log_odds_of_tail, prior_of
 from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs
 from guestlist.moments import Moments, moments
+from worlds import awkward_world, gaussian_world, target_of
 
 ORACLES = {
     "lira_pooled": partial(oracles.lira, variance="pooled"),

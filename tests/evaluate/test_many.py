@@ -1,6 +1,6 @@
 import numpy as np
-import oracles
 
+import oracles
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs, mid_ranks
 

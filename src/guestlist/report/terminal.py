@@ -28,7 +28,7 @@ def summary(results: Results) -> str:
 
 
 def _context(results: Results) -> list[str]:
-    maybe = [words.exposed_group(results), words.unscored(results)]
+    maybe = [words.exposed_group(results), words.recipe(results), words.unscored(results)]
     return [
         words.basis(results),
         *(said for said in maybe if said),

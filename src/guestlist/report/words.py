@@ -23,6 +23,7 @@ from guestlist.report.numerals import (
 from guestlist.results import AttackResult, GroupResult, Rate, Results
 
 CHANCE = 0.5  # the AUC of an attack that knows nothing
+UNUSUAL = 0.05  # beyond this share of its kind a model is said to be lucky or unlucky
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
 
 LOWER_BOUND = (
@@ -147,6 +148,21 @@ def chosen(results: Results) -> str:
     return f"The answer rests on the attack {results.headline}, {results.chosen}."
 
 
+def recipe(results: Results) -> str | None:
+    """Whether it is this model or the way it is trained; None where no other model of the recipe was attacked."""
+    others = results.recipe
+    if others is None:
+        return None
+    models = count(len(others.aucs))
+    larger = round(others.share_larger * len(others.aucs), 1)
+    found = f"on {models} other models trained by the same recipe, {results.headline} reaches an AUC of"
+    fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
+    more = f"{larger:g} of them give away more than this one."
+    return (
+        f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {_kind(others.share_larger)}"
+    )
+
+
 def p_values(results: Results) -> str:
     """How to read the p-values of the most exposed records."""
     members, nonmembers = results.subject.members, results.subject.nonmembers
@@ -158,6 +174,14 @@ def p_values(results: Results) -> str:
         f"These are the highest scores of {_things(members, 'member')}: if nothing leaked, about "
         f"{count(max(members * small, 1))} of them would still have a p-value of {tiny(small)} or less."
     )
+
+
+def _kind(share_larger: float) -> str:
+    if share_larger < UNUSUAL:
+        return "This model is unlucky: training it anew may do better."
+    if share_larger > 1 - UNUSUAL:
+        return "This model is lucky: training it anew may do worse."
+    return "This model is as its recipe makes them: training it anew would not help."
 
 
 def _shows(rate: Rate) -> bool:
