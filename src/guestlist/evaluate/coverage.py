@@ -1,0 +1,108 @@
+"""Does a 95 % interval hold the truth in 95 % of samples? Simulations in which the truth is known.
+
+Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form. Several targets
+differ in what their members score, as models do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+from guestlist.evaluate.calls import advantage, balanced_accuracy
+from guestlist.evaluate.estimate import Estimate
+from guestlist.evaluate.low_fpr import positive_predictive_value, tpr_at_fpr
+from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
+from guestlist.evaluate.ranking import auc, auc_difference
+
+SHIFT = 1.0
+# How much the shift of a target's members varies over targets, and correlation of two attacks on one target.
+MODEL_EFFECT, CORRELATION = 0.3, 0.5
+TARGETS, RECORDS = 8, 400
+# An interval fails where its coverage is below this beyond reasonable doubt; it may be cautious.
+LOWEST_COVERAGE, DOUBT = 0.93, 0.001
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often an interval held the truth in ``repeats`` samples; ``nominal`` is what it claims."""
+
+    name: str
+    truth: float
+    covered: int
+    repeats: int
+    nominal: float = 0.95
+
+    @property
+    def share(self) -> float:
+        return self.covered / self.repeats
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether a coverage of at least 93 % could have given this."""
+        return bool(binom.cdf(self.covered, self.repeats, LOWEST_COVERAGE) > DOUBT)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A figure whose truth is known: what draws one sample and makes an interval of it."""
+
+    interval: Callable[[np.random.Generator], Estimate]
+    truth: float
+
+
+def simulations() -> dict[str, Simulation]:
+    """The intervals that an audit reports, each with its truth."""
+    tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
+    best = float(2 * ndtr(SHIFT / 2) - 1)
+    spread = np.sqrt(1 + MODEL_EFFECT**2)
+    return {
+        "auc": Simulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
+        "auc_difference": Simulation(lambda rng: auc_difference(*_two(rng)), 0.0),
+        "tpr_at_fpr, 1 %": Simulation(lambda rng: tpr_at_fpr(*_one(rng, 2000), 0.01), tpr[0.01]),
+        "tpr_at_fpr, 5 %": Simulation(lambda rng: tpr_at_fpr(*_one(rng), 0.05), tpr[0.05]),
+        "advantage": Simulation(lambda rng: advantage(*_one(rng), SHIFT / 2), best),
+        "balanced_accuracy": Simulation(lambda rng: balanced_accuracy(*_one(rng), SHIFT / 2), (1 + best) / 2),
+        "positive_predictive_value": Simulation(
+            lambda rng: positive_predictive_value(*_one(rng), 0.05, 0.5), tpr[0.05] / (tpr[0.05] + 0.05)
+        ),
+        "pooled_auc": Simulation(
+            lambda rng: pooled_auc(*_many(rng)), float(ndtr(SHIFT / np.sqrt(2 + MODEL_EFFECT**2)))
+        ),
+        "pooled_tpr_at_fpr, 5 %": Simulation(
+            lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100), float(ndtr((ndtri(0.05) + SHIFT) / spread))
+        ),
+    }
+
+
+def coverage(name: str, *, repeats: int = 400, seed: int = 0) -> Coverage:
+    """How often the interval called ``name`` in :func:`simulations` holds the truth."""
+    simulation = simulations()[name]
+    held = 0
+    for repeat in range(repeats):
+        estimate = simulation.interval(np.random.default_rng([seed, repeat]))
+        held += bool(estimate.low <= simulation.truth <= estimate.high)
+    return Coverage(name, simulation.truth, held, repeats)
+
+
+def _one(rng: np.random.Generator, records: int = RECORDS) -> tuple[np.ndarray, np.ndarray]:
+    member = rng.random(records) < 0.5
+    return rng.normal(size=records) + SHIFT * member, member
+
+
+def _two(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two attacks, equally good, whose scores are correlated."""
+    member = rng.random(RECORDS) < 0.5
+    common, *own = rng.normal(size=(3, RECORDS))
+    a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own)
+    return a, b, member
+
+
+def _many(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    member = rng.random((TARGETS, RECORDS)) < 0.5
+    shift = rng.normal(SHIFT, MODEL_EFFECT, (TARGETS, 1))
+    return rng.normal(size=member.shape) + shift * member, member
