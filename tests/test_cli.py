@@ -72,6 +72,28 @@ def test_json_goes_to_stdout_and_nothing_else(files):
     assert json.loads(found.stdout)["headline"] == "loss"
 
 
+def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_path):
+    import shutil
+
+    out, _ = audited
+    shutil.copytree(out, files / "more")
+    before = (out / "signals" / "model-0003.npz").read_bytes()
+    found = guestlist("collect", files / "more", "--references", 11, "--jobs", 1, "--json")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["references"]["count"] == 11
+    assert (files / "more" / "signals" / "model-0003.npz").read_bytes() == before
+    grown = guestlist("collect", files / "more", "--until-width", 0.3, "--at-most", 20, "--jobs", 1, "--json")
+    assert json.loads(grown.stdout)["references"]["count"] == 16
+
+
+def test_collect_needs_to_know_where_the_inputs_are(files):
+    guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
+    found = guestlist("collect", files / "q", "--references", 4)
+    assert found.exit_code == 2
+    assert "from predictions" in found.stderr
+    assert guestlist("collect", files / "q").exit_code == 2
+
+
 def test_report_writes_the_same_page_again(audited, tmp_path):
     out, _ = audited
     found = guestlist("report", out, "--out", tmp_path / "again.html")

@@ -130,5 +130,7 @@ def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:
 def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
     """Mean TPR at ``fpr`` over targets; a record without a score is never called."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    rates = [(row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)]
+    rates = [
+        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
+    ]
     return float(np.mean(rates))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
 
 from guestlist import __version__
-from guestlist.errors import AuditError, AuditWarning, InputError
+from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 
 BEYOND_LIMIT = 1
 NOT_CALIBRATED = 1
@@ -36,32 +38,57 @@ def main():
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
-jobs = click.option("--jobs", default=-1, show_default=True, help="Processes; -1 for one per core. Results do not depend on it.")
+jobs = click.option(
+    "--jobs", default=-1, show_default=True, help="Processes; -1 for one per core. Results do not depend on it."
+)
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
+trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
+allow_pickle = click.option(
+    "--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it."
+)
 
 
 @main.command()
 @click.option("--model", type=click.Path(path_type=Path), help="Fitted model: .skops, or a pickle with --allow-pickle.")
 @click.option("--members", type=click.Path(path_type=Path), help="Records it was trained on: .csv or .parquet.")
 @click.option("--nonmembers", type=click.Path(path_type=Path), help="Records of the same source it was not trained on.")
-@click.option("--population", type=click.Path(path_type=Path), help="More records of that source, for references to train on.")
-@click.option("--predictions", type=click.Path(path_type=Path), help="Instead of a model: its answers (.npz, .csv, .parquet).")
-@click.option("--shadow", type=click.Path(path_type=Path), help="With --predictions: a shadow model's answers, which teach thresholds.")
-@click.option("--scale", type=click.Choice(["probabilities", "logits"]), help="What the predictions are, if their names do not say.")
+@click.option(
+    "--population", type=click.Path(path_type=Path), help="More records of that source, for references to train on."
+)
+@click.option(
+    "--predictions", type=click.Path(path_type=Path), help="Instead of a model: its answers (.npz, .csv, .parquet)."
+)
+@click.option(
+    "--shadow",
+    type=click.Path(path_type=Path),
+    help="With --predictions: a shadow model's answers, which teach thresholds.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["probabilities", "logits"]),
+    help="What the predictions are, if their names do not say.",
+)
 @click.option("--label", help="Column that holds the label.")
 @click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times.")
 @click.option("--id", "id_", help="Column that names the records.")
-@click.option("--out", type=click.Path(path_type=Path), help="Audit folder; run again with it to resume.  [default: audits/<name>]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Audit folder; run again with it to resume.  [default: audits/<name>]",
+)
 @click.option("--references", default=32, show_default=True, help="Models to train for comparison.")
 @click.option("--attack", "attacks", multiple=True, help="Run only these; see: guestlist show attacks.")
 @click.option("--seed", default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
-@click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
-@click.option("--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it.")
+@click.option(
+    "--prior", default=0.5, show_default=True, help="Share of members among the people an attacker asks about."
+)
+@trust
+@allow_pickle
 @jobs
 @quiet
 @as_json
-def audit(model, predictions, members, nonmembers, out, as_json, **options):
+def audit(model, predictions, members, nonmembers, population, out, as_json, **options):
     """Audit a model, or its predictions, and write a report.
 
     \b
@@ -75,10 +102,12 @@ def audit(model, predictions, members, nonmembers, out, as_json, **options):
         if predictions is not None:
             results = _audit_predictions(predictions, out, options)
         else:
-            missing = [f"--{name}" for name, value in (("members", members), ("nonmembers", nonmembers)) if value is None]
+            missing = [
+                f"--{name}" for name, value in (("members", members), ("nonmembers", nonmembers)) if value is None
+            ]
             if missing:
                 raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
-            inputs = {"model": model, "members": members, "nonmembers": nonmembers}
+            inputs = {"model": model, "members": members, "nonmembers": nonmembers, "population": population}
             results = _audit_model(inputs, out, options)
     _conclude(results, out, as_json)
 
@@ -97,7 +126,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
     )
 
 
-def _audit_model(inputs: dict[str, Path], out: Path, options: dict):
+def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
     from guestlist.auditing import audit
     from guestlist.targets.files import load_model
 
@@ -106,7 +135,7 @@ def _audit_model(inputs: dict[str, Path], out: Path, options: dict):
         model,
         inputs["members"],
         inputs["nonmembers"],
-        options["population"],
+        inputs["population"],
         label=options["label"],
         group=options["group"],
         id=options["id_"],
@@ -116,13 +145,63 @@ def _audit_model(inputs: dict[str, Path], out: Path, options: dict):
         seed=options["seed"],
         jobs=options["jobs"],
         duplicates="drop" if options["drop_duplicates"] else "warn",
+        prior=options["prior"],
         progress=_progress(options["quiet"]),
+        about=_remembered(inputs, out, options),
     )
+
+
+# What `collect` needs again; whether a pickle may be opened is asked anew each time.
+REMEMBERED = ("label", "group", "id_", "attacks", "seed", "drop_duplicates", "prior")
+
+
+def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dict:
+    """Where the inputs are, seen from the folder, so that a project can be moved as a whole."""
+    paths = {name: path and os.path.relpath(path, out) for name, path in inputs.items()}
+    return {"inputs": paths, "options": {name: options[name] for name in REMEMBERED}}
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--references", type=int, help="How many there should be in all.")
+@click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
+@click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
+@trust
+@allow_pickle
+@jobs
+@quiet
+@as_json
+def collect(folder, references, until_width, at_most, as_json, **options):
+    """Add references to the audit in FOLDER, and evaluate it again."""
+    from guestlist.growing import UntilWidth
+    from guestlist.store import open_store
+
+    if (references is None) == (until_width is None):
+        raise click.UsageError("Give either --references or --until-width.")
+    store = open_store(folder)
+    about = store.manifest.about
+    if "inputs" not in about:
+        raise FolderError(
+            f"{folder} does not say where its model and records are: it was made from Python, or from predictions. Call "
+            f"gl.audit again with folder={str(folder)!r} and more references."
+        )
+    there = max(store.models(), default=0)
+    if until_width is not None:
+        try:
+            references = UntilWidth(until_width, start=max(there, 16), at_most=max(at_most, there, 16))
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    inputs = {name: path and folder / path for name, path in about["inputs"].items()}
+    with _notices():
+        results = _audit_model(inputs, folder, {**about["options"], **options, "references": references})
+    _conclude(results, folder, as_json)
 
 
 @main.command()
 @click.option("--quick", is_flag=True, help="8 references instead of 32.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("audits/demo"), show_default=True, help="Audit folder.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("audits/demo"), show_default=True, help="Audit folder."
+)
 @jobs
 @quiet
 @as_json
@@ -149,7 +228,9 @@ def report(folder, out):
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--max-tpr", multiple=True, metavar="TPR@FPR", help="Such as 0.05@0.01; may be given several times.")
 @click.option("--max-auc", type=float, help="Largest AUC.")
-@click.option("--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]")
+@click.option(
+    "--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]"
+)
 @as_json
 def gate(folder, max_tpr, max_auc, attacks, as_json):
     """Exit with status 1 if the upper end of an interval is beyond a limit: for use in CI."""
@@ -176,7 +257,9 @@ def gate(folder, max_tpr, max_auc, attacks, as_json):
 
 @main.command()
 @click.option("--attack", "attacks", multiple=True, help="Check only these; see: guestlist show attacks.")
-@click.option("--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores.")
+@click.option(
+    "--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores."
+)
 @click.option("--scale", default=1.0, show_default=True, help="Multiplies the worlds and samples, and the time.")
 @quiet
 @as_json
@@ -191,7 +274,7 @@ def selftest(attacks, own, scale, quiet, as_json):
     chosen = [*attacks, *map(_own_attack, own)]
     if scale <= 0:
         raise click.UsageError(f"Expected --scale {scale} above 0.")
-    found = selftest(chosen or None, intervals=not chosen, scale=scale, progress=_progress(quiet))
+    found = selftest(chosen or None, intervals=not chosen, scale=scale, progress=_progress(quiet, "Checking"))
     if as_json:
         click.echo(json.dumps({**to_json(found), "calibrated": found.calibrated}, indent=1))
     else:
@@ -209,7 +292,9 @@ def _own_attack(text: str):
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"Cannot load {text!r}: {error}. Give a module that can be imported and a function in it.") from error
+        raise InputError(
+            f"Cannot load {text!r}: {error}. Give a module that can be imported and a function in it."
+        ) from error
     finally:
         sys.path.remove("")
 
@@ -222,7 +307,13 @@ def _show_selftest(found) -> None:
     from guestlist.selftest import BEST_AUC
 
     console = Console(width=max(100, Console().width), highlight=False)
-    columns = ("attack", "AUC on noise", "from the in-count alone", f"members stand out (best {BEST_AUC:.3f})", "calibrated")
+    columns = (
+        "attack",
+        "AUC on noise",
+        "from the in-count alone",
+        f"members stand out (best {BEST_AUC:.3f})",
+        "calibrated",
+    )
     attacks = Table(*columns, box=None, pad_edge=False)
     for one in found.attacks:
         means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (one.noise, one.in_count, one.known)]
@@ -284,7 +375,10 @@ def _signals() -> list[dict]:
 def _datasets() -> list[dict]:
     from guestlist.datasets import DATASETS
 
-    return [{"dataset": name, "what it is": one.summary, "label": one.label, "source": one.source} for name, one in DATASETS.items()]
+    return [
+        {"dataset": name, "what it is": one.summary, "label": one.label, "source": one.source}
+        for name, one in DATASETS.items()
+    ]
 
 
 def _conclude(results, out: Path, as_json: bool) -> None:
@@ -296,10 +390,10 @@ def _conclude(results, out: Path, as_json: bool) -> None:
         click.echo(f"Report: {path}")
 
 
-def _progress(quiet: bool):
+def _progress(quiet: bool, what: str = "Training references"):
     from guestlist.progress import show_progress
 
-    return None if quiet else show_progress
+    return None if quiet else partial(show_progress, what=what)
 
 
 @contextmanager

@@ -91,13 +91,16 @@ def selftest(
     """
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
-    chosen = named(list(ATTACKS) if attacks is None else attacks, references=max(a.references for a in ATTACKS.values()))
+    chosen = named(
+        list(ATTACKS) if attacks is None else attacks, references=max(a.references for a in ATTACKS.values())
+    )
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
     work: list[Callable] = [partial(check_attack, name, attack, worlds, seed) for name, attack in chosen.items()]
     work += [partial(coverage, name, repeats=repeats, seed=seed) for name in simulations()] if intervals else []
     done = [one() for one in (progress(work, total=len(work)) if progress else work)]
     return SelfTest(
-        tuple(one for one in done if isinstance(one, AttackCheck)), tuple(one for one in done if isinstance(one, Coverage))
+        tuple(one for one in done if isinstance(one, AttackCheck)),
+        tuple(one for one in done if isinstance(one, Coverage)),
     )
 
 

@@ -63,7 +63,9 @@ def gaussian_world(
     return Rotation(binary_signals(margin), member, rng.integers(0, 2, records), together)
 
 
-def noise_world(*, records: int = 4000, models: int = 65, seed: int = 0, spread: float = 0.0, design=bernoulli) -> Rotation:
+def noise_world(
+    *, records: int = 4000, models: int = 65, seed: int = 0, spread: float = 0.0, design=bernoulli
+) -> Rotation:
     """A world in which nothing depends on membership: the AUC of every attack is one half on average."""
     return gaussian_world(0.0, records=records, models=models, seed=seed, spread=spread, design=design)
 

@@ -57,7 +57,9 @@ def lira_bayes(signals: Signals | Rotation) -> np.ndarray:
         (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the record.
     """
     x = signals.target("margin")
-    return _log_density(x, predictive(signals.inside("margin"))) - _log_density(x, predictive(signals.outside("margin")))
+    return _log_density(x, predictive(signals.inside("margin"))) - _log_density(
+        x, predictive(signals.outside("margin"))
+    )
 
 
 def lira_bayes_offline(signals: Signals | Rotation) -> np.ndarray:

@@ -62,7 +62,9 @@ def _lira(score, variance: str, summary: str, default: bool) -> Attack:
     return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True)
 
 
-def _compared(score, needs: tuple[str, ...], compares: str, references: int, summary: str, paper: str, **more) -> Attack:
+def _compared(
+    score, needs: tuple[str, ...], compares: str, references: int, summary: str, paper: str, **more
+) -> Attack:
     return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
 
 
@@ -84,19 +86,35 @@ ATTACKS: dict[str, Attack] = {
         per_record.reference, ("margin",), "out", 4, "tail of the OUT references on the same record (R)", _YE
     ),
     "reference_empirical": _compared(
-        per_record.reference_empirical, ("loss",), "out", 1, "share of OUT references with a larger loss (R)", _YE, default=False
+        per_record.reference_empirical,
+        ("loss",),
+        "out",
+        1,
+        "share of OUT references with a larger loss (R)",
+        _YE,
+        default=False,
     ),
     "difficulty": _compared(
         per_record.difficulty, ("margin",), "both", 2, "margin minus the mean of IN and OUT references", _WATSON
     ),
     "difficulty_offline": _compared(
-        per_record.difficulty_offline, ("margin",), "out", 1, "margin minus the mean of OUT references", _WATSON, default=False
+        per_record.difficulty_offline,
+        ("margin",),
+        "out",
+        1,
+        "margin minus the mean of OUT references",
+        _WATSON,
+        default=False,
     ),
-    "rmia": _compared(ratios.rmia, ("loss", "p_y"), "both", 2, "probability over the mean of IN and OUT references", _RMIA),
+    "rmia": _compared(
+        ratios.rmia, ("loss", "p_y"), "both", 2, "probability over the mean of IN and OUT references", _RMIA
+    ),
     "rmia_offline": _compared(
         ratios.rmia_offline, ("loss", "p_y"), "out", 2, "probability over a mean guessed from OUT references", _RMIA
     ),
-    "base": _compared(ratios.base, ("loss", "p_y"), "any", 1, "probability over the mean of all references", "Lassila et al. 2025"),
+    "base": _compared(
+        ratios.base, ("loss", "p_y"), "any", 1, "probability over the mean of all references", "Lassila et al. 2025"
+    ),
     "lira": _lira(likelihood.lira, "auto", "likelihood ratio of IN and OUT references", True),
     "lira_pooled": _lira(likelihood.lira, "pooled", "LiRA with one variance, pooled within records", False),
     "lira_record": _lira(likelihood.lira, "record", "LiRA with a variance per record", False),
@@ -125,6 +143,8 @@ def named(names: Sequence[str | Callable] | None, references: int) -> dict[str, 
         if name not in ATTACKS:
             raise InputError(f"There is no attack {name!r}; there are {', '.join(ATTACKS)}.")
         if ATTACKS[name].references > references:
-            raise InputError(f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}.")
+            raise InputError(
+                f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}."
+            )
         chosen[name] = ATTACKS[name]
     return chosen
