@@ -1,0 +1,30 @@
+"""Exact values of training records for K-NN classifiers: Shapley, WaKA, leave-one-out, likelihood ratio.
+
+Names are loaded when first used: importing this package alone compiles nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_HOMES = {
+    "knn_banzhaf": "values",
+    "knn_loo": "values",
+    "knn_shapley": "values",
+    "self_shapley": "values",
+    "self_waka": "values",
+    "stack_blocks": "values",
+    "waka": "values",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
