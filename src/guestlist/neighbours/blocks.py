@@ -1,7 +1,7 @@
 """Test records in blocks over threads: distances first, then a kernel, on memory that is used again.
 
-The kernels run without Python's lock, so threads are enough. Blocks do not depend on their number, and results
-come back in order: the sums are the same bits for any ``n_jobs``.
+The kernels run without Python's lock, so threads are enough. Blocks do not depend on the number of threads,
+and results come back in order: the sums are the same bits for any ``n_jobs``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import groupby, islice
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 BLOCK_BYTES = 16 * 2**20
 FEWEST_ROWS = 32  # below it a matrix product loses its speed
@@ -28,17 +29,26 @@ def blocks_of(tests: int, n: int, itemsize: int = 8) -> list[slice]:
 
 
 def in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progress | None) -> Iterator:
-    """``work(block)`` for each block, in order, by ``n_jobs`` threads that stay at most a few blocks ahead."""
-    if not blocks:
-        return
-    waiting = iter(blocks)
+    """``work(block)`` for each block, in order, by ``n_jobs`` threads that run a few blocks ahead."""
     # BLAS would start threads of its own inside each of ours.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_jobs) as threads:
-        ahead = deque(threads.submit(work, block) for block in islice(waiting, 2 * n_jobs))
-        for _ in progress(blocks) if progress else blocks:
-            result = ahead.popleft().result()
-            ahead.extend(threads.submit(work, block) for block in islice(waiting, 1))
-            yield result
+    with _blas().limit(limits=1, user_api="blas"):
+        shown = progress(blocks) if progress else blocks
+        if n_jobs == 1:
+            yield from map(work, shown)
+            return
+        with ThreadPoolExecutor(n_jobs) as threads:
+            waiting = iter(blocks)
+            ahead = deque(threads.submit(work, block) for block in islice(waiting, 2 * n_jobs))
+            for _ in shown:
+                result = ahead.popleft().result()
+                ahead.extend(threads.submit(work, block) for block in islice(waiting, 1))
+                yield result
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Looking for the BLAS libraries takes milliseconds, longer than a small problem."""
+    return ThreadpoolController()
 
 
 class Buffers(threading.local):
