@@ -9,11 +9,14 @@ import importlib
 
 _HOMES = {
     "knn_banzhaf": "values",
+    "knn_likelihood_ratio": "losses",
     "knn_loo": "values",
+    "knn_loss_laws": "losses",
     "knn_shapley": "values",
     "self_shapley": "values",
     "self_waka": "values",
     "stack_blocks": "values",
+    "t_waka": "losses",
     "waka": "values",
 }
 

@@ -109,22 +109,21 @@ def own_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress 
     buffers = Buffers()
 
     def work(block: slice) -> np.ndarray:
-        distances = own_distances(pool, block, buffers)
-        out = np.empty(len(distances))
+        own = np.arange(block.start, block.stop)
+        distances = own_distances(pool, own, buffers)
+        out = np.empty(len(own))
         for code, run in runs(pool.codes[block]):
-            own = np.arange(block.start + run.start, block.start + run.stop)
-            _own(distances[run], pool.slice_of(code), own, weights, out[run])
+            _own(distances[run], pool.slice_of(code), own[run], weights, out[run])
         return out
 
     blocks = blocks_of(pool.n, pool.n)
     return pool.in_rows(np.concatenate(list(in_order(work, blocks, n_jobs, progress))))
 
 
-def own_distances(pool: Pool, block: slice, buffers: Buffers) -> np.ndarray:
-    """Distances from the records of a block to all, exactly 0 to themselves and their equals."""
-    own = np.arange(block.start, block.stop)
+def own_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
+    """Distances from the records ``own`` to all, exactly 0 to themselves and their equals."""
     out = buffers.matrix(len(own), pool.n, pool.distances.dtype)
-    pool.distances.fill(pool.x[block], out)
+    pool.distances.fill(pool.x[own], out)
     if pool.distances.distinct is not None:
         settle_own(out, own, pool.distances.distinct)
     return out
