@@ -8,16 +8,24 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
+    "MinimisationCurve": "applications",
+    "NeighbourLists": "influence",
+    "OnionEffect": "applications",
     "knn_banzhaf": "values",
     "knn_likelihood_ratio": "losses",
     "knn_loo": "values",
     "knn_loss_laws": "losses",
     "knn_shapley": "values",
+    "minimisation_curve": "applications",
+    "neighbour_lists": "influence",
+    "onion_effect": "applications",
     "self_shapley": "values",
     "self_waka": "values",
     "stack_blocks": "values",
     "t_waka": "losses",
     "waka": "values",
+    "waka_influence": "influence",
+    "waka_influence_of_each": "influence",
 }
 
 __all__ = sorted(_HOMES)

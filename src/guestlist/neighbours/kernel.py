@@ -27,7 +27,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-INTERVALS_PER_EDGE = 4
+INTERVALS_PER_EDGE = 6
 MOST_INTERVALS = 1 << 22  # so that float32 counts them exactly
 PAD = 3  # the two comparisons may read this far beyond the last edge
 ONE = np.uint32(1)
@@ -142,16 +142,18 @@ def _fill_slots(row, edges, found, starts, slots):
 
 @numba.njit(inline="always")
 def _fill_starts(edges, found, first, scale, last, starts):
-    """Fill the number of edges that lie in earlier intervals, for each interval and for their end."""
-    at = 0
+    """Fill the number of edges that lie in earlier intervals, for each interval and for their end.
+
+    No branches: how many edges an interval holds cannot be predicted.
+    """
+    end = np.int64(last) + 1
+    starts[: end + 1] = np.uint32(0)
     for e in range(found):
-        interval = int(min((edges[e] - first) * scale, last))
-        while at <= interval:
-            starts[at] = e
-            at += 1
-    while at <= last + 1:
-        starts[at] = found
-        at += 1
+        starts[np.uint32(np.int32(min((edges[e] - first) * scale, last))) + ONE] += ONE
+    earlier = np.uint32(0)
+    for interval in range(end + 1):
+        earlier += starts[interval]
+        starts[interval] = earlier
 
 
 @numba.njit(inline="always")
