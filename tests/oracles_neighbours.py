@@ -13,7 +13,7 @@ import numpy as np
 
 
 def law_of_matches(members, distances, match, k):
-    """(k + 1,) chance of 0, …, k matching records among the k nearest of ``members``, ties broken at random."""
+    """(k + 1,) chance of 0, …, k matches among the k nearest of ``members``, ties broken at random."""
     law = np.zeros(k + 1)
     places, sure = k, 0
     for distance in sorted({distances[i] for i in members}):
@@ -42,7 +42,7 @@ def subsets(members):
 
 
 def value_by_enumeration(distances, match, k, chance):
-    """(n,) what each record adds to a set of others, weighted by ``chance(size of the set, number of others)``."""
+    """(n,) what each record adds to a set of others, weighted by ``chance(size of set, others)``."""
     n = len(distances)
     worths = {frozenset(s): worth(s, distances, match, k) for s in subsets(range(n))}
     values = np.zeros(n)
@@ -112,16 +112,17 @@ def in_row_order(x, y, x_test, y_test, recursion):
 
 
 def banzhaf_weight_exactly(j, k, p=Fraction(1, 2)):
-    """Chance, over k, that rank j is kept and k - 1 of the j - 2 others before it are (one of them is the valued)."""
+    """Chance, over k, that rank j and k - 1 of the j - 2 others before it are kept."""
     return comb(j - 2, k - 1) * p**k * (1 - p) ** (j - 1 - k) / k
 
 
 def waka_algorithm(x, y, x_test, y_test, k, neighbours):
-    """(n,) signed test-WaKA by the published Algorithm 1: for each record, each farther one it may push out of the
-    k-th place, and each loss, the share of subsets of the others in which that happens.
+    """(n,) signed test-WaKA by the published Algorithm 1.
 
-    Written from the algorithm's description, with the pools that the definition needs: neither the valued nor
-    the pushed-out record is drawn. Only the ``neighbours`` nearest records are considered.
+    For each record, each farther one it may push out of the k-th place, and each loss, the share of
+    subsets of the others in which that happens. Written from the algorithm's description, with the pools
+    that the definition needs: neither the valued nor the pushed-out record is drawn. Only the
+    ``neighbours`` nearest records are considered.
     """
     values = np.zeros(len(x))
     for at, label in zip(x_test, y_test, strict=True):
@@ -136,7 +137,7 @@ def waka_algorithm(x, y, x_test, y_test, k, neighbours):
                 for u in range(k):
                     free_right = int(right[j] - match[j] - match[i])
                     free_wrong = int(wrong[j] - (not match[j]) - (not match[i]))
-                    gaps[u] += comb(free_right, k - 1 - u) * comb(free_wrong, u) * 2.0 ** -j
+                    gaps[u] += comb(free_right, k - 1 - u) * comb(free_wrong, u) * 2.0**-j
             sign = 1 if match[i] else -1
             values[order[i]] += sign * gaps.sum() / k
     return values / len(x_test)

@@ -24,6 +24,7 @@ REFUSED = [
     (lambda: knn_shapley(X, Y, X_TEST, Y_TEST[:1]), r"y_test shaped \(2,\)"),
     (lambda: knn_shapley(X, np.where(Y == 0, np.nan, 1.0), X_TEST, Y_TEST), "y without NaN, found 3"),
     (lambda: knn_shapley(X, Y.astype(object), X_TEST, Y_TEST), "y of one type"),
+    (lambda: knn_shapley(X, Y.astype(str), X_TEST, Y_TEST), "y and y_test of one type, found <U21 and int64"),
     (lambda: knn_shapley(X, Y, X_TEST[:, :1], Y_TEST), "2 features like x, found 1"),
     (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, k=0), "k=0 to be at least 1"),
     (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, k=2.5), "k=2.5 to be an integer"),
@@ -51,7 +52,8 @@ def test_a_misspelt_option_fails_at_the_call():
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, guestlist.neighbours as n; dir(n); print({'numba', 'scipy', 'sklearn'} & set(sys.modules))"
+    heavy = "{'numba', 'scipy', 'sklearn'}"
+    code = f"import sys, guestlist.neighbours as n; dir(n); print({heavy} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "set()"
 

@@ -47,7 +47,7 @@ def test_removing_each_neighbour_equals_computing_again(n, grid, k):
 
 
 def test_single_influences_do_not_add_up():
-    """What the published sum of single influences assumes; only at k = 1 is it close to the truth of a set."""
+    """What a published sum of single influences assumes, and is not so."""
     x, y = world(200, 1000)
     lists = neighbour_lists(x, y, k=3)
     gone = np.random.default_rng(0).random(200) < 0.3

@@ -1,12 +1,22 @@
 """Laws of the loss and the attacks made of them, against enumeration and against shadow models."""
 
 import numpy as np
-import oracles_neighbours as oracles
 import pytest
 
+import oracles_neighbours as oracles
 from guestlist.neighbours import knn_likelihood_ratio, knn_loss_laws, self_waka, t_waka
 
-SHAPES = [(1, 2, 5), (2, 2, 1), (3, 2, 2), (4, 3, 50), (6, 2, 100), (7, 3, 3), (8, 2, 4), (8, 2, 1), (9, 3, 3)]
+SHAPES = [
+    (1, 2, 5),
+    (2, 2, 1),
+    (3, 2, 2),
+    (4, 3, 50),
+    (6, 2, 100),
+    (7, 3, 3),
+    (8, 2, 4),
+    (8, 2, 1),
+    (9, 3, 3),
+]
 
 
 def small_world(n, classes, grid):
@@ -87,7 +97,14 @@ def test_losses_that_only_one_world_can_give():
     assert got[1] == got[5] == -np.inf  # as a member it would be its own nearest neighbour
     assert np.isnan(got[2])
     assert (got[3:5] > 0).all()
-    assert np.isnan(t_waka(x, y, [0, 1, np.nan, 0, 0, 1], k=1)).tolist() == [False, False, True, False, False, False]
+    assert np.isnan(t_waka(x, y, [0, 1, np.nan, 0, 0, 1], k=1)).tolist() == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_a_loss_with_no_chance_in_either_world_is_nan():
@@ -111,7 +128,9 @@ def test_shadow_models_converge_to_the_exact_score():
     k, rng = 3, np.random.default_rng(1)
     _, (target,) = shadow_losses(x, y, k, 1, rng)
     exact = knn_likelihood_ratio(x, y, target, k=k)
-    inside, outside = (law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_laws(x, y, k=k))
+    inside, outside = (
+        law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_laws(x, y, k=k)
+    )
     common = np.minimum(inside, outside) > 0.05  # elsewhere few shadow models meet the loss at all
     errors = []
     for models in (400, 6400):

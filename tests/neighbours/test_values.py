@@ -1,9 +1,9 @@
 """Values against enumeration over all subsets, published recursions, and each other."""
 
 import numpy as np
-import oracles_neighbours as oracles
 import pytest
 
+import oracles_neighbours as oracles
 from guestlist.neighbours import (
     knn_banzhaf,
     knn_loo,
@@ -35,10 +35,12 @@ def small_world(n, classes, grid, seed, tests=2):
 def worlds():
     """Small worlds with, per test record, distances and matches."""
     shapes = [(1, 2, 5), (2, 2, 1), (3, 2, 2), (4, 3, 50), (5, 5, 3), (6, 2, 100), (7, 4, 3), (8, 2, 4)]
-    return [small_world(*shape, seed) for shape in shapes for seed in (0, 1)] + [small_world(10, 3, 5, 0, tests=1)]
+    return [small_world(*shape, seed) for shape in shapes for seed in (0, 1)] + [
+        small_world(10, 3, 5, 0, tests=1)
+    ]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("k", range(1, 8))
 @pytest.mark.parametrize("name", GAMES)
 def test_values_equal_enumeration(worlds, name, k):
     function, options, chance = GAMES[name]
@@ -53,7 +55,10 @@ def test_values_equal_enumeration(worlds, name, k):
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
 def test_own_values_equal_enumeration(worlds, k):
     for x, y, _, _ in worlds[:-1]:
-        for function, chance in ((self_shapley, oracles.shapley_chance), (self_waka, oracles.banzhaf_chance(0.5))):
+        for function, chance in (
+            (self_shapley, oracles.shapley_chance),
+            (self_waka, oracles.banzhaf_chance(0.5)),
+        ):
             got = function(x, y, k=k)
             for i in range(len(x)):
                 expected = oracles.value_by_enumeration(np.abs(x - x[i])[:, 0], y == y[i], k, chance)[i]
@@ -153,7 +158,8 @@ def test_results_do_not_depend_on_threads_blocks_or_label_types(features, monkey
         return blocks
 
     names = np.array(["ash", "birch", "cedar", "dogwood"])
-    assert (knn_shapley(x, names[y], x_test, names[y_test], n_jobs=2, progress=progress) == expected).all()
+    named = knn_shapley(x, names[y], x_test, names[y_test].astype(object), n_jobs=2, progress=progress)
+    assert (named == expected).all()
     monkeypatch.setattr("guestlist.neighbours.blocks.BLOCK_BYTES", 1)
     many = knn_shapley(x, y, x_test, y_test, n_jobs=2, progress=progress)
     np.testing.assert_allclose(many, expected, rtol=0, atol=1e-15)

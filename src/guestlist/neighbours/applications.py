@@ -54,23 +54,23 @@ def minimisation_curve(
         x, y, x_test, y_test: training and test records and their labels.
         values: (n,) from any function of this package, or any other score.
         rng: draws the random orders; also orders records of equal value.
-        first: remove the "lowest" values first (keep what is useful), or the "highest" (drop what is exposed).
+        first: remove the "lowest" values first (keep the useful), or the "highest" (drop the exposed).
         shares: of the records removed at each step, each in [0, 1).
         k: neighbours of the K-NN classifier that is trained where no other is given.
-        model: any classifier with scikit-learn's ``fit`` and ``score``; a clone is trained at each step.
+        model: a classifier with scikit-learn's ``fit`` and ``score``; a clone is trained at each step.
         repeats: random orders.
         progress: wrapped around the list of orders, such as ``tqdm``.
     """
     x, x_test = checks.records(x, "x"), checks.records(x_test, "x_test")
     y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
-    checks.same_features(x, x_test)
+    checks.comparable(x, y, x_test, y_test)
     values, shares = _values(values, len(x)), _shares(shares)
     checks.one_of("first", first, ("lowest", "highest"))
     ranked = values if first == "lowest" else -values
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
     for order in progress(orders) if progress else orders:
-        kept = [order[int(round(share * len(x))) :] for share in shares]
+        kept = [order[round(share * len(x)) :] for share in shares]
         curves.append([_accuracy(x[rows], y[rows], x_test, y_test, k, model) for rows in kept])
     return MinimisationCurve(shares, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(shares)))
 
@@ -103,8 +103,8 @@ class OnionEffect:
 def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     """A value of each record before and after the records with the highest values are removed.
 
-    Once the outer layer of exposed records is gone, others may take its place (Carlini et al. 2022, "The privacy
-    onion effect").
+    Once the outer layer of exposed records is gone, others may take its place (Carlini et al. 2022, "The
+    privacy onion effect").
 
     Args:
         x, y: (n, features) and (n,) training records and their labels.
@@ -120,7 +120,7 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     if not 0 < share < 1:
         raise ValueError(f"Expected share={share} in (0, 1).")
     before = _values(value(x, y), len(x))
-    count = max(int(round(share * len(x))), 1)
+    count = max(round(share * len(x)), 1)
     removed = np.zeros(len(x), dtype=bool)
     # Rounded: the last bits of equal values must not decide who goes.
     removed[np.argsort(-np.round(before, 13), kind="stable")[:count]] = True

@@ -18,7 +18,8 @@ def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact"
     x = np.asarray(x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
         raise ValueError(
-            f"Expected {name} to be a matrix of numbers (records, features), found {x.dtype} shaped {x.shape}."
+            f"Expected {name} to be a matrix of numbers (records, features), "
+            f"found {x.dtype} shaped {x.shape}."
         )
     x = np.ascontiguousarray(x, dtype=np.float64)
     largest = np.abs(x).max()
@@ -33,16 +34,23 @@ def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact"
 def labels(y, n: int, name: str) -> np.ndarray:
     """``y`` as an array (n,) of labels of any type that can be compared."""
     y = np.asarray(y)
+    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # as tables hold strings
+        y = y.astype(str)
     if y.shape != (n,):
         raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
     if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out.")
+        raise ValueError(
+            f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out."
+        )
     if y.dtype.kind == "O":
         raise ValueError(f"Expected {name} of one type (integers or strings), found Python objects.")
     return y
 
 
-def same_features(x: np.ndarray, x_test: np.ndarray) -> None:
+def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray) -> None:
+    """Training and test records have the same number of features and the same kind of labels."""
+    if (y.dtype.kind in "US") != (y_test.dtype.kind in "US"):
+        raise ValueError(f"Expected y and y_test of one type, found {y.dtype} and {y_test.dtype}.")
     if x.shape[1] != x_test.shape[1]:
         raise ValueError(f"Expected x_test with {x.shape[1]} features like x, found {x_test.shape[1]}.")
 
@@ -102,6 +110,7 @@ def _unit_length(x: np.ndarray, name: str) -> np.ndarray:
     length = np.sqrt(np.einsum("ij,ij->i", x, x))
     if not length.all():
         raise ValueError(
-            f"Expected no record of {name} to be all zeros, which have no cosine, found {int((length == 0).sum())}."
+            f"Expected no record of {name} to be all zeros, which have no cosine, "
+            f"found {int((length == 0).sum())}."
         )
     return x / length[:, None]

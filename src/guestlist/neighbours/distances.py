@@ -27,10 +27,11 @@ COLUMNS_PER_TILE = 512
 
 
 class Distances(NamedTuple):
-    """Distances to fixed training records: ``fill(tests, out)`` writes them to ``out``, (tests, n) of ``dtype``.
+    """Distances to fixed training records: ``fill(tests, out)`` writes them to ``out``, (tests, n).
 
-    The caller owns ``out`` and should use it again: fresh pages would cost more than the arithmetic.
-    ``distinct`` numbers the records so that equal ones share a number, where a product was taken.
+    The caller owns ``out``, of ``dtype``, and should use it again: fresh pages would cost more than the
+    arithmetic. ``distinct`` numbers the records so that equal ones share a number, where a product was
+    taken.
     """
 
     fill: Callable[[np.ndarray, np.ndarray], None]
@@ -55,7 +56,7 @@ def canonical_order(x: np.ndarray) -> np.ndarray:
 
 @numba.njit(nogil=True, cache=True)
 def settle_own(out, own, distinct):
-    """After a product: each test is record ``own[t]``, at distance 0 from its equals and from nothing else."""
+    """After a product: test t is record ``own[t]``, at distance 0 from its equals and nothing else."""
     tiny = np.finfo(out.dtype).tiny
     for t in range(len(out)):
         for i in range(out.shape[1]):
@@ -75,7 +76,7 @@ def _direct(x: np.ndarray, dtype: type) -> Distances:
 
 
 def _product(x: np.ndarray, dtype: type) -> Distances:
-    distinct, of_record = _distinct(x)
+    distinct, of_record = distinct_records(x)
     centre = _coarse_centre(x)
     columns = np.ascontiguousarray((distinct - centre).T, dtype=dtype)
     squares = _squares(distinct - centre, dtype)
@@ -91,11 +92,8 @@ def _product(x: np.ndarray, dtype: type) -> Distances:
     return Distances(fill, dtype, of_record)
 
 
-def _distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct records, and the number of each record's own among them.
-
-    They stand in the order of ``x`` where that has no repeats, and is canonical or asked for by the caller.
-    """
+def distinct_records(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct records, and (n,) which of them each record is; ``x`` itself if it has no repeats."""
     order = canonical_order(x)
     new = np.append(True, (x[order[1:]] != x[order[:-1]]).any(axis=1))
     if new.all():
@@ -120,7 +118,8 @@ def _squares(rows: np.ndarray, dtype: type) -> np.ndarray:
 def _sum_squares(columns, tests, out):
     """Fill ``out`` (tests, n) in tiles that stay in the first-level cache, four features at a time.
 
-    Every pair adds its features up in the same order, and nothing is fused or reordered: equal records, equal bits.
+    Every pair adds its features up in the same order, and nothing is fused or reordered: equal records,
+    equal bits.
     """
     features, n = columns.shape
     fours = features - features % 4

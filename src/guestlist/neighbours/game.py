@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +31,7 @@ class Pool:
         starts: (classes + 1,) where each class begins.
         order: (n,) the row each came from.
         classes: the labels, by code.
+        distances: to all of them.
     """
 
     x: np.ndarray
@@ -39,15 +39,11 @@ class Pool:
     starts: np.ndarray
     order: np.ndarray
     classes: np.ndarray
-    precision: str
+    distances: Distances
 
     @property
     def n(self) -> int:
         return len(self.codes)
-
-    @cached_property
-    def distances(self) -> Distances:
-        return squared_distances(self.x, precision=self.precision)
 
     def slice_of(self, code: int) -> tuple[int, int]:
         """Where a class stands; an empty slice for a label that no training record has (code -1)."""
@@ -73,7 +69,8 @@ def pool_of(x, y, *, metric: str = "euclidean", precision: str = "exact") -> Poo
     by_content = canonical_order(x)
     order = by_content[np.argsort(codes[by_content], kind="stable")]
     starts = np.searchsorted(codes[order], np.arange(len(classes) + 1))
-    return Pool(x[order], codes[order], starts, order, classes, precision)
+    distances = squared_distances(x[order], precision=precision)
+    return Pool(x[order], codes[order], starts, order, classes, distances)
 
 
 def block_values(
@@ -132,9 +129,7 @@ def own_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
 def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out: np.ndarray) -> None:
     low, high = matching
     if _only_near(weights):
-        add_near_values(
-            distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out
-        )
+        add_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
         kernel.add_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)

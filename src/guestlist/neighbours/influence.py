@@ -1,9 +1,9 @@
 """What removing records does to the self-WaKA of those that stay, from stored lists of neighbours.
 
-Self-WaKA depends on a few dozen neighbours. Once their lists are stored, no distance is computed again: a record
-removed from a list moves those behind it one rank nearer, and the value is summed anew, in time linear
-in the list. That is exact for any set of records at once, where adding up single influences is not. The lists hold
-some neighbours to spare, so that enough are left after a removal.
+Self-WaKA depends on a few dozen neighbours. Once their lists are stored, no distance is computed again: a
+record removed from a list moves those behind it one rank nearer, and the value is summed anew, in time
+linear in the list. That is exact for any set of records at once, where adding up single influences is
+not. The lists hold some neighbours to spare, so that enough are left after a removal.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _mask(removed, n: int) -> np.ndarray:
     removed = np.asarray(removed)
     if removed.dtype == bool and removed.shape != (n,):
         raise ValueError(f"Expected a mask removed shaped ({n},), found {removed.shape}.")
-    if removed.dtype != bool and removed.size and not (0 <= removed.min() and removed.max() < n):
+    if removed.dtype != bool and removed.size and not (removed.min() >= 0 and removed.max() < n):
         raise ValueError(f"Expected removed rows in [0, {n}), found [{removed.min()}, {removed.max()}].")
     mask = np.zeros(n, dtype=bool)
     mask[removed if removed.size else []] = True

@@ -4,19 +4,20 @@ The records stand class by class, so those that match the test label are one sli
 record's value depends only on which matching records lie beyond it, hence only on its *gap* between the
 sorted distances of the matching ones. So nothing but the matching slice is sorted:
 
-1. the distinct distances of the matching records are edges; slot 2g is the gap before edge g, slot 2g + 1 is edge
-   g itself, where matching records stand, and mismatching ones that tie with them;
+1. the distinct distances of the matching records are edges; slot 2g is the gap before edge g, slot 2g + 1
+   is edge g itself, where matching records stand, and mismatching ones that tie with them;
 2. each record finds its slot by a table over equal intervals and two comparisons (a search, where many edges
    share an interval), and the slots are counted: that gives the ranks;
 3. one pass over the slots, farthest first, gives the value of a matching and of a mismatching record in each;
 4. the values are handed out.
 
-A tie is averaged over all orders of its members. With s records before it, e up to its end, c = e - s members of
-which a match, a member stands at each of its ranks with the same chance, and so
+A tie is averaged over all orders of its members. With s records before it, e up to its end, and c = e - s
+members of which a match, a member stands at each of its ranks with the same chance, and so
 
-    inside = sum over j in s+1..e of (j - s - 1) w_j / c          (the weight that falls behind a member, within)
+    inside = sum over j in s+1..e of (j - s - 1) w_j / c       the mean weight behind a member, within the tie
+    later  = sum over later ties of (a/c) times their weight   what matching records beyond it take away
     matching:     inside + T(e) - inside (a - 1)/(c - 1) - later
-    mismatching:                - inside  a     /(c - 1) - later,     later = sum over later slots of (a/c) sum of w
+    mismatching:                - inside  a     /(c - 1) - later
 
 Where the weights fade with the rank (Banzhaf, leave-one-out), only the nearest few are ranked, and the others
 get 0: see ``nearest``.
@@ -35,7 +36,7 @@ ONE = np.uint32(1)
 
 @numba.njit(inline="always")
 def tie_values(before, after, matching, mass, moment, end, later):
-    """Value of a matching and of a mismatching member of a tie at ranks before+1..after, and the new ``later``."""
+    """Value of a matching and a mismatching member of a tie at ranks before+1..after; the new ``later``."""
     members = after - before
     weight = mass[after] - mass[before]
     behind = end - mass[after]
@@ -78,7 +79,7 @@ def add_values(distances, matching, low, high, mass, moment, end, out):
 
 @numba.njit(nogil=True, cache=True)
 def own_values(distances, matching, low, high, own, mass, moment, end, out):
-    """Write to ``out[t]`` the value of record ``own[t]`` of each test record's own class; the rest as above."""
+    """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
         found = _distinct_edges(matching[t], edges, ties)
@@ -115,7 +116,7 @@ def _distinct_edges(ordered, edges, ties):
 
 @numba.njit(nogil=True, cache=True)
 def _fill_slots(row, edges, found, starts, slots):
-    """Fill each record's slot: twice the number of edges below its distance, plus 1 where it meets an edge."""
+    """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
     if found == 0:
         slots[:] = 0
         return

@@ -1,14 +1,15 @@
 """Laws of a K-NN model's loss at a record, over all subsets of the others it may have trained on.
 
-Walk outward from the record, and keep each other record with probability p. Of those passed so far, the numbers
-of matching and of mismatching ones kept are binomial and independent: ``right`` and ``wrong`` below, grown
-by one Pascal step per record. The next record is the last of the K to be found with probability p times the chance
-that K - 1 were kept before it, and the split of these is a product of the two. So all K + 1 chances cost O(K)
-per record passed, and every term is positive: nothing cancels and nothing overflows.
+Walk outward from the record, and keep each other record with probability p. Of those passed so far, the
+numbers of matching and of mismatching ones kept are binomial and independent: ``right`` and ``wrong``
+below, grown by one Pascal step per record. The next record is the last of the K to be found with
+probability p times the chance that K - 1 were kept before it, and the split of these is a product of the
+two. So all K + 1 chances cost O(K) per record passed, and every term is positive: nothing cancels and
+nothing overflows.
 
-In a tie with both kinds, the t places it fills go to a uniform t-subset of its members: a hypergeometric split,
-with the chance that at least t of them are kept. The record itself, when it is in the training set, stands in
-a tie with its equals, usually none.
+In a tie with both kinds, the t places it fills go to a uniform t-subset of its members: a hypergeometric
+split, with the chance that at least t of them are kept. The record itself, when it is in the training
+set, stands in a tie with its equals, usually none.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _law_with(near, match, complete, k, p, law):
 
 @numba.njit(nogil=True, cache=True)
 def _walk(near, match, first, places, right, wrong, p, complete, law):
-    """Add the chances of matches among the ``places`` nearest kept, where the last is ``first`` or beyond it."""
+    """Add the chances of matches among the ``places`` nearest kept, the last of them not before ``first``."""
     start = first
     while start < len(near):
         stop = start + 1
@@ -128,7 +129,7 @@ def _pass(kept, steps, p):
 
 @numba.njit(nogil=True, cache=True)
 def _at_least(members, most, p):
-    """Chances that at least 0, …, most of ``members`` are kept; and, for most, their sum over fewer members."""
+    """Chances that at least 0, …, most of ``members`` are kept; and for most, the sum over fewer members."""
     kept, at_least = _nothing_kept(most), _nothing_kept(most)
     over_fewer = 0.0
     for _ in range(members):

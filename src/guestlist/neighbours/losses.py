@@ -1,8 +1,8 @@
 """Attacks on a K-NN target from the exact laws of its loss, without training a single model.
 
-A target that trained on a random subset says of each record how many of its K nearest members disagree with its
-label. The laws of that loss, over all subsets with and without the record, are known exactly (``laws``), and
-with them the best attack there is.
+A target that trained on a random subset says of each record how many of its K nearest members disagree
+with its label. The laws of that loss, over all subsets with and without the record, are known exactly
+(``laws``), and with them the best attack there is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
+from guestlist.neighbours.distances import distinct_records
 from guestlist.neighbours.game import Pool, own_distances, pool_of
 from guestlist.neighbours.laws import own_laws
 from guestlist.neighbours.weights import banzhaf_radius
@@ -34,8 +35,8 @@ def knn_loss_laws(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact laws of each record's own loss, over K-NN models that trained on it and over those that did not.
 
-    A model trains on a subset that holds each other record with probability ``p``. Its loss at a record is the
-    share of the k nearest members with another label; a missing neighbour counts as one.
+    A model trains on a subset that holds each other record with probability ``p``. Its loss at a record
+    is the share of the k nearest members with another label; a missing neighbour counts as one.
 
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
@@ -68,8 +69,9 @@ def knn_likelihood_ratio(
 ) -> np.ndarray:
     """Exact LiRA scores of a K-NN target: log chance of its loss with the record, minus the same without it.
 
-    What LiRA (Carlini et al. 2022) estimates from shadow models, here without error, hence by Neyman and Pearson
-    the most powerful attack on what the target says of a record, if it trained on each with probability ``p``.
+    What LiRA (Carlini et al. 2022) estimates from shadow models, here without error, hence by Neyman and
+    Pearson the most powerful attack on what the target says of a record, if it trained on each with
+    probability ``p``.
 
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
@@ -79,8 +81,8 @@ def knn_likelihood_ratio(
         p, precision, metric, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:
-        (n,) scores; inf or -inf where only one world can give the loss. NaN where the target was not asked, or
-        its loss has no chance (less than 1e-300) in either world.
+        (n,) scores; inf or -inf where only one world can give the loss. NaN where the target was not
+        asked, or its loss has no chance (less than 1e-300) in either world.
 
     >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], k=1).round(4)
     array([1.3863,   -inf, 1.3863])
@@ -110,8 +112,9 @@ def t_waka(
 ) -> np.ndarray:
     """Target-WaKA scores: self-WaKA split at the target's loss, what lies above it minus what lies below.
 
-    With F and G the distribution functions of the loss with and without the record, the area between them above the
-    target's loss speaks for membership and that below against it. A loss of 0 gives self-WaKA, 1 its negative.
+    With F and G the distribution functions of the loss with and without the record, the area between them
+    above the target's loss speaks for membership and that below against it. A loss of 0 gives self-WaKA,
+    1 its negative.
 
     Args:
         x, y, k, p, precision, metric, n_jobs, progress: as for ``knn_likelihood_ratio``.
@@ -169,8 +172,8 @@ def _possible(pool: Pool, matches: np.ndarray, k: int) -> tuple[np.ndarray, np.n
 
 def _equal_records(pool: Pool) -> np.ndarray:
     """(n,) how many other records have the same features, whatever their label."""
-    _, group, count = np.unique(pool.x, axis=0, return_inverse=True, return_counts=True)
-    return count[group.ravel()] - 1
+    _, group = distinct_records(pool.x)
+    return np.bincount(group)[group] - 1
 
 
 def _laws(pool: Pool, rows: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress) -> tuple:

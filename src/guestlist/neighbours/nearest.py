@@ -1,8 +1,9 @@
 """The nearest records of each test record, found without sorting the rest, and values that need no others.
 
-An upper bound on the R-th smallest distance comes from one pass: deal the records out to more than R hands, take
-the smallest of each hand, and the R-th smallest of *those*; R records lie within it. A second pass collects
-what does, a handful more than R, and only these are sorted. Records that tie with the R-th are all kept.
+An upper bound on the R-th smallest distance comes from one pass: deal the records out to more than R
+hands, take the smallest of each hand, and the R-th smallest of *those*; R records lie within it. A second
+pass collects what does, a handful more than R, and only these are sorted. Records that tie with the R-th
+are all kept.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ HANDS_PER_RECORD = 4
 
 @numba.njit(nogil=True, cache=True)
 def nearest(row, radius):
-    """Numbers and distances of the ``radius`` nearest records and all that tie with the last, nearest first."""
+    """Numbers and distances of the ``radius`` nearest and all that tie with the last, nearest first."""
     bound = _upper_bound(row, radius)
     count = 0
     for distance in row:

@@ -1,8 +1,9 @@
 """Exact values of training records for a K-NN classifier: Shapley, Banzhaf, WaKA and leave-one-out.
 
-The worth of a set of records, for a test record, is the share of its K nearest members that carry the test
-label; a missing neighbour counts as a wrong one, so that the empty set is worth 0. All values below are exact
-averages of what a record adds to that worth, over sets or orders of the others; they differ in ``weights`` alone.
+The worth of a set of records, for a test record, is the share of its K nearest members that carry the
+test label; a missing neighbour counts as a wrong one, so that the empty set is worth 0. All values below
+are exact averages of what a record adds to that worth, over sets or orders of the others; they differ in
+``weights`` alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
-from guestlist.neighbours.game import WeightsOf, own_values, pool_of, block_values
+from guestlist.neighbours.game import WeightsOf, block_values, own_values, pool_of
 from guestlist.neighbours.ordered import ordered_values
 from guestlist.neighbours.weights import banzhaf_weights, loo_weights, shapley_weights
 
@@ -36,8 +37,8 @@ def knn_shapley(
 ) -> np.ndarray | Blocks:
     """Exact K-NN Shapley values, averaged over the test records (Jia et al. 2019; SHAPr, Duddu et al. 2022).
 
-    They share out what the whole training set is worth, and add up to it. With a target's output probabilities
-    as ``x``, this is SHAPr's risk score, at risk when above 0.
+    They share out what the whole training set is worth, and add up to it. With a target's output
+    probabilities as ``x``, this is SHAPr's risk score, at risk when above 0.
 
     Args:
         x, y: (n, features) and (n,) training records and their labels.
@@ -52,8 +53,8 @@ def knn_shapley(
         progress: wrapped around the list of blocks of test records, such as ``tqdm``.
 
     Returns:
-        (n,) values. With ``per_test``, an iterator of (slice of the test records, (tests, n) values) in order,
-        for matrices that may not fit in memory; ``stack_blocks`` makes one array of it.
+        (n,) values. With ``per_test``, an iterator of (slice of the test records, (tests, n) values) in
+        order, for matrices that may not fit in memory; ``stack_blocks`` makes one array of it.
 
     >>> knn_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
     array([ 0.8333, -0.1667,  0.3333])
@@ -78,10 +79,11 @@ def knn_banzhaf(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray | Blocks:
-    """Exact K-NN Banzhaf values: what a record adds, on average, when each other is kept with probability ``p``.
+    """Exact K-NN Banzhaf values: what a record adds when each other is kept with probability ``p``.
 
-    ``p=0.5`` is the Banzhaf value, and ``p=1`` leave-one-out. Records beyond a radius of some dozens of neighbours
-    (72 at k=5, p=0.5) would add less than 2^-53 and get 0. For the arguments and result see ``knn_shapley``.
+    ``p=0.5`` is the Banzhaf value, and ``p=1`` leave-one-out. Records beyond a radius of some dozens of
+    neighbours (72 at k=5, p=0.5) would add less than 2^-53 and get 0. For the arguments and result see
+    ``knn_shapley``.
 
     >>> knn_banzhaf([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1)
     array([ 0.75, -0.25,  0.25])
@@ -109,12 +111,12 @@ def waka(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray | Blocks:
-    """Signed test-WaKA: how far a record moves the law of the loss, + where its label is the test's, - elsewhere.
+    """Signed test-WaKA: how far a record moves the law of the loss, + where its label is the test's, else -.
 
-    WaKA is the Wasserstein distance between the laws of the loss of K-NN models trained on random subsets with
-    and without the record. One law always lies below the other, so the distance is the difference of the
-    means, and the signed value *is* the Banzhaf value (docs/neighbours.md). The name stands for those who look
-    for it; its absolute values per test record (``per_test``) are the distances.
+    WaKA is the Wasserstein distance between the laws of the loss of K-NN models trained on random subsets
+    with and without the record. One law always lies below the other, so the distance is the difference of
+    the means, and the signed value *is* the Banzhaf value (docs/neighbours.md). The name stands for those
+    who look for it; its absolute values per test record (``per_test``) are the distances.
     """
     return knn_banzhaf(
         x,
@@ -166,7 +168,7 @@ def self_shapley(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """(n,) Shapley value of each record with itself as the test record: how much the model needs it to be right.
+    """(n,) Shapley value of each record with itself as the test record: how much that one needs it.
 
     1/k where all others carry other labels, and the smaller the more of its own class stand around it.
 
@@ -218,7 +220,7 @@ def _values(
     if ties == "index":
         x = checks.records(x, "x", metric=metric, precision=precision)
         y = checks.labels(y, len(x), "y")
-        checks.same_features(x, x_test)
+        checks.comparable(x, y, x_test, y_test)
         weights = weights_of(len(x), k)
         blocks = ordered_values(
             x, y, x_test, y_test, weights, precision=precision, n_jobs=n_jobs, progress=progress
@@ -226,7 +228,7 @@ def _values(
         sums = (values.sum(axis=0) for _, values in blocks)
     else:
         pool = pool_of(x, y, metric=metric, precision=precision)
-        checks.same_features(pool.x, x_test)
+        checks.comparable(pool.x, pool.classes, x_test, y_test)
         codes, weights = pool.codes_of(y_test), weights_of(pool.n, k)
         blocks = block_values(
             pool, x_test, codes, weights, per_test=per_test, n_jobs=n_jobs, progress=progress

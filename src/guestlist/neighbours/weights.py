@@ -1,11 +1,12 @@
 """The weight tables: all that tells one K-NN value from another.
 
-Let the training records be ranked 1, 2, … by distance to a test record, and let ``m`` mark those that carry its
-label. Adding record i to a set of others changes the K nearest only by pushing out the K-th nearest of them, at
-some rank j > i, or by filling an empty place. The chance that rank j is the one pushed out does not depend
-on i, so every value is
+Let the training records be ranked 1, 2, … by distance to a test record, and let ``m`` mark those that
+carry its label. Adding record i to a set of others changes the K nearest only by pushing out the K-th
+nearest of them, at some rank j > i, or by filling an empty place. The chance that rank j is the one
+pushed out does not depend on i, so every value is
 
-    value_i = m_i T(max(i, K)) - sum over j > max(i, K) of w_j m_j,    T(r) = sum over j > r of w_j, plus w_end
+    value_i = m_i T(max(i, K)) - sum over j > max(i, K) of w_j m_j
+    T(r) = sum over j > r of w_j, plus w_end
 
 and the values differ by w alone. The kernels need w only through its sums, kept here as negative suffix sums:
 prefix sums would lose what is small beside the first weights.
