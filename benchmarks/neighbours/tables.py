@@ -1,4 +1,4 @@
-"""Tables of ``results.json``; ``python -m benchmarks.neighbours.tables`` writes them to docs/neighbours.md."""
+"""Tables of ``results.json``; ``python -m benchmarks.neighbours.tables`` puts them in docs/neighbours.md."""
 
 from __future__ import annotations
 

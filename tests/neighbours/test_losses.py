@@ -90,6 +90,20 @@ def test_rare_losses_are_walked_to_the_end(monkeypatch):
     assert min(inside[rows, place].min(), outside[rows, place].min()) < 1e-40
 
 
+def test_equal_records_with_other_labels_can_push_a_member_out():
+    """Only they can leave a member without any match, however rarely."""
+    x, y = (
+        np.append(np.zeros(6), np.arange(1.0, 400))[:, None],
+        np.append([0, 1, 1, 1, 1, 1], np.zeros(399, int)),
+    )
+    loss = np.ones(len(x))
+    got = knn_likelihood_ratio(x, y, loss, k=2, p=1e-12)[0]
+    # Two of the five are drawn, and both come before it in a third of the orders of the three.
+    inside, outside = knn_loss_laws(x, y, k=2, p=1e-12)
+    assert inside[0, 2] == pytest.approx(10 * 1e-24 / 3, rel=1e-9)
+    assert got == pytest.approx(np.log(inside[0, 2] / outside[0, 2]), rel=1e-12)
+
+
 def test_losses_that_only_one_world_can_give():
     x, y = np.arange(6.0)[:, None], np.array([0, 1, 1, 1, 1, 1])
     got = knn_likelihood_ratio(x, y, [0, 1, np.nan, 0, 0, 1], k=1)

@@ -11,7 +11,6 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
-from guestlist.neighbours.distances import distinct_records
 from guestlist.neighbours.game import Pool, own_distances, pool_of
 from guestlist.neighbours.laws import own_laws
 from guestlist.neighbours.weights import banzhaf_radius
@@ -151,7 +150,7 @@ def _chances(pool: Pool, place: np.ndarray, k: int, p: float, n_jobs: int, progr
     rows = np.arange(pool.n)
     radius = banzhaf_radius(pool.n, k, p, negligible=LEFT_OUT / k)
     inside, outside = (law[rows, place] for law in _laws(pool, rows, k, p, radius, n_jobs, progress))
-    needs_in, needs_out = _possible(pool, k - place, k)
+    needs_in, needs_out = _possible(pool, k - place)
     again = rows[((inside < SURE) & needs_in) | ((outside < SURE) & needs_out)]
     if radius < pool.n and again.size:
         laws = _laws(pool, again, k, p, pool.n, n_jobs, None)
@@ -159,21 +158,14 @@ def _chances(pool: Pool, place: np.ndarray, k: int, p: float, n_jobs: int, progr
     return inside, outside
 
 
-def _possible(pool: Pool, matches: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where so many matches can occur at all, with and without the record.
+def _possible(pool: Pool, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where neighbours beyond the walked ones could give so many matches, with and without the record.
 
-    Without it, its class must have so many others. With it, one less; and no match at all would need k equal
-    records before it in a tie, which only the walk can tell from the usual case of none.
+    Its class must have so many others, or one less with the record itself. With it there is always a match,
+    unless records equal to it take all places, and those are never beyond.
     """
     others = np.diff(pool.starts)[pool.codes] - 1
-    equals = _equal_records(pool)
-    return (matches <= others + 1) & ((matches > 0) | (equals >= k)), matches <= others
-
-
-def _equal_records(pool: Pool) -> np.ndarray:
-    """(n,) how many other records have the same features, whatever their label."""
-    _, group = distinct_records(pool.x)
-    return np.bincount(group)[group] - 1
+    return (matches > 0) & (matches <= others + 1), matches <= others
 
 
 def _laws(pool: Pool, rows: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress) -> tuple:
