@@ -30,6 +30,8 @@ def peers(rows: list[dict]) -> str:
     cells = {}
     for row in rows:
         cell = f"{_seconds(row)} ({row['times_ours_cpu']:.3g} ×)"
+        if row["threads"] > 1:
+            cell = f"{row['wall_s']:.3g} s on the clock"
         cells.setdefault(_name(row), {})[row["n"], row["features"]] = cell
     head = ["", *(f"{n:,} × {n:,}, {features} features" for n, features in sizes)]
     return _table(head, [[name, *(by_size[size] for size in sizes)] for name, by_size in cells.items()])

@@ -30,8 +30,8 @@ class Distances(NamedTuple):
     """Distances to fixed training records: ``fill(tests, out)`` writes them to ``out``, (tests, n).
 
     The caller owns ``out``, of ``dtype``, and should use it again: fresh pages would cost more than the
-    arithmetic. ``distinct`` numbers the records so that equal ones share a number, where a product was
-    taken.
+    arithmetic. Where a product is taken, a constant per test record is left out, and ``distinct`` numbers
+    the records so that equal ones share a number; else it is None.
     """
 
     fill: Callable[[np.ndarray, np.ndarray], None]
@@ -59,9 +59,9 @@ def settle_own(out, own, distinct):
     """After a product: test t is record ``own[t]``, at distance 0 from its equals and nothing else."""
     tiny = np.finfo(out.dtype).tiny
     for t in range(len(out)):
+        zero, equal = out[t, own[t]], distinct[own[t]]
         for i in range(out.shape[1]):
-            equal = distinct[i] == distinct[own[t]]
-            out[t, i] = 0 if equal else max(out[t, i], tiny)
+            out[t, i] = 0 if distinct[i] == equal else max(out[t, i] - zero, tiny)
 
 
 def _direct(x: np.ndarray, dtype: type) -> Distances:
@@ -76,18 +76,19 @@ def _direct(x: np.ndarray, dtype: type) -> Distances:
 
 
 def _product(x: np.ndarray, dtype: type) -> Distances:
+    """|x - t|² less |t|², which is the same for all records: the product of (x, |x|²) and (-2t, 1)."""
     distinct, of_record = distinct_records(x)
     centre = _coarse_centre(x)
-    columns = np.ascontiguousarray((distinct - centre).T, dtype=dtype)
-    squares = _squares(distinct - centre, dtype)
+    distinct = distinct - centre
+    squares = np.einsum("ij,ij->i", distinct, distinct)
+    columns = np.ascontiguousarray(np.column_stack([distinct, squares]).T, dtype=dtype)
 
     def fill(tests: np.ndarray, out: np.ndarray) -> None:
-        tests = tests - centre
-        halves = out if len(distinct) == len(x) else np.empty((len(tests), len(distinct)), dtype)
-        np.matmul(np.asarray(-2 * tests, dtype=dtype), columns, out=halves)
-        _add_squares(halves, squares, _squares(tests, dtype))
-        if halves is not out:
-            np.take(halves, of_record, axis=1, out=out, mode="clip")  # numpy buffers unless told to clip
+        factors = np.column_stack([-2 * (tests - centre), np.ones(len(tests))]).astype(dtype)
+        if len(distinct) == len(x):
+            np.matmul(factors, columns, out=out)
+        else:
+            np.take(factors @ columns, of_record, axis=1, out=out, mode="clip")  # clip: without a buffer
 
     return Distances(fill, dtype, of_record)
 
@@ -108,10 +109,6 @@ def _coarse_centre(x: np.ndarray) -> np.ndarray:
     spread = x.std(axis=0)
     step = np.exp2(np.floor(np.log2(np.where(spread > 0, spread, 1.0))))
     return np.where(spread > 0, np.round(x.mean(axis=0) / step) * step, x[0])
-
-
-def _squares(rows: np.ndarray, dtype: type) -> np.ndarray:
-    return np.einsum("ij,ij->i", rows, rows).astype(dtype)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -139,12 +136,3 @@ def _sum_squares(columns, tests, out):
                 a, at_a = columns[f, start:stop], tests[t, f]
                 for i in range(stop - start):
                     row[i] += (a[i] - at_a) * (a[i] - at_a)
-
-
-@numba.njit(nogil=True, cache=True)
-def _add_squares(out, squares, squares_of_tests):
-    """Complete the square; rounding must not leave a negative distance."""
-    zero = out.dtype.type(0)
-    for t in range(len(out)):
-        for i in range(len(squares)):
-            out[t, i] = max(out[t, i] + squares_of_tests[t] + squares[i], zero)
