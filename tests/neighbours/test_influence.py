@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from guestlist.neighbours import neighbour_lists, self_waka, waka_influence, waka_influence_of_each
+from guestlist.neighbours import (
+    NeighbourLists,
+    neighbour_lists,
+    self_waka,
+    waka_influence,
+    waka_influence_of_each,
+)
 
 
 def world(n, grid, seed=0, features=2):
@@ -63,6 +69,14 @@ def test_lists_name_the_rows_that_came_in():
     assert lists.index[lists.starts[0] : lists.starts[1]].tolist() == [2, 1, 3]
     assert lists.distance[lists.starts[0] : lists.starts[1]].tolist() == [4, 9, 16]
     assert lists.agree[lists.starts[0] : lists.starts[1]].tolist() == [False, False, True]
+
+
+def test_lists_can_be_stored(tmp_path):
+    lists = neighbour_lists(*world(60, 5), k=3)
+    np.savez(tmp_path / "lists.npz", **vars(lists))
+    with np.load(tmp_path / "lists.npz") as stored:
+        again = NeighbourLists(**stored)
+    np.testing.assert_array_equal(waka_influence(again, [1, 2]), waka_influence(lists, [1, 2]))
 
 
 def test_lists_that_lost_too_much_are_refused():
