@@ -1,0 +1,154 @@
+"""What values are used for: train on less, and see who is exposed once others are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.neighbours import checks
+from guestlist.neighbours.blocks import Progress
+
+SHARES = tuple(np.arange(10) / 10)
+
+
+@dataclass(frozen=True)
+class MinimisationCurve:
+    """Test accuracy after removing a share of the training records, by value and at random.
+
+    Args:
+        shares: (steps,) of the training records removed.
+        accuracy: (steps,) with records removed in the order of their values.
+        random: (repeats, steps) with records removed in random orders.
+    """
+
+    shares: np.ndarray
+    accuracy: np.ndarray
+    random: np.ndarray
+
+    @property
+    def gain(self) -> np.ndarray:
+        """(steps,) accuracy by value minus the mean at random."""
+        return self.accuracy - self.random.mean(axis=0)
+
+
+def minimisation_curve(
+    x,
+    y,
+    x_test,
+    y_test,
+    values: np.ndarray,
+    *,
+    rng: np.random.Generator,
+    first: str = "lowest",
+    shares: Sequence[float] = SHARES,
+    k: int = 5,
+    model=None,
+    repeats: int = 10,
+    progress: Progress | None = None,
+) -> MinimisationCurve:
+    """Accuracy of a classifier as training records are removed by value, and in random orders beside it.
+
+    Args:
+        x, y, x_test, y_test: training and test records and their labels.
+        values: (n,) from any function of this package, or any other score.
+        rng: draws the random orders; also orders records of equal value.
+        first: remove the "lowest" values first (keep the useful), or the "highest" (drop the exposed).
+        shares: of the records removed at each step, each in [0, 1).
+        k: neighbours of the K-NN classifier that is trained where no other is given.
+        model: a classifier with scikit-learn's ``fit`` and ``score``; a clone is trained at each step.
+        repeats: random orders.
+        progress: wrapped around the list of orders, such as ``tqdm``.
+    """
+    x, x_test = checks.records(x, "x"), checks.records(x_test, "x_test")
+    y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
+    checks.comparable(x, y, x_test, y_test)
+    values, shares = _values(values, len(x)), _shares(shares)
+    checks.one_of("first", first, ("lowest", "highest"))
+    ranked = values if first == "lowest" else -values
+    orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
+    curves = []
+    for order in progress(orders) if progress else orders:
+        kept = [order[round(share * len(x)) :] for share in shares]
+        curves.append([_accuracy(x[rows], y[rows], x_test, y_test, k, model) for rows in kept])
+    return MinimisationCurve(shares, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(shares)))
+
+
+@dataclass(frozen=True)
+class OnionEffect:
+    """A value of each record, before and after those with the highest values were removed.
+
+    Args:
+        removed: (n,) true for the removed records.
+        before: (n,) values among all records.
+        after: (n,) values among those that stayed; NaN for the removed.
+    """
+
+    removed: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+    @property
+    def change(self) -> np.ndarray:
+        """(n,) after minus before; NaN for the removed."""
+        return self.after - self.before
+
+    @property
+    def risen(self) -> float:
+        """Share of the records that stayed whose value rose, beyond rounding."""
+        return float((self.change[~self.removed] > 1e-12).mean())
+
+
+def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
+    """A value of each record before and after the records with the highest values are removed.
+
+    Once the outer layer of exposed records is gone, others may take its place (Carlini et al. 2022, "The
+    privacy onion effect").
+
+    Args:
+        x, y: (n, features) and (n,) training records and their labels.
+        value: function (x, y) to (n,), such as ``self_waka``; close over test records where one needs them.
+        share: of the records removed, in (0, 1); at least one is. Equal values: lower rows first.
+
+    >>> from guestlist.neighbours import self_waka
+    >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, k=1)).change
+    array([-0.25,   nan, -0.25])
+    """
+    x = checks.records(x, "x")
+    y = checks.labels(y, len(x), "y")
+    if not 0 < share < 1:
+        raise ValueError(f"Expected share={share} in (0, 1).")
+    before = _values(value(x, y), len(x))
+    count = max(round(share * len(x)), 1)
+    removed = np.zeros(len(x), dtype=bool)
+    # Rounded: the last bits of equal values must not decide who goes.
+    removed[np.argsort(-np.round(before, 13), kind="stable")[:count]] = True
+    after = np.full(len(x), np.nan)
+    after[~removed] = value(x[~removed], y[~removed])
+    return OnionEffect(removed, before, after)
+
+
+def _accuracy(x, y, x_test, y_test, k: int, model) -> float:
+    from sklearn.base import clone
+    from sklearn.neighbors import KNeighborsClassifier
+
+    model = KNeighborsClassifier(min(k, len(x))) if model is None else clone(model)
+    return float(model.fit(x, y).score(x_test, y_test))
+
+
+def _values(values, n: int) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (n,) or np.isnan(values).any():
+        raise ValueError(
+            f"Expected values shaped ({n},), one per record and no NaN, found shape {values.shape} "
+            f"with {int(np.isnan(values).sum())} NaN."
+        )
+    return values
+
+
+def _shares(shares) -> np.ndarray:
+    shares = np.asarray(shares, dtype=np.float64)
+    if shares.ndim != 1 or not ((shares >= 0) & (shares < 1)).all():
+        raise ValueError(f"Expected shares={shares.tolist()} to be numbers in [0, 1).")
+    return shares

@@ -1,0 +1,116 @@
+"""Arguments are checked once, where they enter; everything behind trusts them."""
+
+from __future__ import annotations
+
+import operator
+import os
+
+import numpy as np
+
+# Squared distances of larger entries would overflow, in the precision used.
+LARGEST = {"exact": 1e150, "fast": 1e15}
+
+
+def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
+    """``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
+    one_of("metric", metric, ("euclidean", "cosine"))
+    one_of("precision", precision, LARGEST)
+    x = np.asarray(x)
+    if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
+        raise ValueError(
+            f"Expected {name} to be a matrix of numbers (records, features), "
+            f"found {x.dtype} shaped {x.shape}."
+        )
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    largest = np.abs(x).max()
+    if not largest <= LARGEST[precision]:  # also catches NaN
+        raise ValueError(
+            f"Expected {name} finite and within ±{LARGEST[precision]:g}, found {_worst(x)}. "
+            "Fill in missing values, or scale the features, first."
+        )
+    return _unit_length(x, name) if metric == "cosine" else x
+
+
+def labels(y, n: int, name: str) -> np.ndarray:
+    """``y`` as an array (n,) of labels of any type that can be compared."""
+    y = np.asarray(y)
+    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # as tables hold strings
+        y = y.astype(str)
+    if y.shape != (n,):
+        raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError(
+            f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out."
+        )
+    if y.dtype.kind == "O":
+        raise ValueError(f"Expected {name} of one type (integers or strings), found Python objects.")
+    return y
+
+
+def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray) -> None:
+    """Training and test records have the same number of features and the same kind of labels."""
+    if (y.dtype.kind in "US") != (y_test.dtype.kind in "US"):
+        raise ValueError(f"Expected y and y_test of one type, found {y.dtype} and {y_test.dtype}.")
+    if x.shape[1] != x_test.shape[1]:
+        raise ValueError(f"Expected x_test with {x.shape[1]} features like x, found {x_test.shape[1]}.")
+
+
+def neighbours(k) -> int:
+    """``k`` as an integer of at least 1."""
+    try:
+        k = operator.index(k)
+    except TypeError:
+        raise ValueError(f"Expected k={k!r} to be an integer.") from None
+    if k < 1:
+        raise ValueError(f"Expected k={k} to be at least 1.")
+    return k
+
+
+def keep_probability(p) -> float:
+    if not 0 < p <= 1:
+        raise ValueError(f"Expected p={p} in (0, 1].")
+    return float(p)
+
+
+def losses(target_loss, n: int) -> np.ndarray:
+    """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
+    target_loss = np.asarray(target_loss, dtype=np.float64)
+    if target_loss.shape != (n,):
+        raise ValueError(f"Expected target_loss shaped ({n},), one per record, found {target_loss.shape}.")
+    if not np.all(np.isnan(target_loss) | ((target_loss >= 0) & (target_loss <= 1))):
+        raise ValueError(
+            "Expected target_loss in [0, 1], the share of the k neighbours with another label, found "
+            f"[{np.nanmin(target_loss):g}, {np.nanmax(target_loss):g}]."
+        )
+    return target_loss
+
+
+def jobs(n_jobs) -> int:
+    """Number of threads; -1 for one per core."""
+    if n_jobs == -1:
+        return os.cpu_count() or 1
+    if not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
+        raise ValueError(f"Expected n_jobs={n_jobs!r} to be at least 1, or -1 for all cores.")
+    return int(n_jobs)
+
+
+def one_of(name: str, value, known) -> None:
+    if value not in tuple(known):
+        raise ValueError(f"Expected {name}={value!r} to be one of {', '.join(map(repr, known))}.")
+
+
+def _worst(x: np.ndarray) -> str:
+    for word, bad in (("NaN", np.isnan(x)), ("infinite", np.isinf(x))):
+        if bad.any():
+            return f"{int(bad.any(axis=1).sum())} records with {word} entries"
+    return f"{np.abs(x).max():g}"
+
+
+def _unit_length(x: np.ndarray, name: str) -> np.ndarray:
+    length = np.sqrt(np.einsum("ij,ij->i", x, x))
+    if not length.all():
+        raise ValueError(
+            f"Expected no record of {name} to be all zeros, which have no cosine, "
+            f"found {int((length == 0).sum())}."
+        )
+    return x / length[:, None]

@@ -1,0 +1,151 @@
+"""Records made ready for the kernels, and one pass of any weights over all test records.
+
+The training records stand class by class, and within a class in an order that depends on their contents
+alone: no result depends on the order of the rows that came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.neighbours import checks, kernel
+from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
+from guestlist.neighbours.distances import Distances, canonical_order, settle_own, squared_distances
+from guestlist.neighbours.nearest import add_near_values, own_near_values
+from guestlist.neighbours.weights import Weights
+
+# Ranking only the nearest pays as long as they are clearly fewer than all.
+LARGEST_SHARE_NEAR = 0.1
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Training records class by class.
+
+    Args:
+        x: (n, features) float64.
+        codes: (n,) class of each, rising.
+        starts: (classes + 1,) where each class begins.
+        order: (n,) the row each came from.
+        classes: the labels, by code.
+        distances: to all of them.
+    """
+
+    x: np.ndarray
+    codes: np.ndarray
+    starts: np.ndarray
+    order: np.ndarray
+    classes: np.ndarray
+    distances: Distances
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    def slice_of(self, code: int) -> tuple[int, int]:
+        """Where a class stands; an empty slice for a label that no training record has (code -1)."""
+        return (int(self.starts[code]), int(self.starts[code + 1])) if code >= 0 else (0, 0)
+
+    def codes_of(self, y: np.ndarray) -> np.ndarray:
+        """The code of each label, -1 where no training record has it."""
+        place = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
+        return np.where(self.classes[place] == y, place, -1)
+
+    def in_rows(self, values: np.ndarray) -> np.ndarray:
+        """Values in the order of the rows that came in; records are the last axis."""
+        out = np.empty_like(values)
+        out[..., self.order] = values
+        return out
+
+
+def pool_of(x, y, *, metric: str = "euclidean", precision: str = "exact") -> Pool:
+    """The training records checked and put in order."""
+    x = checks.records(x, "x", metric=metric, precision=precision)
+    y = checks.labels(y, len(x), "y")
+    classes, codes = np.unique(y, return_inverse=True)
+    by_content = canonical_order(x)
+    order = by_content[np.argsort(codes[by_content], kind="stable")]
+    starts = np.searchsorted(codes[order], np.arange(len(classes) + 1))
+    distances = squared_distances(x[order], precision=precision)
+    return Pool(x[order], codes[order], starts, order, classes, distances)
+
+
+def block_values(
+    pool: Pool,
+    x_test: np.ndarray,
+    codes: np.ndarray,
+    weights: Weights,
+    *,
+    per_test: bool,
+    n_jobs: int,
+    progress: Progress | None,
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of test records, with the values of all records in row order: (n,) summed, or (tests, n)."""
+    buffers = Buffers()
+
+    def work(block: slice) -> tuple[slice, np.ndarray]:
+        by_label = np.argsort(codes[block], kind="stable")
+        distances = buffers.matrix(len(by_label), pool.n, pool.distances.dtype)
+        pool.distances.fill(x_test[block][by_label], distances)
+        out = np.zeros((len(by_label) if per_test else 1, pool.n))
+        for code, run in runs(codes[block][by_label]):
+            _add(distances[run], pool.slice_of(code), weights, out[run] if per_test else out)
+        if per_test:
+            out[by_label] = pool.in_rows(out)
+            return block, out
+        return block, pool.in_rows(out[0])
+
+    return in_order(work, blocks_of(len(x_test), pool.n), n_jobs, progress)
+
+
+def own_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress | None) -> np.ndarray:
+    """(n,) the value of each record with itself as the only test record, in row order."""
+    buffers = Buffers()
+
+    def work(block: slice) -> np.ndarray:
+        own = np.arange(block.start, block.stop)
+        distances = own_distances(pool, own, buffers)
+        out = np.empty(len(own))
+        for code, run in runs(pool.codes[block]):
+            _own(distances[run], pool.slice_of(code), own[run], weights, out[run])
+        return out
+
+    blocks = blocks_of(pool.n, pool.n)
+    return pool.in_rows(np.concatenate(list(in_order(work, blocks, n_jobs, progress))))
+
+
+def own_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
+    """Distances from the records ``own`` to all, exactly 0 to themselves and their equals."""
+    out = buffers.matrix(len(own), pool.n, pool.distances.dtype)
+    pool.distances.fill(pool.x[own], out)
+    if pool.distances.distinct is not None:
+        settle_own(out, own, pool.distances.distinct)
+    return out
+
+
+def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out: np.ndarray) -> None:
+    low, high = matching
+    if _only_near(weights):
+        add_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
+    else:
+        ordered = np.sort(distances[:, low:high], axis=1)
+        kernel.add_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)
+
+
+def _own(distances, matching: tuple[int, int], own: np.ndarray, weights: Weights, out: np.ndarray) -> None:
+    low, high = matching
+    if _only_near(weights):
+        own_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
+    else:
+        ordered = np.sort(distances[:, low:high], axis=1)
+        kernel.own_values(distances, ordered, low, high, own, weights.mass, weights.moment, weights.end, out)
+
+
+def _only_near(weights: Weights) -> bool:
+    return weights.radius <= LARGEST_SHARE_NEAR * weights.n
+
+
+WeightsOf = Callable[[int, int], Weights]

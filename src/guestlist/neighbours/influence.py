@@ -1,0 +1,217 @@
+"""What removing records does to the self-WaKA of those that stay, from stored lists of neighbours.
+
+Self-WaKA depends on a few dozen neighbours. Once their lists are stored, no distance is computed again: a
+record removed from a list moves those behind it one rank nearer, and the value is summed anew, in time
+linear in the list. That is exact for any set of records at once, where adding up single influences is
+not. The lists hold some neighbours to spare, so that enough are left after a removal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from guestlist.neighbours import checks
+from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
+from guestlist.neighbours.game import own_distances, pool_of
+from guestlist.neighbours.kernel import tie_values
+from guestlist.neighbours.nearest import nearest
+from guestlist.neighbours.weights import banzhaf_radius, banzhaf_weights
+
+
+@dataclass(frozen=True)
+class NeighbourLists:
+    """The nearest other records of each record, nearest first, with all that tie with the last of them.
+
+    Those of record i stand at ``starts[i]:starts[i + 1]`` of the flat arrays.
+
+    Args:
+        k, p: of the self-WaKA that the lists are long enough for.
+        starts: (n + 1,).
+        index: row of each neighbour.
+        distance: squared distance to it.
+        agree: true where it carries the same label.
+    """
+
+    k: int
+    p: float
+    starts: np.ndarray
+    index: np.ndarray
+    distance: np.ndarray
+    agree: np.ndarray
+
+    @property
+    def n(self) -> int:
+        return len(self.starts) - 1
+
+
+def neighbour_lists(
+    x,
+    y,
+    *,
+    k: int = 5,
+    p: float = 0.5,
+    spare: int = 64,
+    precision: str = "exact",
+    metric: str = "euclidean",
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> NeighbourLists:
+    """Neighbours of each record, enough for its self-WaKA after ``spare`` of them have been removed.
+
+    The other arguments are those of ``self_waka``.
+    """
+    k, p, n_jobs = checks.neighbours(k), checks.keep_probability(p), checks.jobs(n_jobs)
+    if spare < 0:
+        raise ValueError(f"Expected spare={spare} to be at least 0.")
+    pool, buffers = pool_of(x, y, metric=metric, precision=precision), Buffers()
+    radius = min(banzhaf_radius(pool.n, k, p) + spare, pool.n)
+
+    def work(block: slice):
+        own = np.arange(block.start, block.stop)
+        return _nearest_others(own_distances(pool, own, buffers), own, radius)
+
+    parts = list(in_order(work, blocks_of(pool.n, pool.n), n_jobs, progress))
+    lengths, index, distance = (np.concatenate(part) for part in zip(*parts, strict=True))
+    owner = np.repeat(np.arange(pool.n), lengths)
+    agree = pool.codes[index] == pool.codes[owner]
+    by_row = np.argsort(pool.order[owner], kind="stable")
+    starts = np.append(0, np.cumsum(pool.in_rows(lengths)))
+    return NeighbourLists(k, p, starts, pool.order[index][by_row], distance[by_row], agree[by_row])
+
+
+def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
+    """(n,) by how much the self-WaKA of each record changes when all of ``removed`` are gone: exact.
+
+    Args:
+        lists: from ``neighbour_lists``.
+        removed: rows to remove, or a mask (n,) of them.
+
+    Returns:
+        (n,) self-WaKA after, minus before; NaN for the removed records themselves.
+
+    >>> lists = neighbour_lists([[0.0], [1.0], [2.0]], [1, 0, 1], k=1)
+    >>> waka_influence(lists, [1])
+    array([-0.25,   nan, -0.25])
+    """
+    gone = _mask(removed, lists.n)
+    if gone.all():
+        raise ValueError("Expected some record to stay, found all removed.")
+    _check_enough_left(lists, gone)
+    before = _self_waka(lists, np.zeros(lists.n, dtype=bool))
+    return np.where(gone, np.nan, _self_waka(lists, gone) - before)
+
+
+def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
+    """By how much the self-WaKA of a record changes when one neighbour is removed: exact, for each neighbour.
+
+    Returns:
+        A flat array like ``lists.index``: the influence of neighbour ``lists.index[e]`` on the record whose
+        list entry ``e`` stands in. Neighbours beyond the list change it by less than 2^-53.
+    """
+    if lists.n < 2:
+        return np.empty(0)
+    before = _self_waka(lists, np.zeros(lists.n, dtype=bool))
+    weights = banzhaf_weights(lists.n - 1, lists.k, lists.p)
+    after = np.empty(len(lists.index))
+    flat = lists.starts, lists.distance, lists.agree
+    _without_each(*flat, weights.mass, weights.moment, weights.end, after)
+    return after - np.repeat(before, np.diff(lists.starts))
+
+
+def _mask(removed, n: int) -> np.ndarray:
+    removed = np.asarray(removed)
+    if removed.dtype == bool and removed.shape != (n,):
+        raise ValueError(f"Expected a mask removed shaped ({n},), found {removed.shape}.")
+    if removed.dtype != bool and removed.size and not (removed.min() >= 0 and removed.max() < n):
+        raise ValueError(f"Expected removed rows in [0, {n}), found [{removed.min()}, {removed.max()}].")
+    mask = np.zeros(n, dtype=bool)
+    mask[removed if removed.size else []] = True
+    return mask
+
+
+def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
+    """Refuse when a list has lost so many neighbours that those beyond it would count."""
+    lengths = np.diff(lists.starts)
+    lost = np.add.reduceat(np.append(gone[lists.index], False), lists.starts[:-1]) * (lengths > 0)
+    needed = banzhaf_radius(lists.n - int(gone.sum()), lists.k, lists.p) - 1
+    short = (needed - (lengths - lost)) * (lengths < lists.n - 1) * ~gone
+    if short.max() > 0:
+        raise ValueError(
+            f"Expected lists with more neighbours to spare: {int((short > 0).sum())} records lost up to "
+            f"{int(short.max())} too many. Make them with a larger spare in neighbour_lists."
+        )
+
+
+def _self_waka(lists: NeighbourLists, gone: np.ndarray) -> np.ndarray:
+    weights = banzhaf_weights(lists.n - int(gone.sum()), lists.k, lists.p)
+    out = np.empty(lists.n)
+    flat = lists.starts, lists.distance, lists.agree, gone[lists.index]
+    _with_what_stays(*flat, weights.mass, weights.moment, weights.end, out)
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def _nearest_others(distances, own, radius):
+    """Lengths of the lists of a block, and their records and distances, one list after the other."""
+    lengths = np.empty(len(own), np.int64)
+    index, distance = [np.empty(0, np.int64)], [np.empty(0, distances.dtype)]
+    for t in range(len(own)):
+        found, near = nearest(distances[t], min(radius + 1, distances.shape[1]))
+        others = found != own[t]
+        lengths[t] = others.sum()
+        index.append(found[others])
+        distance.append(near[others])
+    flat_index, flat_distance = np.empty(lengths.sum(), np.int64), np.empty(lengths.sum(), distances.dtype)
+    at = 0
+    for t in range(len(own)):
+        flat_index[at : at + lengths[t]] = index[t + 1]
+        flat_distance[at : at + lengths[t]] = distance[t + 1]
+        at += lengths[t]
+    return lengths, flat_index, flat_distance
+
+
+@numba.njit(nogil=True, cache=True)
+def _with_what_stays(starts, distance, agree, gone, mass, moment, end, out):
+    for i in range(len(out)):
+        row = slice(starts[i], starts[i + 1])
+        out[i] = _own_value(distance[row], agree[row], gone[row], mass, moment, end)
+
+
+@numba.njit(nogil=True, cache=True)
+def _without_each(starts, distance, agree, mass, moment, end, out):
+    for i in range(len(starts) - 1):
+        row = slice(starts[i], starts[i + 1])
+        near, match, gone = distance[row], agree[row], np.zeros(starts[i + 1] - starts[i], np.bool_)
+        last = np.array([np.nan, np.nan])  # distance at which a mismatch and a match were last removed
+        known = np.empty(2)
+        for e in range(len(near)):
+            kind = int(match[e])
+            if last[kind] != near[e]:  # alike in a tie: the same influence
+                gone[e] = True
+                last[kind], known[kind] = near[e], _own_value(near, match, gone, mass, moment, end)
+                gone[e] = False
+            out[starts[i] + e] = known[kind]
+
+
+@numba.njit(nogil=True, cache=True)
+def _own_value(near, match, gone, mass, moment, end):
+    """Value of the record itself, before its neighbours in rank and tied with those at distance 0."""
+    after = 1 + len(near) - gone.sum()
+    later, e = 0.0, len(near) - 1
+    while e >= 0 and near[e] > 0:
+        at, members, matching = near[e], 0, 0
+        while e >= 0 and near[e] == at:
+            members += not gone[e]
+            matching += match[e] and not gone[e]
+            e -= 1
+        if members > 0:
+            _, _, later = tie_values(after - members, after, matching, mass, moment, end, later)
+            after -= members
+    equal = 1
+    for tied in range(e + 1):
+        equal += match[tied] and not gone[tied]
+    value, _, _ = tie_values(0, after, equal, mass, moment, end, later)
+    return value

@@ -1,0 +1,193 @@
+"""From one row of distances to the value of every training record: the kernel under all K-NN values.
+
+The records stand class by class, so those that match the test label are one slice [low, high). A mismatching
+record's value depends only on which matching records lie beyond it, hence only on its *gap* between the
+sorted distances of the matching ones. So nothing but the matching slice is sorted:
+
+1. the distinct distances of the matching records are edges; slot 2g is the gap before edge g, slot 2g + 1
+   is edge g itself, where matching records stand, and mismatching ones that tie with them;
+2. each record finds its slot by a table over equal intervals and two comparisons (a search, where many edges
+   share an interval), and the slots are counted: that gives the ranks;
+3. one pass over the slots, farthest first, gives the value of a matching and of a mismatching record in each;
+4. the values are handed out.
+
+A tie is averaged over all orders of its members. With s records before it, e up to its end, and c = e - s
+members of which a match, a member stands at each of its ranks with the same chance, and so
+
+    inside = sum over j in s+1..e of (j - s - 1) w_j / c       the mean weight behind a member, within the tie
+    later  = sum over later ties of (a/c) times their weight   what matching records beyond it take away
+    matching:     inside + T(e) - inside (a - 1)/(c - 1) - later
+    mismatching:                - inside  a     /(c - 1) - later
+
+Where the weights fade with the rank (Banzhaf, leave-one-out), only the nearest few are ranked, and the others
+get 0: see ``nearest``.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+INTERVALS_PER_EDGE = 6
+MOST_INTERVALS = 1 << 22  # so that float32 counts them exactly
+PAD = 3  # the two comparisons may read this far beyond the last edge
+ONE = np.uint32(1)
+
+
+@numba.njit(inline="always")
+def tie_values(before, after, matching, mass, moment, end, later):
+    """Value of a matching and a mismatching member of a tie at ranks before+1..after; the new ``later``."""
+    members = after - before
+    weight = mass[after] - mass[before]
+    behind = end - mass[after]
+    if members == 1:
+        inside, per_other = 0.0, 0.0
+    else:
+        inside = (moment[after] - moment[before] - (before + 1) * weight) / members
+        per_other = inside / (members - 1)
+    match = inside + behind - (matching - 1) * per_other - later
+    mismatch = -matching * per_other - later
+    return match, mismatch, later + weight * matching / members
+
+
+@numba.njit(nogil=True, cache=True)
+def add_values(distances, matching, low, high, mass, moment, end, out):
+    """Add every record's value for each test record of one label to ``out``: (n,), or (tests, n).
+
+    Args:
+        distances: (tests, n) squared distances.
+        matching: (tests, high - low) the slice [low, high) of them, sorted.
+        low, high: where the records with the label of these tests stand.
+        mass, moment, end: of the weights.
+        out: shape (1, n) sums over tests; (tests, n) keeps them apart.
+    """
+    n = distances.shape[1]
+    slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
+    for t in range(len(distances)):
+        row, into = distances[t], out[min(t, len(out) - 1)]
+        found = _distinct_edges(matching[t], edges, ties)
+        _fill_slots(row, edges, found, starts, slots)
+        _count(slots, low, high, found, counts)
+        _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch)
+        for i in range(low):
+            into[i] += mismatch[slots[i]]
+        for i in range(low, high):
+            into[i] += match[slots[i] >> ONE]
+        for i in range(high, n):
+            into[i] += mismatch[slots[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def own_values(distances, matching, low, high, own, mass, moment, end, out):
+    """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
+    slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
+    for t in range(len(distances)):
+        found = _distinct_edges(matching[t], edges, ties)
+        _fill_slots(distances[t], edges, found, starts, slots)
+        _count(slots, low, high, found, counts)
+        _values_of_slots(distances.shape[1], found, ties, counts, mass, moment, end, match, mismatch)
+        out[t] = match[slots[own[t]] >> ONE]
+
+
+@numba.njit(inline="always")
+def _scratch(distances, matching):
+    slots = np.empty(distances.shape[1], np.uint32)
+    edges = np.empty(matching + PAD, distances.dtype)
+    ties = np.empty(matching, np.int32)
+    starts = np.empty(INTERVALS_PER_EDGE * matching + 2, np.uint32)
+    counts = np.empty(2 * matching + 1, np.int32)
+    return slots, edges, ties, starts, counts, np.empty(matching + 1), np.empty(2 * matching + 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def _distinct_edges(ordered, edges, ties):
+    """Fill the distinct values of a sorted row and how often each stands there; returns their number."""
+    found = 0
+    for value in ordered:
+        if found > 0 and edges[found - 1] == value:
+            ties[found - 1] += 1
+        else:
+            edges[found] = value
+            ties[found] = 1
+            found += 1
+    edges[found : found + PAD] = np.inf
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill_slots(row, edges, found, starts, slots):
+    """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
+    if found == 0:
+        slots[:] = 0
+        return
+    first, span = edges[0], edges[found - 1] - edges[0]
+    intervals = min(INTERVALS_PER_EDGE * found, MOST_INTERVALS)
+    # One interval for all where the edges span so little that the scale would overflow.
+    scale = edges.dtype.type(intervals / span if span > 1e-30 * intervals else 0.0)
+    last, zero = edges.dtype.type(intervals - 1), edges.dtype.type(0)
+    _fill_starts(edges, found, first, scale, last, starts)
+    # A pass of its own, since it runs four or eight records at a time.
+    for i in range(len(row)):
+        slots[i] = np.int32(max(min((row[i] - first) * scale, last), zero))
+    # Unsigned throughout: a signed index costs a test for negative ones at every access.
+    for i in range(len(row)):
+        distance, interval = row[i], slots[i]
+        below, stop = starts[interval], starts[np.uint32(interval + ONE)]
+        if stop - below > 2:
+            below = _search(edges, below, stop, distance)
+        else:
+            below += np.uint32(edges[below] < distance)
+            below += np.uint32(edges[below] < distance)
+        slots[i] = below + below + np.uint32(edges[below] == distance)
+
+
+@numba.njit(inline="always")
+def _fill_starts(edges, found, first, scale, last, starts):
+    """Fill the number of edges that lie in earlier intervals, for each interval and for their end.
+
+    No branches: how many edges an interval holds cannot be predicted.
+    """
+    end = np.int64(last) + 1
+    starts[: end + 1] = np.uint32(0)
+    for e in range(found):
+        starts[np.uint32(np.int32(min((edges[e] - first) * scale, last))) + ONE] += ONE
+    earlier = np.uint32(0)
+    for interval in range(end + 1):
+        earlier += starts[interval]
+        starts[interval] = earlier
+
+
+@numba.njit(inline="always")
+def _search(edges, below, stop, distance):
+    """Number of edges below ``distance``, known to be in [below, stop]; halving without branches."""
+    size = np.uint32(stop - below)
+    while size > 0:
+        half = np.uint32((size + ONE) >> ONE)
+        below += np.uint32(half * np.uint32(edges[np.uint32(below + half - ONE)] < distance))
+        size -= half
+    return below
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(slots, low, high, found, counts):
+    """Count the mismatching records per slot."""
+    counts[: 2 * found + 1] = 0
+    for i in range(low):
+        counts[slots[i]] += 1
+    for i in range(high, len(slots)):
+        counts[slots[i]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch):
+    """Fill the value of a matching record per edge and of a mismatching one per slot, farthest first."""
+    later = 0.0
+    after = n - counts[2 * found]
+    mismatch[2 * found] = 0.0
+    for edge in range(found - 1, -1, -1):
+        before = after - ties[edge] - counts[2 * edge + 1]
+        match[edge], mismatch[2 * edge + 1], later = tie_values(
+            before, after, ties[edge], mass, moment, end, later
+        )
+        mismatch[2 * edge] = -later
+        after = before - counts[2 * edge]

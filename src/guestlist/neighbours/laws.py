@@ -1,0 +1,157 @@
+"""Laws of a K-NN model's loss at a record, over all subsets of the others it may have trained on.
+
+Walk outward from the record, and keep each other record with probability p. Of those passed so far, the
+numbers of matching and of mismatching ones kept are binomial and independent: ``right`` and ``wrong``
+below, grown by one Pascal step per record. The next record is the last of the K to be found with
+probability p times the chance that K - 1 were kept before it, and the split of these is a product of the
+two. So all K + 1 chances cost O(K) per record passed, and every term is positive: nothing cancels and
+nothing overflows.
+
+In a tie with both kinds, the t places it fills go to a uniform t-subset of its members: a hypergeometric
+split, with the chance that at least t of them are kept. The record itself, when it is in the training
+set, stands in a tie with its equals, usually none.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from guestlist.neighbours.nearest import nearest
+
+
+@numba.njit(nogil=True, cache=True)
+def own_laws(distances, low, high, own, radius, k, p, inside, outside):
+    """Fill (tests, k + 1) chances of 0, …, k matches, for models trained with and without the record itself.
+
+    Args:
+        distances: (tests, n) from each record to all, exactly 0 to itself and its equals.
+        low, high: where the records of its class stand.
+        own: (tests,) where it stands itself.
+        radius: neighbours to walk; what lies beyond is left out, unless all are walked.
+    """
+    for t in range(len(distances)):
+        index, near = nearest(distances[t], radius + 1)
+        others = index != own[t]
+        near, match = near[others], ((index >= low) & (index < high))[others]
+        complete = len(near) == distances.shape[1] - 1
+        inside[t], outside[t] = 0.0, 0.0
+        _law_without(near, match, complete, k, p, outside[t])
+        _law_with(near, match, complete, k, p, inside[t])
+
+
+@numba.njit(nogil=True, cache=True)
+def _law_without(near, match, complete, k, p, law):
+    _walk(near, match, 0, k, _nothing_kept(k), _nothing_kept(k), p, complete, law)
+
+
+@numba.njit(nogil=True, cache=True)
+def _law_with(near, match, complete, k, p, law):
+    """The record is always kept, and tied with its equals: it has a place unless k of them come before it."""
+    equals = 0
+    while equals < len(near) and near[equals] == 0:
+        equals += 1
+    matching = match[:equals].sum()
+    placed, displaced = _places_of_one(equals, k, p)
+    split = _nothing_kept(k)
+    for drawn in range(min(k, equals) + 1):
+        if drawn == k - 1:
+            law[1:] += placed * split[:-1]
+        if drawn == k:
+            law += displaced * split
+        elif drawn < equals:
+            _draw(split, matching, equals, drawn)
+    if k > 1:  # fewer than k - 1 equals are kept: they and the record all have places, and the walk goes on
+        right, wrong = _nothing_kept(k), _nothing_kept(k)
+        _pass(right, matching, p)
+        _pass(wrong, equals - matching, p)
+        _walk(near, match, equals, k - 1, right, wrong, p, complete, law[1:])
+
+
+@numba.njit(nogil=True, cache=True)
+def _walk(near, match, first, places, right, wrong, p, complete, law):
+    """Add the chances of matches among the ``places`` nearest kept, the last of them not before ``first``."""
+    start = first
+    while start < len(near):
+        stop = start + 1
+        while stop < len(near) and near[stop] == near[start]:
+            stop += 1
+        matching, members = match[start:stop].sum(), stop - start
+        if 0 < matching < members:
+            _fill_from_tie(matching, members, places, right, wrong, p, law)
+            _pass(right, matching, p)
+            _pass(wrong, members - matching, p)
+        else:  # alike: in any order
+            for _ in range(members):
+                hit = int(matching > 0)
+                for a in range(places):
+                    law[a + hit] += p * right[a] * wrong[places - 1 - a]
+                _pass(right if hit else wrong, 1, p)
+        start = stop
+    if complete:  # places that stay empty
+        for a in range(places):
+            for b in range(places - a):
+                law[a] += right[a] * wrong[b]
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill_from_tie(matching, members, places, right, wrong, p, law):
+    """Add the chances that the last 1, 2, … places are filled from a tie."""
+    at_least, _ = _at_least(members, places, p)
+    split = _nothing_kept(places)
+    for drawn in range(min(places, members)):
+        _draw(split, matching, members, drawn)
+        rest = places - drawn - 1  # found before the tie
+        for a in range(rest + 1):
+            before = right[a] * wrong[rest - a] * at_least[drawn + 1]
+            for hits in range(drawn + 2):
+                law[a + hits] += before * split[hits]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw(split, matching, members, drawn):
+    """From the law of matches among ``drawn`` members to that among one more, drawn without replacement."""
+    left = members - drawn
+    for hits in range(min(drawn + 1, len(split) - 1), -1, -1):
+        stay = split[hits] * max(left - (matching - hits), 0) / left
+        rise = split[hits - 1] * max(matching - hits + 1, 0) / left if hits > 0 else 0.0
+        split[hits] = stay + rise
+
+
+@numba.njit(nogil=True, cache=True)
+def _pass(kept, steps, p):
+    """Grow a binomial law, of which counts up to its length matter, by so many records."""
+    for _ in range(steps):
+        for a in range(len(kept) - 1, 0, -1):
+            kept[a] = kept[a] * (1 - p) + kept[a - 1] * p
+        kept[0] *= 1 - p
+
+
+@numba.njit(nogil=True, cache=True)
+def _at_least(members, most, p):
+    """Chances that at least 0, …, most of ``members`` are kept; and for most, the sum over fewer members."""
+    kept, at_least = _nothing_kept(most), _nothing_kept(most)
+    over_fewer = 0.0
+    for _ in range(members):
+        over_fewer += at_least[most]
+        for t in range(1, most + 1):
+            at_least[t] += p * kept[t - 1]
+        _pass(kept, 1, p)
+    return at_least, over_fewer
+
+
+@numba.njit(nogil=True, cache=True)
+def _places_of_one(equals, k, p):
+    """Chances that k places are filled within a tie, with and without one sure member of it.
+
+    It comes after 0, …, equals others with the same chance, and has no place if k of those are kept.
+    """
+    at_least, over_fewer = _at_least(equals + 1, k, p)
+    return k * at_least[k] / ((equals + 1) * p), over_fewer / (equals + 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def _nothing_kept(most):
+    law = np.zeros(most + 1)
+    law[0] = 1.0
+    return law

@@ -1,0 +1,65 @@
+"""Wrong arguments are refused with their name and what was found; the package stays light."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from guestlist import neighbours
+from guestlist.neighbours import knn_banzhaf, knn_loo, knn_shapley, self_waka, waka
+
+X, Y, X_TEST, Y_TEST = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3), np.ones((2, 2)), np.array([0, 1])
+NAN = np.where(X == 3, np.nan, X)
+
+REFUSED = [
+    (lambda: knn_shapley(NAN, Y, X_TEST, Y_TEST), "x finite .* found 1 records with NaN"),
+    (lambda: knn_shapley(X, Y, np.inf * X_TEST, Y_TEST), "x_test finite .* 2 records with infinite"),
+    (lambda: knn_shapley(1e200 * X, Y, X_TEST, Y_TEST), "within ±1e.150"),
+    (lambda: knn_shapley(1e20 * X, Y, X_TEST, Y_TEST, precision="fast"), "within ±1e.15"),
+    (lambda: knn_shapley(X[:, 0], Y, X_TEST, Y_TEST), r"x to be a matrix .* shaped \(6,\)"),
+    (lambda: knn_shapley(X[:0], Y[:0], X_TEST, Y_TEST), r"shaped \(0, 2\)"),
+    (lambda: knn_shapley(X.astype(str), Y, X_TEST, Y_TEST), "matrix of numbers"),
+    (lambda: knn_shapley(X, Y[:5], X_TEST, Y_TEST), r"y shaped \(6,\).* found \(5,\)"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST[:1]), r"y_test shaped \(2,\)"),
+    (lambda: knn_shapley(X, np.where(Y == 0, np.nan, 1.0), X_TEST, Y_TEST), "y without NaN, found 3"),
+    (lambda: knn_shapley(X, Y.astype(object), X_TEST, Y_TEST), "y of one type"),
+    (lambda: knn_shapley(X, Y.astype(str), X_TEST, Y_TEST), "y and y_test of one type, found <U21 and int64"),
+    (lambda: knn_shapley(X, Y, X_TEST[:, :1], Y_TEST), "2 features like x, found 1"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, k=0), "k=0 to be at least 1"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, k=2.5), "k=2.5 to be an integer"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, ties="first"), "ties='first' .* 'average', 'index'"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, precision="f16"), "precision='f16' .* 'exact', 'fast'"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, metric="l1"), "metric='l1' .* 'euclidean', 'cosine'"),
+    (lambda: knn_shapley(0 * X, Y, X_TEST, Y_TEST, metric="cosine"), "no cosine, found 6"),
+    (lambda: knn_loo(X, Y, X_TEST, Y_TEST, n_jobs=0), "n_jobs=0 to be at least 1"),
+    (lambda: knn_banzhaf(X, Y, X_TEST, Y_TEST, p=0), "p=0 in"),
+    (lambda: waka(X, Y, X_TEST, Y_TEST, p=1.5, per_test=True), "p=1.5 in"),
+    (lambda: self_waka(X, Y, p=float("nan")), "p=nan in"),
+    (lambda: knn_shapley(X, Y, X_TEST, Y_TEST, k=0, per_test=True), "k=0"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_wrong_arguments_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_a_misspelt_option_fails_at_the_call():
+    with pytest.raises(TypeError, match="tie"):
+        knn_shapley(X, Y, X_TEST, Y_TEST, tie="average")
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = "{'numba', 'scipy', 'sklearn'}"
+    code = f"import sys, guestlist.neighbours as n; dir(n); print({heavy} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "set()"
+
+
+def test_every_public_name_resolves():
+    for name in neighbours.__all__:
+        assert callable(getattr(neighbours, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'knn'"):
+        _ = neighbours.knn
