@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from worlds import DESIGNS, binary_signals, exactly_half, gaussian_world, noise_world
 
 from guestlist.evaluate.many import aucs
 from guestlist.signals import SIGNALS, Rotation, signals_of_logits
+from worlds import DESIGNS, binary_signals, exactly_half, gaussian_world, noise_world
 
 
 def test_every_signal_is_that_of_a_model_with_two_classes():

@@ -113,7 +113,9 @@ def _nothing(records: int) -> list[np.ndarray]:
     return [np.zeros(records) for _ in range(3)]
 
 
-def _with_models(running: list[np.ndarray], values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> list[np.ndarray]:
+def _with_models(
+    running: list[np.ndarray], values: np.ndarray, mask: np.ndarray, block: np.ndarray
+) -> list[np.ndarray]:
     """Count, mean and squares after the models of ``block`` have joined (Welford 1962)."""
     count, mean, squares = running
     for k in block:

@@ -3,18 +3,18 @@
 from functools import partial
 
 import numpy as np
-import oracles
 import pytest
 from scipy import stats
 from scipy.special import ndtr
-from worlds import awkward_world, gaussian_world, target_of
 
+import oracles
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.bayes import log_odds_of_tail, prior_of
 from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs
 from guestlist.moments import Moments, moments
+from worlds import awkward_world, gaussian_world, target_of
 
 ORACLES = {
     "lira_pooled": partial(oracles.lira, variance="pooled"),
@@ -57,7 +57,9 @@ def test_a_variance_per_record_from_64_references_on(name, models, variance):
 @pytest.mark.parametrize("name", ["lira", "lira_pooled", "lira_bayes"])
 def test_lira_tends_to_the_best_possible_auc(name, shift):
     signals, member = target_of(gaussian_world(shift, records=20_000, models=129))
-    assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(ndtr(shift / np.sqrt(2)), abs=0.012)
+    assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(
+        ndtr(shift / np.sqrt(2)), abs=0.012
+    )
 
 
 def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
