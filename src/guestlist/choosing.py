@@ -1,12 +1,11 @@
 """Choosing the attack on mock targets, and where the real target stands among them.
 
-Taking the best of many attacks on the target itself reports the luckiest one. The references can be attacked
-too, and there the truth is known: each takes its turn as a mock target, the attack that does best on them is
-chosen, and it is then reported once, on the real target.
+Taking the best of many attacks on the target itself reports the luckiest one. The references can be attacked too, and
+there the truth is known: each takes its turn as a mock target, the attack that does best on them is chosen, and it is
+then reported once, on the real target.
 
-The target takes no part in the choice, not even as a reference of the mock targets: everything here is
-computed from the references alone (rows 1 and up), so what is reported about the target stays as if the
-attack had been fixed beforehand.
+The target takes no part in the choice, not even as a reference of the mock targets: everything here is computed
+from the references alone (rows 1 and up), so what is reported about the target stays as if the attack had been fixed beforehand.
 """
 
 from __future__ import annotations
@@ -62,14 +61,11 @@ class Standing:
     share_larger: float
 
 
-def choose(
-    rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None
-) -> Choice:
+def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
     """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
 
-    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that
-    has fewest. A record without a score counts as the least likely member: an attack must not win by leaving
-    out what is hard.
+    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has fewest. A
+    record without a score counts as the least likely member: an attack must not win by leaving out what is hard.
 
     Args:
         rotation: row 0 is the real target, which is left out; the others are its references.
@@ -85,12 +81,9 @@ def choose(
     references = len(mocks.facing(0).reference_member)
     able = {name: attack for name, attack in attacks.items() if attack.references <= references}
     if not able:
-        raise InputError(
-            f"None of the attacks can be chosen with {references + 1} references; give more of them."
-        )
+        raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
     means = {name: measure(all_scores(attack, mocks)[:, asked], member) for name, attack in able.items()}
-    # Sorting is stable: the first among equals stays first.
-    ranked = dict(sorted(means.items(), key=lambda item: -item[1]))
+    ranked = dict(sorted(means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
     return Choice(next(iter(ranked)), f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member))
 
 
@@ -118,9 +111,7 @@ def mock_targets(rotation: Rotation) -> Rotation:
     """The references alone, each in turn as a target of the others."""
     models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
     if len(models) < 2:
-        raise InputError(
-            f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}."
-        )
+        raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
     return rotation.take(models)
 
 
@@ -140,7 +131,6 @@ def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
     """Mean TPR at ``fpr`` over targets; a record without a score is never called."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
     rates = [
-        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean()
-        for row, truth in zip(scores, member, strict=True)
+        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
     ]
     return float(np.mean(rates))

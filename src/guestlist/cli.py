@@ -176,7 +176,7 @@ def gate(folder, max_tpr, max_auc, attacks, as_json):
 
 @main.command()
 @click.option("--attack", "attacks", multiple=True, help="Check only these; see: guestlist show attacks.")
-@click.option("--own", multiple=True, metavar="MODULE:FUNCTION", help="Your own attack, (signals) -> scores.")
+@click.option("--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores.")
 @click.option("--scale", default=1.0, show_default=True, help="Multiplies the worlds and samples, and the time.")
 @quiet
 @as_json
@@ -209,7 +209,7 @@ def _own_attack(text: str):
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"Cannot load {text!r}: {error}. Give an importable module and a function in it.") from error
+        raise InputError(f"Cannot load {text!r}: {error}. Give a module that can be imported and a function in it.") from error
     finally:
         sys.path.remove("")
 
@@ -222,8 +222,7 @@ def _show_selftest(found) -> None:
     from guestlist.selftest import BEST_AUC
 
     console = Console(width=max(100, Console().width), highlight=False)
-    known = f"members stand out (best {BEST_AUC:.3f})"
-    columns = ("attack", "AUC on noise", "from the in-count alone", known, "calibrated")
+    columns = ("attack", "AUC on noise", "from the in-count alone", f"members stand out (best {BEST_AUC:.3f})", "calibrated")
     attacks = Table(*columns, box=None, pad_edge=False)
     for one in found.attacks:
         means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (one.noise, one.in_count, one.known)]

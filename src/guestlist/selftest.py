@@ -1,8 +1,8 @@
 """Are the numbers right? Every attack and every interval on worlds whose answer is known.
 
-An attack can be wrong in ways that no user sees: an inverted sign, a score that leaks from the design instead
-of the model, records that quietly have no score. Each of the checks here would catch one of them, in
-guestlist's own attacks and in a user's function ``(signals) -> scores`` alike.
+An attack can be wrong in ways that no user sees: an inverted sign, a score that leaks from the design instead of the
+model, records that quietly have no score. Each of the checks here would catch one of them, in guestlist's own attacks and
+in a user's function ``(signals) -> scores`` alike.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class AttackCheck:
 
     Args:
         noise: AUC where nothing leaks, over worlds of 8 and 16 models and all designs; should be 0.5.
-        in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away;
-            should be 0.5.
+        in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away; should be 0.5.
         known: AUC where members' margins are one standard deviation larger; between 0.5 and ``BEST_AUC``.
         problems: what is wrong, in words; empty where the attack is calibrated.
     """
@@ -92,22 +91,21 @@ def selftest(
     """
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
-    most = max(attack.references for attack in ATTACKS.values())
-    chosen = named(list(ATTACKS) if attacks is None else attacks, references=most)
-    worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
-    work: list[Callable] = [
-        partial(check_attack, name, attack, worlds, seed) for name, attack in chosen.items()
-    ]
-    work += (
-        [partial(coverage, name, repeats=repeats, seed=seed) for name in simulations()] if intervals else []
+    chosen = named(
+        list(ATTACKS) if attacks is None else attacks, references=max(a.references for a in ATTACKS.values())
     )
+    worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
+    work: list[Callable] = [partial(check_attack, name, attack, worlds, seed) for name, attack in chosen.items()]
+    work += [partial(coverage, name, repeats=repeats, seed=seed) for name in simulations()] if intervals else []
     done = [one() for one in (progress(work, total=len(work)) if progress else work)]
-    checks = (tuple(one for one in done if isinstance(one, kind)) for kind in (AttackCheck, Coverage))
-    return SelfTest(*checks)
+    return SelfTest(
+        tuple(one for one in done if isinstance(one, AttackCheck)),
+        tuple(one for one in done if isinstance(one, Coverage)),
+    )
 
 
 def check_attack(name: str, attack: Attack, worlds: int = WORLDS, seed: int = 0) -> AttackCheck:
-    """Every check of one attack; one that raises, or whose scores have the wrong shape, fails at once."""
+    """Every check of one attack. One that raises, or whose scores have the wrong shape, fails without the rest."""
     nothing = Mean(np.nan, np.nan)
     try:
         scores, expected = np.shape(attack.score(_target(seed))), _target(seed).labels.shape

@@ -24,10 +24,10 @@ class Attack:
         needs: the signals it reads.
         references: the fewest reference models it can do with.
         summary, paper: for people.
-        threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if
-            the attack has one of its own.
-        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any",
-            "out" (at least one that did not train on it), or "both" (one that did and one that did not).
+        threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if the
+            attack has one of its own.
+        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
+            least one that did not train on it), or "both" (one that did and one that did not).
         default: whether an audit runs it unless told otherwise; variants are run by name.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
     """
@@ -48,9 +48,7 @@ def _fixed(value: float) -> Callable[[Signals], float]:
 
 
 def _metric(score, signal: str, summary: str, paper: str) -> Attack:
-    return Attack(
-        score, (signal,), 0, summary, paper, partial(metrics.single_threshold, name=signal), rotates=True
-    )
+    return Attack(score, (signal,), 0, summary, paper, partial(metrics.single_threshold, name=signal), rotates=True)
 
 
 def _class_metric(signal: str, summary: str) -> Attack:
@@ -61,9 +59,7 @@ def _class_metric(signal: str, summary: str) -> Attack:
 def _lira(score, variance: str, summary: str, default: bool) -> Attack:
     compares = "both" if score is likelihood.lira else "out"
     score = partial(score, variance=variance)
-    return Attack(
-        score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True
-    )
+    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True)
 
 
 def _compared(
@@ -78,17 +74,9 @@ _BAYES = "Carlini et al. 2022; Smyth 2004"
 ATTACKS: dict[str, Attack] = {
     "loss": _metric(metrics.loss, "loss", "small loss of the target (P)", "Yeom et al. 2018; Ye et al. 2022"),
     "correctness": Attack(
-        metrics.correctness,
-        ("correct",),
-        0,
-        "the target is right",
-        "Yeom et al. 2018",
-        _fixed(1.0),
-        rotates=True,
+        metrics.correctness, ("correct",), 0, "the target is right", "Yeom et al. 2018", _fixed(1.0), rotates=True
     ),
-    "confidence": _metric(
-        metrics.confidence, "p_y", "large probability of the true class", "Song & Mittal 2021"
-    ),
+    "confidence": _metric(metrics.confidence, "p_y", "large probability of the true class", "Song & Mittal 2021"),
     "entropy": _metric(metrics.entropy, "entropy", "small entropy of the answer", "Salem et al. 2019"),
     "mentr": _metric(metrics.mentr, "mentr", "small modified entropy", "Song & Mittal 2021"),
     "class_confidence": _class_metric("p_y", "confidence beyond a threshold per class"),
@@ -107,12 +95,7 @@ ATTACKS: dict[str, Attack] = {
         default=False,
     ),
     "difficulty": _compared(
-        per_record.difficulty,
-        ("margin",),
-        "both",
-        2,
-        "margin minus the mean of IN and OUT references",
-        _WATSON,
+        per_record.difficulty, ("margin",), "both", 2, "margin minus the mean of IN and OUT references", _WATSON
     ),
     "difficulty_offline": _compared(
         per_record.difficulty_offline,
@@ -127,39 +110,22 @@ ATTACKS: dict[str, Attack] = {
         ratios.rmia, ("loss", "p_y"), "both", 2, "probability over the mean of IN and OUT references", _RMIA
     ),
     "rmia_offline": _compared(
-        ratios.rmia_offline,
-        ("loss", "p_y"),
-        "out",
-        2,
-        "probability over a mean guessed from OUT references",
-        _RMIA,
+        ratios.rmia_offline, ("loss", "p_y"), "out", 2, "probability over a mean guessed from OUT references", _RMIA
     ),
     "base": _compared(
-        ratios.base,
-        ("loss", "p_y"),
-        "any",
-        1,
-        "probability over the mean of all references",
-        "Lassila et al. 2025",
+        ratios.base, ("loss", "p_y"), "any", 1, "probability over the mean of all references", "Lassila et al. 2025"
     ),
     "lira": _lira(likelihood.lira, "auto", "likelihood ratio of IN and OUT references", True),
     "lira_pooled": _lira(likelihood.lira, "pooled", "LiRA with one variance, pooled within records", False),
     "lira_record": _lira(likelihood.lira, "record", "LiRA with a variance per record", False),
     "lira_offline": _lira(likelihood.lira_offline, "auto", "tail of the OUT references alone", True),
     "lira_offline_pooled": _lira(likelihood.lira_offline, "pooled", "LiRA offline with one variance", False),
-    "lira_offline_record": _lira(
-        likelihood.lira_offline, "record", "LiRA offline with a variance per record", False
-    ),
+    "lira_offline_record": _lira(likelihood.lira_offline, "record", "LiRA offline with a variance per record", False),
     "lira_bayes": _compared(
         bayes.lira_bayes, ("margin",), "both", 4, "likelihood ratio with variances that records share", _BAYES
     ),
     "lira_bayes_offline": _compared(
-        bayes.lira_bayes_offline,
-        ("margin",),
-        "out",
-        4,
-        "tail of the OUT references with such variances",
-        _BAYES,
+        bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
     ),
 }
 
