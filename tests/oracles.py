@@ -34,7 +34,8 @@ def auc(scores, member):
     return wins / pairs if pairs else math.nan
 
 
-# -- attacks, one record at a time ------------------------------------------------------------------------------
+# -- attacks, one record at a time
+# ------------------------------------------------------------------------------
 
 
 def sides(signals, name, i):
@@ -44,7 +45,11 @@ def sides(signals, name, i):
         for x, inside in zip(signals.reference(name)[:, i], signals.reference_member[:, i], strict=True)
         if not math.isnan(x)
     ]
-    return signals.target(name)[i], [x for x, inside in pairs if inside], [x for x, inside in pairs if not inside]
+    return (
+        signals.target(name)[i],
+        [x for x, inside in pairs if inside],
+        [x for x, inside in pairs if not inside],
+    )
 
 
 def each_record(score, signals):

@@ -99,7 +99,7 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
 
 @pytest.mark.slow
 def test_everything_that_is_shipped_is_calibrated():
-    found = selftest(scale=0.25)
+    found = selftest(scale=0.15)
     assert [check.name for check in found.attacks] == list(ATTACKS)
     assert {check.name: check.problems for check in found.attacks if check.problems} == {}
     assert [check.name for check in found.intervals if not check.calibrated] == []
@@ -148,7 +148,9 @@ def test_the_command_prints_a_table_and_exits_with_0():
 def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_path, monkeypatch):
     (tmp_path / "own_attacks.py").write_text("def upside_down(signals):\n    return signals.target('loss')\n")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["selftest", "--own", "own_attacks:upside_down", "--scale", "0.1", "--json"])
+    result = CliRunner().invoke(
+        main, ["selftest", "--own", "own_attacks:upside_down", "--scale", "0.1", "--json"]
+    )
     assert result.exit_code == 1, result.output
     (check,) = json.loads(result.stdout)["attacks"]
     assert check["name"] == "upside_down"

@@ -1,7 +1,7 @@
 """How long all attacks take with every model as the target, and how that grows: python -m benchmarks.attacks
 
-Each size is timed several times and the best time counts; the growth compares sizes measured in one run. One target at a time
-(``facing(k)``) is timed on two targets and scaled up, as the thing to compare with.
+Each size is timed several times and the best time counts; the growth compares sizes measured in one run. One
+target at a time (``facing(k)``) is timed on two targets and scaled up, as the thing to compare with.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def _row(records: int, models: int) -> dict:
     world = gaussian_world(1.0, records=records, models=models, spread=0.5)
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
-        row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in ATTACKS}
+        row["seconds_per_attack"] = {
+            name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in ATTACKS
+        }
         one = _best(lambda: [attack.score(world.facing(0)) for attack in ATTACKS.values()])
         row["seconds_one_target_at_a_time"] = round(one * models, 3)
     print(records, models, row["seconds"], flush=True)

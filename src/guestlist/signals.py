@@ -218,7 +218,8 @@ class Rotation:
         member: (models, records), true where a model trained on a record.
         labels: (records,) true class of each record, as an index.
         together: (models,) models with equal labels are never references of each other, such as the two of a
-            complementary pair, where one model's members are the other's non-members. By default each model stands alone.
+            complementary pair, where one model's members are the other's non-members. By default each model
+            stands alone.
     """
 
     values: Mapping[str, np.ndarray]

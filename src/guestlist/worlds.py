@@ -1,8 +1,8 @@
 """Worlds whose answer is known: nothing is trained, so the truth about every attack can be written down.
 
-A world is a :class:`Rotation`: any model can be the target, ``world.facing(k)`` is what the adversary sees of it and
-``world.member[k]`` is the truth. Margins are normal, and all other signals are those of a model with two classes
-and that margin.
+A world is a :class:`Rotation`: any model can be the target, ``world.facing(k)`` is what the adversary sees of
+it and ``world.member[k]`` is the truth. Margins are normal, and all other signals are those of a model with
+two classes and that margin.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def gaussian_world(
     """Normal margins, ``shift`` larger for members: with ``spread=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
 
     Args:
-        spread: how much records differ in the standard deviation of their margins over models: it is log-normal with
-            median 1, and this is the standard deviation of its logarithm.
+        spread: how much records differ in the standard deviation of their margins over models: it is
+            log-normal with median 1, and this is the standard deviation of its logarithm.
         design: who trains on what; one of ``DESIGNS``, or a function like them.
     """
     rng = np.random.default_rng(seed)

@@ -11,8 +11,9 @@ from guestlist.evaluate.many import aucs
 from guestlist.signals import Signals
 from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_world, target_of
 
-# Records per world, by number of models: the standard error of the mean over 200 worlds is then at most .0008.
-NOISE_RECORDS = {8: 700, 16: 400, 64: 120}
+# Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
+# .0008.
+NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 
 
@@ -35,7 +36,9 @@ def _noise(models: int, design: str) -> dict[str, np.ndarray]:
     """(200,) mean AUC over all models as targets, for each attack, in each of 200 worlds without a leak."""
     found = {name: [] for name in ATTACKS}
     for seed in range(200):
-        world = noise_world(records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design])
+        world = noise_world(
+            records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design]
+        )
         for name in ATTACKS:
             found[name].append(np.nanmean(aucs(_all_scores(name, world), world.member)))
     return {name: np.array(values) for name, values in found.items()}

@@ -19,3 +19,16 @@ def test_leaving_each_block_out_equals_choosing_without_it(digits, shift, chunk)
             both = member[others].any() and not member[others].all()
             expected = best_threshold(scores[others], member[others]) if both else np.nan
             np.testing.assert_array_equal(found[b], expected)
+
+
+def test_infinite_scores_are_tied_with_each_other():
+    scores = np.array([np.inf, np.inf, 1.0, -np.inf, -np.inf, 0.0])
+    member = np.array([True, False, True, False, True, False])
+    found = thresholds_of_others(scores, member, np.arange(6), 6, chunk=1)
+    for b in range(6):
+        others = np.arange(6) != b
+        np.testing.assert_array_equal(found[b], best_threshold(scores[others], member[others]))
+
+
+def test_no_points_give_no_threshold():
+    assert np.isnan(thresholds_of_others(np.array([]), np.array([], bool), np.array([], int), 3)).all()

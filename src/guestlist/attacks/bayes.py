@@ -1,17 +1,18 @@
 """LiRA with variances learnt as a Bayesian would: records lend each other what few references cannot tell.
 
 LiRA takes either one variance for all records or one per record. With few references the first ignores that
-records differ and the second is mostly noise. Here every record's variance has an inverse-gamma prior, one for the IN
-references and one for the OUT references, whose two parameters are fitted to all records (empirical Bayes). What the
-target should say is then Student-t distributed, with heavy tails where little is known. With many references a record's
-own spread takes over.
+records differ and the second is mostly noise. Here every record's variance has an inverse-gamma prior, one
+for the IN references and one for the OUT references, whose two parameters are fitted to all records
+(empirical Bayes). What the target should say is then Student-t distributed, with heavy tails where little is
+known. With many references a record's own spread takes over.
 
-The prior is fitted to the *logarithms* of the records' variances (Smyth 2004, section 6.2). Fitted to the variances
-themselves, it follows the few records with the largest ones, while at low false-positive rates it is the records with the
-smallest ones that are exposed.
+The prior is fitted to the *logarithms* of the records' variances (Smyth 2004, section 6.2). Fitted to the
+variances themselves, it follows the few records with the largest ones, while at low false-positive rates it
+is the records with the smallest ones that are exposed.
 
-A record on which all references agree counts in that fit as if its variance were LiRA's floor, ``VARIANCE_FLOOR`` of the
-pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and its score finite.
+A record on which all references agree counts in that fit as if its variance were LiRA's floor,
+``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above
+zero, and its score finite.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
 from guestlist.moments import Moments
 from guestlist.signals import Rotation, Signals
 
-# The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer differ.
+# The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
+# differ.
 SHAPE_RANGE = (0.25, 50.0)
 
 # Below this, a tail probability has lost digits or is 0, and its logarithm is computed by a series instead.
@@ -50,16 +52,16 @@ class Predictive(NamedTuple):
 def lira_bayes(signals: Signals | Rotation) -> np.ndarray:
     """Log predictive density of the margin under IN references minus that under OUT references.
 
-    The likelihood ratio of Carlini et al. (2022, alg. 1) with a normal-inverse-gamma model of each side instead of a
-    normal one with plugged-in moments.
+    The likelihood ratio of Carlini et al. (2022, alg. 1) with a normal-inverse-gamma model of each side
+    instead of a normal one with plugged-in moments.
 
     Returns:
-        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the record.
+        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
+        record.
     """
     x = signals.target("margin")
-    return _log_density(x, predictive(signals.inside("margin"))) - _log_density(
-        x, predictive(signals.outside("margin"))
-    )
+    inside, outside = predictive(signals.inside("margin")), predictive(signals.outside("margin"))
+    return _log_density(x, inside) - _log_density(x, outside)
 
 
 def lira_bayes_offline(signals: Signals | Rotation) -> np.ndarray:
@@ -86,9 +88,9 @@ def predictive(over: Moments) -> Predictive:
 def prior_of(over: Moments) -> Prior:
     """The prior under which log-variances would have the mean and the spread that they have over records.
 
-    With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log(b0/a0) - digamma(a0) + log a0 and variance
-    trigamma(d/2) + trigamma(a0). Records with fewer than two references tell nothing; without any others, the prior is the
-    narrowest one.
+    With d = n - 1, log v - digamma(d/2) + log(d/2) has mean log b0 - digamma(a0) and variance trigamma(d/2) +
+    trigamma(a0). Records with fewer than two references tell nothing; without any others, the
+    prior is the narrowest one.
     """
     known = over.count > 1
     records = np.maximum(known.sum(axis=-1, keepdims=True), 1)
@@ -126,7 +128,7 @@ def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     """Logarithm of P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
 
     >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
-    array([   0. , 1161.9])
+    array([   0. , 1123.5])
     """
     tail = stdtr(freedom, -np.abs(t))
     far = tail < _SMALLEST_TAIL  # False for NaN

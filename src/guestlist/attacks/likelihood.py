@@ -1,7 +1,8 @@
 """Likelihood-ratio attacks: is what the target says likelier from a model that trained on the record?
 
 The margin of a record is close to normal over models that did, and over models that did not, train on it
-(Carlini et al. 2022). All functions take one target's :class:`Signals`, or a :class:`Rotation` of all targets.
+(Carlini et al. 2022). All functions take one target's :class:`Signals`, or a :class:`Rotation` of all
+targets.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ Variance = Literal["auto", "pooled", "record"]
 
 _HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 
-# From this many references on, a record's own variance is known well enough (Carlini et al. 2022, section V-C).
+# From this many references on, a record's own variance is known well enough (Carlini et al. 2022, sec. V-C).
 ENOUGH_FOR_RECORD = 64
 
-# A record on which all references agree (a saturated answer, a deterministic trainer) has no variance of its own. Its
-# variance is taken as this share of the pooled one: a choice that keeps the score finite and ranks such
-# records by how far the target is from the agreement.
+# A record on which all references agree (a saturated answer, a deterministic trainer) has no variance of its
+# own. Its variance is taken as this share of the pooled one: a choice that keeps the score finite and ranks
+# such records by how far the target is from the agreement.
 VARIANCE_FLOOR = 1e-4
 
-# Where hardly any record has a variance, the pooled one is nothing but rounding. Margins are log-odds, and
-# no variance of theirs counts as smaller than this: a standard deviation of 1e-6, the rounding of float32 near 10.
+# Where hardly any record has a variance, the pooled one is nothing but rounding. Margins are log-odds, and no
+# variance of theirs counts as smaller than this: a standard deviation of 1e-6, the rounding of float32 near 10.
 SMALLEST_VARIANCE = 1e-12
 
 
@@ -35,11 +36,12 @@ def lira(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndar
     """LiRA online: log-density of the margin under IN references minus that under OUT (Carlini et al. 2022, alg. 1).
 
     Args:
-        variance: one for all records, pooled *within* records; one per record; or pooled below 64 references and per
-            record from there on.
+        variance: one for all records, pooled *within* records; one per record; or pooled below 64 references
+            and per record from there on.
 
     Returns:
-        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the record.
+        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
+        record.
     """
     x = signals.target("margin")
     inside, outside = signals.inside("margin"), signals.outside("margin")

@@ -1,8 +1,8 @@
 """Attacks on the target's answers alone, and the thresholds that reference models teach them.
 
 Without references a score is the bare signal. With references, a threshold is learnt from what they say about
-their own members and non-members: one for all records, or one per class (Song & Mittal 2021, section 3). A score
-is then how far a record lies on the members' side of its threshold, so that a call is ``score >= 0``.
+their own members and non-members: one for all records, or one per class (Song & Mittal 2021, section 3). A
+score is then how far a record lies on the members' side of its threshold, so that a call is ``score >= 0``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Ratios of probabilities: the target's for the true class, against a mean over reference models.
 
-RMIA (Zarifzadeh et al. 2024) scores a record x by the share of population records z with r(x) / r(z) >= gamma, where r is
-this ratio. For one target that share rises with r(x) whatever the population, so log r ranks records exactly as RMIA
-does; a population would only place thresholds. BASE (Lassila et al. 2025) is the same ratio against all references alike.
+RMIA (Zarifzadeh et al. 2024) scores a record x by the share of population records z with r(x) / r(z) >=
+gamma, where r is this ratio. For one target that share rises with r(x) whatever the population, so log r
+ranks records exactly as RMIA does; a population would only place thresholds. BASE (Lassila et al. 2025) is
+the same ratio against all references alike.
 
-Both are ratios of softmax probabilities at temperature 1: the stored signals determine the probability of the true
-class, but not what other temperatures would make of it when there are more than two classes.
+Both are ratios of softmax probabilities at temperature 1: the stored signals determine the probability of the
+true class, but not what other temperatures would make of it when there are more than two classes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def rmia(signals: Signals | Rotation) -> np.ndarray:
     """RMIA online: log p(target) - log P, where P is the mean of the IN mean and the OUT mean.
 
     Returns:
-        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the record.
+        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
+        record.
     """
     return _log_ratio(signals, (signals.inside("p_y").mean + signals.outside("p_y").mean) / 2)
 
@@ -28,8 +30,8 @@ def rmia_offline(signals: Signals | Rotation, *, a: float | None = None) -> np.n
     """RMIA offline: log p(target) - log P, where P = ((1 + a) OUT mean + (1 - a)) / 2.
 
     Args:
-        a: how close IN is to OUT: the mean of IN references is modelled as a * OUT mean + (1 - a). By default it is
-            tuned on the references, see :func:`tuned_a`.
+        a: how close IN is to OUT: the mean of IN references is modelled as a * OUT mean + (1 - a). By default
+            it is tuned on the references, see :func:`tuned_a`.
 
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
@@ -43,13 +45,14 @@ def rmia_offline(signals: Signals | Rotation, *, a: float | None = None) -> np.n
 def tuned_a(signals: Signals | Rotation) -> np.ndarray:
     """RMIA's ``a``, (1,) or (targets, 1), with every reference as a mock target for its own members.
 
-    A reference that trained on a record should answer with the probability a * (OUT mean) + (1 - a). That is linear in
-    a, so least squares over all (reference, member) pairs, with the other references for the OUT mean, has a closed form
-    in the moments. The target takes no part: in a :class:`Rotation`, each target has an ``a`` without it. Clipped to
-    [0, 1]; 1, where offline RMIA compares with the OUT mean alone, if the references teach nothing.
+    A reference that trained on a record should answer with the probability a * (OUT mean) + (1 - a). That is
+    linear in a, so least squares over all (reference, member) pairs, with the other references for the OUT
+    mean, has a closed form in the moments. The target takes no part: in a :class:`Rotation`, each target has
+    an ``a`` without it. Clipped to [0, 1]; 1, where offline RMIA compares with the OUT mean alone, if the
+    references teach nothing.
 
-    The paper searches a grid for the largest AUC of one mock target. This needs no search and no choice of a mock target,
-    on which the scores would depend.
+    The paper searches a grid for the largest AUC of one mock target. This needs no search and no choice of a
+    mock target, on which the scores would depend.
     """
     inside, outside = signals.inside("p_y"), signals.outside("p_y")
     both = (inside.count > 0) & (outside.count > 0)
@@ -73,5 +76,6 @@ def base(signals: Signals | Rotation) -> np.ndarray:
 
 
 def _log_ratio(signals: Signals | Rotation, mean: np.ndarray) -> np.ndarray:
-    # The target's own logarithm comes from its loss, which is exact where the probability has run out of digits.
+    # The target's own logarithm comes from its loss, which is exact where the probability has run out of
+    # digits.
     return -signals.target("loss") - np.log(np.maximum(mean, SMALLEST_PROBABILITY))

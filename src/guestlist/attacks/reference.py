@@ -1,7 +1,8 @@
 """What the target says about a record, against what references say about the same record.
 
-Attack R asks how unusual the target's answer would be from a model that did not train on the record. Difficulty
-calibration subtracts what references say, so that a record that every model finds easy does not look like a member.
+Attack R asks how unusual the target's answer would be from a model that did not train on the record.
+Difficulty calibration subtracts what references say, so that a record that every model finds easy does not
+look like a member.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from guestlist.signals import Rotation, Signals
 def reference(signals: Signals | Rotation) -> np.ndarray:
     """Attack R, smoothed: log-odds that a model which did not train on the record has a smaller margin.
 
-    The OUT references' margins are taken as a normal sample, so a further one lies below the target's with a chance that
-    Student's t gives (Ye et al. 2022, attack R, with its quantile beyond 1 / references). A record with a single OUT
-    reference takes the pooled variance and its degrees of freedom; a variance below the floor is raised to it.
+    The OUT references' margins are taken as a normal sample, so a further one lies below the target's with a
+    chance that Student's t gives (Ye et al. 2022, attack R, with its quantile beyond 1 / references). A
+    record with a single OUT reference takes the pooled variance and its degrees of freedom; a variance below
+    the floor is raised to it.
 
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
@@ -35,8 +37,8 @@ def reference(signals: Signals | Rotation) -> np.ndarray:
 def reference_empirical(signals: Signals | Rotation) -> np.ndarray:
     """Attack R as a plain share: OUT references with a larger loss than the target, ties counting one half.
 
-    (Ye et al. 2022, attack R.) It knows no rate between 0 and 1 / references, so low false-positive rates are beyond it.
-    NaN where every reference trained on the record.
+    (Ye et al. 2022, attack R.) It knows no rate between 0 and 1 / references, so low false-positive rates are
+    beyond it. NaN where every reference trained on the record.
     """
     loss = signals.target("loss")
     if isinstance(signals, Signals):

@@ -1,8 +1,9 @@
 """The best threshold for every target at once: one sort in all, then hardly more than one pass over the points.
 
-The sorted points are cut into chunks. For each target, the gain (members above times all non-members, minus non-members above
-times all members) at a chunk's start follows from counts per chunk and target. Within the chunk it can rise by no more than
-the chunk's members allow, so only chunks that may hold the maximum are gone through point by point.
+The sorted points are cut into chunks. For each target, the gain (members above times all non-members, minus
+non-members above times all members) at a chunk's start follows from counts per chunk and target. Within the
+chunk it can rise by no more than the chunk's members allow, so only chunks that may hold the maximum are gone
+through point by point.
 
 Imports numba, so it is itself imported only where a :class:`Rotation` is scored.
 """
@@ -35,7 +36,9 @@ def thresholds_of_others(
 
 def _edges(scores: np.ndarray, chunk: int) -> np.ndarray:
     """Where chunks begin, and the end: only between different scores, since ties are called together."""
-    runs = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])) if len(scores) else np.array([], dtype=np.intp)
+    starts_run = np.ones(len(scores), dtype=bool)
+    starts_run[1:] = scores[1:] != scores[:-1]
+    runs = np.flatnonzero(starts_run)
     starts = runs[np.searchsorted(runs, np.arange(0, len(scores), chunk), side="right") - 1]
     return np.append(np.unique(starts), len(scores))
 

@@ -1,7 +1,7 @@
 """Does a 95 % interval hold the truth in 95 % of samples? Simulations in which the truth is known.
 
-Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form. Several targets
-differ in what their members score, as models do.
+Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form.
+Several targets differ in what their members score, as models do.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def simulations() -> dict[str, Simulation]:
             lambda rng: pooled_auc(*_many(rng)), float(ndtr(SHIFT / np.sqrt(2 + MODEL_EFFECT**2)))
         ),
         "pooled_tpr_at_fpr, 5 %": Simulation(
-            lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100), float(ndtr((ndtri(0.05) + SHIFT) / spread))
+            lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100),
+            float(ndtr((ndtri(0.05) + SHIFT) / spread)),
         ),
     }
 
@@ -98,7 +99,9 @@ def _two(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two attacks, equally good, whose scores are correlated."""
     member = rng.random(RECORDS) < 0.5
     common, *own = rng.normal(size=(3, RECORDS))
-    a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own)
+    a, b = (
+        np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own
+    )
     return a, b, member
 
 
