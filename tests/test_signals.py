@@ -47,6 +47,11 @@ def test_loss_and_margin_do_not_saturate():
     assert found["loss"].tolist() == [0, 800]
 
 
+def test_tiny_losses_keep_their_digits():
+    tiny = signals_of_logits(np.array([[40.0, 0.0], [50.0, 0.0]]), np.array([0, 0]))["loss"]
+    np.testing.assert_allclose(tiny, np.exp([-40.0, -50.0]), rtol=1e-9)
+
+
 def test_probabilities_give_the_signals_of_their_logits():
     rng = np.random.default_rng(0)
     logits, labels = 3 * rng.normal(size=(50, 5)), rng.integers(5, size=50)

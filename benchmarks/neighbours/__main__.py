@@ -12,6 +12,7 @@ import platform
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.neighbours import lira
 from benchmarks.neighbours.peers import measure
 

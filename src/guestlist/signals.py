@@ -20,12 +20,12 @@ SMALLEST_PROBABILITY = 1e-30
 
 
 def loss(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Cross-entropy of the true class, from logits so that it never saturates.
+    """Cross-entropy of the true class, from the margin: neither large nor tiny losses run out of digits.
 
     >>> loss(np.array([[0.0, 0.0], [1000.0, 0.0]]), np.array([0, 1]))
     array([6.93147181e-01, 1.00000000e+03])
     """
-    return logsumexp(logits, axis=1) - _true(logits, labels)
+    return np.logaddexp(0, -margin(logits, labels))
 
 
 def margin(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -99,9 +99,7 @@ def _two(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two attacks, equally good, whose scores are correlated."""
     member = rng.random(RECORDS) < 0.5
     common, *own = rng.normal(size=(3, RECORDS))
-    a, b = (
-        np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own
-    )
+    a, b = (np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * noise + SHIFT * member for noise in own)
     return a, b, member
 
 

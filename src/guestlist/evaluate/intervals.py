@@ -28,9 +28,7 @@ def proportion(successes: int, n: int, *, level: float = 0.95) -> Estimate:
     return Estimate(successes / n, float(low), float(high))
 
 
-def proportion_difference(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95
-) -> Estimate:
+def proportion_difference(successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95) -> Estimate:
     """Share a minus share b of independent samples: Newcombe's squaring and adding (1998) of two intervals.
 
     Each end of the difference lies where one share is at its worst and the other at its best, so it inherits

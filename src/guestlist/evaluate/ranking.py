@@ -60,9 +60,7 @@ def auc(scores: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estim
     return _interval(placements(scores, member), error)
 
 
-def auc_difference(
-    scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, level: float = 0.95
-) -> Estimate:
+def auc_difference(scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estimate:
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
     The interval is never narrower than what a sample of this size leaves open when the two attacks agree on

@@ -18,8 +18,7 @@ def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact"
     x = np.asarray(x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
         raise ValueError(
-            f"Expected {name} to be a matrix of numbers (records, features), "
-            f"found {x.dtype} shaped {x.shape}."
+            f"Expected {name} to be a matrix of numbers (records, features), found {x.dtype} shaped {x.shape}."
         )
     x = np.ascontiguousarray(x, dtype=np.float64)
     largest = np.abs(x).max()
@@ -39,9 +38,7 @@ def labels(y, n: int, name: str) -> np.ndarray:
     if y.shape != (n,):
         raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
     if y.dtype.kind == "f" and np.isnan(y).any():
-        raise ValueError(
-            f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out."
-        )
+        raise ValueError(f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out.")
     if y.dtype.kind == "O":
         raise ValueError(f"Expected {name} of one type (integers or strings), found Python objects.")
     return y
@@ -110,7 +107,6 @@ def _unit_length(x: np.ndarray, name: str) -> np.ndarray:
     length = np.sqrt(np.einsum("ij,ij->i", x, x))
     if not length.all():
         raise ValueError(
-            f"Expected no record of {name} to be all zeros, which have no cosine, "
-            f"found {int((length == 0).sum())}."
+            f"Expected no record of {name} to be all zeros, which have no cosine, found {int((length == 0).sum())}."
         )
     return x / length[:, None]

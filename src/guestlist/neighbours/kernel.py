@@ -186,8 +186,6 @@ def _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch)
     mismatch[2 * found] = 0.0
     for edge in range(found - 1, -1, -1):
         before = after - ties[edge] - counts[2 * edge + 1]
-        match[edge], mismatch[2 * edge + 1], later = tie_values(
-            before, after, ties[edge], mass, moment, end, later
-        )
+        match[edge], mismatch[2 * edge + 1], later = tie_values(before, after, ties[edge], mass, moment, end, later)
         mismatch[2 * edge] = -later
         after = before - counts[2 * edge]

@@ -59,9 +59,7 @@ def knn_shapley(
     >>> knn_shapley([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
     array([ 0.8333, -0.1667,  0.3333])
     """
-    return _values(
-        shapley_weights, x, y, x_test, y_test, k, ties, precision, metric, per_test, n_jobs, progress
-    )
+    return _values(shapley_weights, x, y, x_test, y_test, k, ties, precision, metric, per_test, n_jobs, progress)
 
 
 def knn_banzhaf(
@@ -222,17 +220,13 @@ def _values(
         y = checks.labels(y, len(x), "y")
         checks.comparable(x, y, x_test, y_test)
         weights = weights_of(len(x), k)
-        blocks = ordered_values(
-            x, y, x_test, y_test, weights, precision=precision, n_jobs=n_jobs, progress=progress
-        )
+        blocks = ordered_values(x, y, x_test, y_test, weights, precision=precision, n_jobs=n_jobs, progress=progress)
         sums = (values.sum(axis=0) for _, values in blocks)
     else:
         pool = pool_of(x, y, metric=metric, precision=precision)
         checks.comparable(pool.x, pool.classes, x_test, y_test)
         codes, weights = pool.codes_of(y_test), weights_of(pool.n, k)
-        blocks = block_values(
-            pool, x_test, codes, weights, per_test=per_test, n_jobs=n_jobs, progress=progress
-        )
+        blocks = block_values(pool, x_test, codes, weights, per_test=per_test, n_jobs=n_jobs, progress=progress)
         sums = (values for _, values in blocks)
     return blocks if per_test else sum(sums) / len(x_test)
 

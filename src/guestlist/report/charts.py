@@ -38,11 +38,7 @@ def _roc(results: Results, *, log: bool) -> dict:
     data = [*_band(headline, floor), _guessing(floor)]
     data += [_line(finding, floor, between, {"color": "var(--other)", "width": 1}) for finding in others]
     data.append(_line(headline, floor, between, {"color": "var(--member)", "width": 2.6}))
-    exact = (
-        {"type": "log", "range": [math.log10(floor), 0], "dtick": 1}
-        if log
-        else {"range": [0, 1], "dtick": 0.25}
-    )
+    exact = {"type": "log", "range": [math.log10(floor), 0], "dtick": 1} if log else {"range": [0, 1], "dtick": 0.25}
     axis = _axis(tickformat="~%", **exact)
     layout = _layout(
         xaxis={**axis, "title": _title("false alarms (FPR)")},
@@ -84,9 +80,7 @@ def _band(finding: AttackResult, floor: float) -> list[dict]:
     """The pointwise band as two lines with the space between them filled."""
     curve = finding.curve
     inside = [
-        i
-        for i, x in enumerate(curve.band_fpr)
-        if x >= floor and not math.isnan(curve.band_low[i] + curve.band_high[i])
+        i for i, x in enumerate(curve.band_fpr) if x >= floor and not math.isnan(curve.band_low[i] + curve.band_high[i])
     ]
     common = {
         "type": "scatter",
@@ -96,9 +90,7 @@ def _band(finding: AttackResult, floor: float) -> list[dict]:
         "showlegend": False,
     }
     # Below the axis there is nothing to draw, and a logarithm has no zero.
-    low, high = (
-        [_short(max(ends[i], floor / 10)) for i in inside] for ends in (curve.band_low, curve.band_high)
-    )
+    low, high = ([_short(max(ends[i], floor / 10)) for i in inside] for ends in (curve.band_low, curve.band_high))
     hidden = {"color": "var(--band)", "width": 0}
     return [
         {**common, "y": high, "line": hidden},
@@ -122,9 +114,7 @@ def _guessing(floor: float) -> dict:
 def _scores(headline: AttackResult) -> dict:
     """How the headline attack scores members and non-members, as shares of each."""
     members = _outline(headline.histogram, headline.histogram.members, "members", "member", "solid")
-    nonmembers = _outline(
-        headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash"
-    )
+    nonmembers = _outline(headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash")
     layout = _layout(
         xaxis=_axis(title=_title("score: higher means likelier member"), zeroline=False),
         yaxis=_axis(title=_title("share of records"), tickformat="~%", rangemode="tozero"),

@@ -1,0 +1,20 @@
+"""One command per stage. Heavy modules are imported by the command that needs them."""
+
+import click
+
+from guestlist import __version__
+from guestlist.cli.audit import audit, collect, demo, report
+from guestlist.cli.common import Commands
+from guestlist.cli.gate import gate
+from guestlist.cli.selftest import selftest
+from guestlist.cli.show import show
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="guestlist")
+def main():
+    """Audit the membership privacy of a machine-learning model: could anyone tell who was in its training set?"""
+
+
+for command in (audit, collect, report, gate, show, selftest, demo):
+    main.add_command(command)

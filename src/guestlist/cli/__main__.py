@@ -1,0 +1,5 @@
+"""``python -m guestlist.cli``."""
+
+from guestlist.cli import main
+
+main()

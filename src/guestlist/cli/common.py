@@ -1,0 +1,69 @@
+"""What commands share: options, progress, notices, and how they end."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+
+from guestlist.errors import AuditError, AuditWarning
+
+USER_ERROR = 2
+
+
+class Commands(click.Group):
+    """Commands whose errors, where a user can act on them, are one line and exit status 2."""
+
+    def invoke(self, context):
+        try:
+            return super().invoke(context)
+        except AuditError as error:
+            click.echo(f"Error: {error}", err=True)
+            context.exit(USER_ERROR)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
+jobs = click.option(
+    "--jobs", default=-1, show_default=True, help="Processes; -1 for one per core. Results do not depend on it."
+)
+quiet = click.option("--quiet", is_flag=True, help="No progress.")
+trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
+allow_pickle = click.option(
+    "--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it."
+)
+
+
+def conclude(results, out: Path, as_json: bool) -> None:
+    path = results.to_html(out / "report.html")
+    if as_json:
+        click.echo(json.dumps(results.document(), indent=1))
+    else:
+        click.echo(results.summary())
+        click.echo(f"Report: {path}")
+
+
+def progress_bar(quiet: bool, what: str = "Training references"):
+    from guestlist.progress import show_progress
+
+    return None if quiet else partial(show_progress, what=what)
+
+
+@contextmanager
+def notices():
+    """Show what the audit has to say on stderr, one line each, and leave other warnings as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AuditWarning)
+        usual = warnings.showwarning
+
+        def show(message, category, *rest, **more):
+            if issubclass(category, AuditWarning):
+                click.echo(f"Note: {message}", err=True)
+            else:
+                usual(message, category, *rest, **more)
+
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,58 @@
+"""``show``: the tables of attacks, signals and datasets."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from guestlist.cli.common import as_json
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["attacks", "signals", "datasets"]))
+@as_json
+def show(what, as_json):
+    """List what guestlist knows: attacks, signals or datasets."""
+    rows = {"attacks": _attacks, "signals": _signals, "datasets": _datasets}[what]()
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    Console(width=max(100, Console().width)).print(table)
+
+
+def _attacks() -> list[dict]:
+    from guestlist.attacks import ATTACKS
+
+    return [
+        {
+            "attack": name,
+            "references": attack.references,
+            "reads": ", ".join(attack.needs),
+            "by default": "yes" if attack.default else "by name",
+            "what it looks at": attack.summary,
+            "paper": attack.paper,
+        }
+        for name, attack in ATTACKS.items()
+    ]
+
+
+def _signals() -> list[dict]:
+    from guestlist.signals import SIGNALS
+
+    return [{"signal": name, "what it is": function.__doc__.splitlines()[0]} for name, function in SIGNALS.items()]
+
+
+def _datasets() -> list[dict]:
+    from guestlist.datasets import DATASETS
+
+    return [
+        {"dataset": name, "what it is": one.summary, "label": one.label, "source": one.source}
+        for name, one in DATASETS.items()
+    ]
