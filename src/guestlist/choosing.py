@@ -5,7 +5,8 @@ there the truth is known: each takes its turn as a mock target, the attack that 
 then reported once, on the real target.
 
 The target takes no part in the choice, not even as a reference of the mock targets: everything here is computed
-from the references alone (rows 1 and up), so what is reported about the target stays as if the attack had been fixed beforehand.
+from the references alone (rows 1 and up), so what is reported about the target stays as if the attack had been
+fixed beforehand.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class Standing:
 def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
     """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
 
-    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has fewest. A
-    record without a score counts as the least likely member: an attack must not win by leaving out what is hard.
+    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has
+    fewest. A record without a score counts as the least likely member: an attack must not win by leaving out
+    what is hard.
 
     Args:
         rotation: row 0 is the real target, which is left out; the others are its references.

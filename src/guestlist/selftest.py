@@ -1,8 +1,8 @@
 """Are the numbers right? Every attack and every interval on worlds whose answer is known.
 
-An attack can be wrong in ways that no user sees: an inverted sign, a score that leaks from the design instead of the
-model, records that quietly have no score. Each of the checks here would catch one of them, in guestlist's own attacks and
-in a user's function ``(signals) -> scores`` alike.
+An attack can be wrong in ways that no user sees: an inverted sign, a score that leaks from the design instead
+of the model, records that quietly have no score. Each of the checks here would catch one of them, in
+guestlist's own attacks and in a user's function ``(signals) -> scores`` alike.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class AttackCheck:
 
     Args:
         noise: AUC where nothing leaks, over worlds of 8 and 16 models and all designs; should be 0.5.
-        in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away; should be 0.5.
+        in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away;
+            should be 0.5.
         known: AUC where members' margins are one standard deviation larger; between 0.5 and ``BEST_AUC``.
         problems: what is wrong, in words; empty where the attack is calibrated.
     """

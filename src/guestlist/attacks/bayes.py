@@ -60,8 +60,9 @@ def lira_bayes(signals: Signals | Rotation) -> np.ndarray:
         record.
     """
     x = signals.target("margin")
-    inside, outside = predictive(signals.inside("margin")), predictive(signals.outside("margin"))
-    return _log_density(x, inside) - _log_density(x, outside)
+    return _log_density(x, predictive(signals.inside("margin"))) - _log_density(
+        x, predictive(signals.outside("margin"))
+    )
 
 
 def lira_bayes_offline(signals: Signals | Rotation) -> np.ndarray:
