@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -39,8 +39,9 @@ from guestlist.results import (
     Results,
     Subject,
 )
-from guestlist.signals import Signals
+from guestlist.signals import Neighbourhood, Signals
 from guestlist.store import Store
+from guestlist.targets.target import Neighbours
 
 FPRS = (0.001, 0.01, 0.05)
 PRIOR = 0.5
@@ -62,12 +63,16 @@ def assess(
     references: int | None = None,
     notices: Sequence[str] = (),
     prior: float = PRIOR,
+    neighbours: Neighbours | None = None,
 ) -> Results:
     """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
-    rotation = store.rotation(references)
-    signals = rotation.facing(0)
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
+    rotation = store.rotation(references)
+    if neighbours is not None:
+        rate = float(truth.member[truth.asked].mean())
+        rotation = replace(rotation, neighbourhood=Neighbourhood(*neighbours, rate, truth.asked))
+    signals = rotation.facing(0)
     headline = choose_headline(rotation, attacks, truth.asked)
     scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}
     for name, values in scores.items():

@@ -90,16 +90,19 @@ def audit(
         raise ValueError(f"Expected references={references} to be 0 or more.")
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
-    chosen = named(attacks, fewest)
-    prepared = prepare(model, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    target = as_target(model)
+    chosen = named(attacks, fewest, nearest=target.neighbours is not None)
+    prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
     with _folder(folder) as place:
         store = store_for(prepared, place, references=fewest, seed=seed, about=about)
+        neighbours = target.neighbours and target.neighbours(prepared.pool.x)
 
         def run(count: int, notices: Sequence[str] = ()) -> Results:
             collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
-            return assess(store, chosen, references=count, notices=(*prepared.notices, *notices), prior=prior)
+            told = (*prepared.notices, *notices)
+            return assess(store, chosen, references=count, notices=told, prior=prior, neighbours=neighbours)
 
         return grow(run, references) if isinstance(references, UntilWidth) else run(references)
 

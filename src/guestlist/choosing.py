@@ -82,6 +82,8 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
     measure = mean_tpr if at_rate else mean_auc
     references = len(mocks.facing(0).reference_member)
     able = {name: attack for name, attack in attacks.items() if attack.references <= references}
+    if rotation.neighbourhood is None:
+        able = {name: attack for name, attack in able.items() if not attack.nearest}
     if not able:
         raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
     means = {name: measure(all_scores(attack, mocks)[:, asked], member) for name, attack in able.items()}

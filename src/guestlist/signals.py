@@ -7,7 +7,7 @@ the target's row of the second one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -154,6 +154,25 @@ def _rest(p: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class Neighbourhood:
+    """Where a K-NN target looks for neighbours: what attacks that compute, and train nothing, need to know.
+
+    Args:
+        x: (records, features) in the space of the target's distances.
+        k: how many neighbours it asks.
+        metric: ``euclidean`` or ``cosine``.
+        rate: share of the asked records that the target trained on.
+        asked: (records,) true for the records it may have trained on.
+    """
+
+    x: np.ndarray
+    k: int
+    metric: str
+    rate: float
+    asked: np.ndarray
+
+
+@dataclass(frozen=True)
 class Signals:
     """The adversary's view of one target: its signals, the references' signals, and who *they* trained on.
 
@@ -161,11 +180,13 @@ class Signals:
         values: name to (1 + references, records); row 0 is the target. NaN: that model was not asked.
         reference_member: (references, records), true where a reference trained on a record.
         labels: (records,) true class of each record, as an index.
+        neighbourhood: where the target looks for neighbours, if it is a K-NN model.
     """
 
     values: Mapping[str, np.ndarray]
     reference_member: np.ndarray
     labels: np.ndarray
+    neighbourhood: Neighbourhood | None = None
 
     def __post_init__(self):
         references, records = self.reference_member.shape
@@ -200,7 +221,9 @@ class Signals:
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
         values = {name: matrix[:, records] for name, matrix in self.values.items()}
-        return Signals(values, self.reference_member[:, records], self.labels[records])
+        near = self.neighbourhood
+        near = near and replace(near, x=near.x[records], asked=near.asked[records])
+        return Signals(values, self.reference_member[:, records], self.labels[records], near)
 
     def _matrix(self, name: str) -> np.ndarray:
         return _lookup(self.values, name)
@@ -220,12 +243,14 @@ class Rotation:
         together: (models,) models with equal labels are never references of each other, such as the two of a
             complementary pair, where one model's members are the other's non-members. By default each model
             stands alone.
+        neighbourhood: where the models look for neighbours, if they are K-NN models.
     """
 
     values: Mapping[str, np.ndarray]
     member: np.ndarray
     labels: np.ndarray
     together: np.ndarray | None = None
+    neighbourhood: Neighbourhood | None = None
 
     @cached_property
     def _moments(self) -> dict[tuple[str, bool], Moments]:
@@ -244,12 +269,12 @@ class Rotation:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
         others = np.flatnonzero(self.blocks != self.blocks[k])
         values = {name: matrix[np.r_[k, others]] for name, matrix in self.values.items()}
-        return Signals(values, self.member[others], self.labels)
+        return Signals(values, self.member[others], self.labels, self.neighbourhood)
 
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""
         values = {name: matrix[models] for name, matrix in self.values.items()}
-        return Rotation(values, self.member[models], self.labels, self.blocks[models])
+        return Rotation(values, self.member[models], self.labels, self.blocks[models], self.neighbourhood)
 
     @property
     def blocks(self) -> np.ndarray:

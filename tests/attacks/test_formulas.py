@@ -57,9 +57,7 @@ def test_a_variance_per_record_from_64_references_on(name, models, variance):
 @pytest.mark.parametrize("name", ["lira", "lira_pooled", "lira_bayes"])
 def test_lira_tends_to_the_best_possible_auc(name, shift):
     signals, member = target_of(gaussian_world(shift, records=20_000, models=129))
-    assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(
-        ndtr(shift / np.sqrt(2)), abs=0.012
-    )
+    assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(ndtr(shift / np.sqrt(2)), abs=0.012)
 
 
 def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:

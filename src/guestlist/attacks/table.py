@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, likelihood, metrics, ratios
+from guestlist.attacks import bayes, likelihood, metrics, nearest, ratios
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError
 from guestlist.signals import Signals
@@ -29,6 +29,7 @@ class Attack:
         compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
             least one that did not train on it), or "both" (one that did and one that did not).
         default: whether an audit runs it unless told otherwise; variants are run by name.
+        nearest: whether it is for K-NN targets only.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
     """
 
@@ -41,6 +42,7 @@ class Attack:
     compares: Literal["nothing", "any", "out", "both"] = "nothing"
     default: bool = True
     rotates: bool = False
+    nearest: bool = False
 
 
 def _fixed(value: float) -> Callable[[Signals], float]:
@@ -66,6 +68,10 @@ def _compared(
     score, needs: tuple[str, ...], compares: str, references: int, summary: str, paper: str, **more
 ) -> Attack:
     return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
+
+
+def _nearest(score, summary: str, paper: str) -> Attack:
+    return Attack(score, ("p_y",), 0, summary, paper, nearest=True)
 
 
 _YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
@@ -127,13 +133,22 @@ ATTACKS: dict[str, Attack] = {
     "lira_bayes_offline": _compared(
         bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
     ),
+    "knn_likelihood_ratio": _nearest(
+        nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"
+    ),
+    "t_waka": _nearest(nearest.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
 }
 
 
-def named(names: Sequence[str | Callable] | None, references: int) -> dict[str, Attack]:
-    """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default."""
+def named(names: Sequence[str | Callable] | None, references: int, *, nearest: bool = False) -> dict[str, Attack]:
+    """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
+
+    Args:
+        nearest: whether the target is a K-NN model.
+    """
     if names is None:
-        return {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
+        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
+        return {n: a for n, a in able.items() if nearest or not a.nearest}
     chosen = {}
     for name in names:
         if callable(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import joblib
@@ -10,7 +11,7 @@ import numpy as np
 
 from guestlist.data import Data, encode
 from guestlist.errors import InputError
-from guestlist.targets.target import Predict, Target
+from guestlist.targets.target import Neighbours, Predict, Target
 
 # Parameters that hold a seed, and parameters that ask for threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
 SEEDS = ("random_state", "random_seed")
@@ -35,6 +36,7 @@ def estimator_target(model) -> Target:
         name=_name(model),
         features=None if names is None else tuple(names),
         arrays=names is None and hasattr(model, "n_features_in_"),
+        neighbours=_neighbours(model),
     )
 
 
@@ -112,6 +114,26 @@ def describe(value) -> str:
     if isinstance(value, type):
         return _qualified(value)
     return f"{_qualified(type(value))}#{joblib.hash(value)}"
+
+
+def _neighbours(model) -> Callable[[object], Neighbours] | None:
+    """How to find neighbours as a K-NN model does, alone or last in a pipeline; None if it is none that we know."""
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import Pipeline
+
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if not isinstance(last, KNeighborsClassifier) or last.weights != "uniform":
+        return None
+    metric = "euclidean" if (last.metric, last.p) == ("minkowski", 2) else last.metric
+    if metric not in ("euclidean", "cosine"):
+        return None
+
+    def space(x) -> Neighbours:
+        before = model[:-1].transform(x) if isinstance(model, Pipeline) and len(model) > 1 else x
+        dense = before.toarray() if hasattr(before, "toarray") else before
+        return Neighbours(np.asarray(dense, dtype=np.float64), last.n_neighbors, metric)
+
+    return space
 
 
 def _classes(model) -> np.ndarray:

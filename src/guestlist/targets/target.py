@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,14 @@ Scale = Literal["probabilities", "logits"]
 SUM_TOLERANCE = 1e-3
 
 
+class Neighbours(NamedTuple):
+    """The space of a K-NN model's distances: (records, features), how many neighbours it asks, and the metric."""
+
+    x: np.ndarray
+    k: int
+    metric: str
+
+
 @dataclass(frozen=True)
 class Target:
     """A model that answers, and the recipe that trains its references.
@@ -36,6 +44,7 @@ class Target:
         name: for people.
         features: names of the columns the model reads, if it knows them; None: whatever is given.
         arrays: whether a table of numbers must become an array before the model gets it.
+        neighbours: features to where a K-NN model looks for neighbours; None for other models.
     """
 
     predict: Predict
@@ -46,6 +55,7 @@ class Target:
     name: str = "model"
     features: tuple[str, ...] | None = None
     arrays: bool = False
+    neighbours: Callable[[object], Neighbours] | None = None
 
     def __post_init__(self):
         if self.scale not in ("probabilities", "logits"):
