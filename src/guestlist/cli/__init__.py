@@ -6,6 +6,7 @@ from guestlist import __version__
 from guestlist.cli.audit import audit, collect, demo, report
 from guestlist.cli.common import Commands
 from guestlist.cli.gate import gate
+from guestlist.cli.knn import knn
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
 
@@ -16,5 +17,5 @@ def main():
     """Audit the membership privacy of a machine-learning model: could anyone tell who was in its training set?"""
 
 
-for command in (audit, collect, report, gate, show, selftest, demo):
+for command in (audit, collect, report, gate, show, selftest, knn, demo):
     main.add_command(command)

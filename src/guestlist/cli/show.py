@@ -18,12 +18,18 @@ def show(what, as_json):
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
+    show_table(rows)
+
+
+def show_table(rows: list[dict]) -> None:
+    """Rows under the names of their columns, in a terminal."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*rows[0], box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*map(str, row.values()))
+        table.add_row(*(Text(str(cell)) for cell in row.values()))  # Text: cells are not to be read as markup
     Console(width=max(100, Console().width)).print(table)
 
 

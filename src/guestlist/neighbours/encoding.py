@@ -1,0 +1,30 @@
+"""Tables to points: what distances between records of a table mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from guestlist.errors import InputError
+
+
+def encoded(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
+    """The tables as arrays (records, features): numbers standardised, words one-hot, both as the first table has them.
+
+    A word that the first table does not have is no column, so it is equally far from all of its words.
+    """
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    for each in (table, *others):
+        missing = each.columns[each.isna().any()]
+        if len(missing):
+            raise InputError(f"Distances need values, but there are missing ones in {', '.join(map(str, missing))}.")
+    numbers = list(table.select_dtypes("number").columns)
+    words = [column for column in table.columns if column not in numbers]
+    encoder = make_column_transformer(
+        (make_pipeline(StandardScaler()), numbers),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
+    ).fit(table)
+    return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]
