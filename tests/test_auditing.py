@@ -110,7 +110,7 @@ def with_nan(x):
         ),
         (lambda m, n: (m, (with_nan(n[0]) / 0.0, n[1])), "nonmembers has 200 records with NaN or infinite"),
         (lambda m, n: (m, (n[0][:, :4], n[1])), r"members have features shaped \(5,\), but nonmembers \(4,\)"),
-        (lambda m, n: (m, (n[0], n[1] + 7)), "nonmembers has labels that the model was not trained on: '9'"),
+        (lambda m, n: (m, (n[0], n[1] + 7)), "nonmembers has labels that the model was not trained on: 9"),
         (lambda m, n: ((m[0], np.where(m[1] == 1, np.nan, m[1])), n), "records without a label"),
         (lambda m, n: (m, (n[0][:0], n[1][:0])), "nonmembers is empty"),
         (lambda m, n: ((m[0][:0], m[1][:0]), n), "members is empty"),

@@ -38,9 +38,7 @@ def test_the_target_plays_no_part_in_the_choice():
 def test_only_asked_records_count():
     world = gaussian_world(2.0, records=600, models=9)
     asked = np.arange(600) < 300
-    values = {
-        name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()
-    }  # the rest says nothing
+    values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
     everyone = choose(replace(world, values=values), only_loss).means["loss"]
     some = choose(replace(world, values=values), only_loss, asked).means["loss"]
@@ -83,9 +81,7 @@ def test_an_unlucky_target_stands_above_its_mock_targets():
 
 
 def test_a_target_like_the_others_stands_anywhere_among_them():
-    places = [
-        standing(noise_world(records=100, models=9, seed=seed), "loss").share_larger for seed in range(200)
-    ]
+    places = [standing(noise_world(records=100, models=9, seed=seed), "loss").share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1

@@ -43,7 +43,8 @@ def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fa
     assert 0 < judge(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
     verdict = judge(results, tpr_limit("0.9@0.0001"))
     assert not verdict.passed
-    assert "cannot be seen" in str(verdict)
+    assert "too few non-members" in str(verdict)
+    assert verdict.pushing == ()
 
 
 @pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])

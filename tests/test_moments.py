@@ -40,12 +40,8 @@ def test_all_targets_at_once_equal_a_loop(kind, together):
 def test_one_target_equals_a_loop(kind):
     values = _values(kind)
     mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)
-    padded = np.vstack(
-        [np.zeros(values.shape[1]), values]
-    )  # the oracle leaves a model out: one that never counts
-    count, mean, squares = oracles.moments_of_others(
-        padded, np.vstack([np.zeros(values.shape[1], bool), mask])
-    )
+    padded = np.vstack([np.zeros(values.shape[1]), values])  # the oracle leaves a model out: one that never counts
+    count, mean, squares = oracles.moments_of_others(padded, np.vstack([np.zeros(values.shape[1], bool), mask]))
     found = moments(values, mask)
     np.testing.assert_array_equal(found.count, count[0])
     np.testing.assert_allclose(found.mean, mean[0], rtol=1e-10, atol=1e-10)

@@ -94,6 +94,7 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
         ({"labels": np.zeros(7, int)}, "Expected 300 values of 'labels'"),
         ({"probabilities": np.ones((300, 3))}, "no probabilities"),
         ({"probabilities": np.ones(300)}, "two classes or more"),
+        ({"ids": np.array(["a", "b"])}, "Expected 300 values of 'ids'"),
     ],
 )
 def test_wrong_files_say_what_was_found(answers, change, message, tmp_path):
@@ -110,6 +111,15 @@ def test_wrong_tables_say_what_was_found(answers, tmp_path):
     pd.DataFrame({"label": [0, 3], "member": [0, 1], "p_0": 1.0, "p_1": 0.0}).to_csv(tmp_path / "b.csv", index=False)
     with pytest.raises(InputError, match="labels without a column p_<label>: 3"):
         read_predictions(tmp_path / "b.csv")
+    pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": ["x", "y"], "p_1": 0.0}).to_csv(tmp_path / "d.csv")
+    with pytest.raises(InputError, match="no numbers: p_0"):
+        read_predictions(tmp_path / "d.csv")
+    grouped = pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": [1.0, 0], "p_1": [0.0, 1], "p_grp": ["a", "b"]})
+    grouped.to_csv(tmp_path / "e.csv", index=False)
+    assert read_predictions(tmp_path / "e.csv", group=["p_grp"]).groups["p_grp"].tolist() == ["a", "b"]
+    np.savez(tmp_path / "f.npz", **answers[0])
+    with pytest.raises(InputError, match="no columns to take groups"):
+        read_predictions(tmp_path / "f.npz", group=["sex"])
     (tmp_path / "c.npz").write_bytes(b"")
     with pytest.raises(InputError, match="cannot be read as npz"):
         read_predictions(tmp_path / "c.npz")

@@ -148,9 +148,7 @@ def test_the_command_prints_a_table_and_exits_with_0():
 def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_path, monkeypatch):
     (tmp_path / "own_attacks.py").write_text("def upside_down(signals):\n    return signals.target('loss')\n")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(
-        main, ["selftest", "--own", "own_attacks:upside_down", "--scale", "0.1", "--json"]
-    )
+    result = CliRunner().invoke(main, ["selftest", "--own", "own_attacks:upside_down", "--scale", "0.1", "--json"])
     assert result.exit_code == 1, result.output
     (check,) = json.loads(result.stdout)["attacks"]
     assert check["name"] == "upside_down"

@@ -123,7 +123,7 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
-        notices=tuple(told + _size_notice(store, signals)),
+        notices=tuple(told + _size_notice(store, signals) + _copy_notice(signals)),
         untested=_untested(signals, store),
         provenance=_provenance(store),
         records=records,
@@ -211,6 +211,19 @@ def _size_notice(store: Store, signals: Signals) -> list[str]:
         f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every "
         "record has references that trained on it and others that did not. A model trained on fewer records remembers "
         "each of them better; give population records of the same source to bring the sizes closer."
+    ]
+
+
+def _copy_notice(signals: Signals) -> list[str]:
+    """What to tell where references say exactly what the target says: they were not trained anew."""
+    if not signals.references or np.isnan(signals.reference("p_y")).any():
+        return []
+    same = np.abs(signals.reference("p_y") - signals.target("p_y")).max(axis=1) < 1e-6
+    if not same.any():
+        return []
+    return [
+        f"{same.sum()} of {signals.references} references answer exactly as the target does, about every record. Does the "
+        "recipe train them anew? If it does not, attacks that compare with them see nothing."
     ]
 
 

@@ -21,14 +21,14 @@ import pandas as pd
 
 from guestlist import checks
 from guestlist.assess import PRIOR, assess
-from guestlist.attacks import named
+from guestlist.attacks import named, try_out
 from guestlist.collect import Progress, collect
-from guestlist.data import Data, as_data, concatenate, encode, fingerprint
+from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
 from guestlist.errors import AuditWarning, InputError
 from guestlist.games import inclusion_rate
 from guestlist.growing import UntilWidth, grow
 from guestlist.results import Results
-from guestlist.store import Manifest, Store, open_store
+from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets import Target, as_target
 
 REFERENCES = 32
@@ -86,8 +86,12 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     fewest = references.start if isinstance(references, UntilWidth) else references
-    if fewest < 0:
-        raise ValueError(f"Expected references={references} to be 0 or more.")
+    if not isinstance(fewest, (int, np.integer)) or fewest < 0:
+        raise ValueError(f"Expected references={references} to be a whole number, 0 or more.")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"Expected seed={seed} to be a whole number, 0 or more.")
+    if jobs == 0:
+        raise ValueError("Expected jobs=0 to be a number of processes, or -1 for one per core.")
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     target = as_target(model)
@@ -95,7 +99,11 @@ def audit(
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
-    with _folder(folder) as place:
+    if fewest and target.train is None:
+        why = f": {target.untrainable}" if target.untrainable else ""
+        raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
+    try_out(chosen, encode(prepared.pool.y, target.classes), fewest)
+    with _folder(folder) as place, only_one(place):
         store = store_for(prepared, place, references=fewest, seed=seed, about=about)
         neighbours = target.neighbours and target.neighbours(prepared.pool.x)
 
@@ -115,10 +123,11 @@ def prepare(
     given = {"members": members, "nonmembers": nonmembers, "population": population}
     columns = {"label": label, "group": (group,) if isinstance(group, str) else tuple(group), "id": id}
     sides = {side: as_data(source, side=side, **columns) for side, source in given.items() if source is not None}
-    sides = {side: target.fitting(data, side) for side, data in sides.items()}
+    sides = {side: target.fitting(ordered_like(data, sides["members"]), side) for side, data in sides.items()}
     checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)
+        checks.check_readable(side, data, target.predict)
     sides, notices = _duplicates(sides, duplicates)
     names = np.repeat(np.array(list(sides), dtype=object), [len(data) for data in sides.values()])
     return Prepared(target, concatenate(list(sides.values())), names, tuple(notices))

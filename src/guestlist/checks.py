@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from guestlist.data import Data, encode, row_hashes
+from guestlist.data import Data, concatenate, encode, row_hashes
 from guestlist.errors import InputError
 
 # From this share of non-members that are also members on, the two sides are not two sides.
@@ -38,9 +38,21 @@ def check_finite(side: str, data: Data, predict) -> None:
         ) from error
 
 
+def check_readable(side: str, data: Data, predict) -> None:
+    """Raise where the model cannot answer about a few of the records: before the folder is made."""
+    try:
+        predict(data.take(np.arange(min(5, len(data)))).x)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"The model cannot read {side} ({type(error).__name__}: {error}).") from error
+
+
 def duplicates_across(members: Data, nonmembers: Data) -> np.ndarray:
     """(non-members,) true where a record also stands among the members, features and label alike."""
-    return np.isin(row_hashes(nonmembers), row_hashes(members))
+    # In one table: a column that is whole numbers on one side and not on the other is one kind of number there.
+    hashes = row_hashes(concatenate([members, nonmembers]))
+    return np.isin(hashes[len(members) :], hashes[: len(members)])
 
 
 def check_not_the_same(duplicate: np.ndarray) -> None:
@@ -91,10 +103,15 @@ def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
         raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
     unknown = encode(data.y, classes) < 0
     if unknown.any():
-        counts = Counter(map(str, data.y[unknown])).most_common(5)
-        listed = ", ".join(f"{label!r} ({count} records)" for label, count in counts)
-        known = ", ".join(repr(str(c)) for c in classes[:10])
+        counts = Counter(map(_told, data.y[unknown])).most_common(5)
+        listed = ", ".join(f"{label} ({count} records)" for label, count in counts)
+        known = ", ".join(map(_told, classes[:10]))
         raise InputError(f"{side} has labels that the model was not trained on: {listed}. It knows {known}.")
+
+
+def _told(label) -> str:
+    """A label as Python writes it, so that the number 1 and the text '1' look different."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def _check_same_features(side: str, data: Data, members: Data) -> None:

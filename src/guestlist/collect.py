@@ -29,6 +29,8 @@ from guestlist.targets.target import Target, answers, resolution_of, signals_of
 
 Progress = Callable[..., Iterable]
 
+# Where the records wait for the workers while models are trained; nobody else may read it.
+WORK = ".work"
 # Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
 # differ by more than this somewhere.
 SAME_ANSWER = 1e-6
@@ -50,24 +52,22 @@ def collect(
         jobs: processes; -1 for one per core.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
-    with _only_one(store.folder):
-        remove_parts(store.folder)
-        labels = encode(pool.y, target.classes)
-        smallest = ask_target(store, target, pool, labels)
-        design = store.design()
-        store.write_split(design.rows(1 + max(references, *store.models())))
-        missing = sorted(set(range(1, 1 + references)) - set(store.models()))
-        if not missing:
-            return
-        if target.train is None:
-            raise AuditError(
-                f"{len(missing)} references are to be trained, but the target has no recipe. "
-                "Give train=..., or ask for references=0."
-            )
-        reference = Reference(target, design, labels, smallest)
-        finished = _in_processes(store, reference, pool, missing, joblib.effective_n_jobs(jobs))
-        for _ in progress(finished, total=len(missing)) if progress else finished:
-            pass
+    remove_parts(store.folder)
+    work = store.folder / WORK
+    shutil.rmtree(work, ignore_errors=True)  # left by an audit that was killed; it holds records
+    labels = encode(pool.y, target.classes)
+    smallest = ask_target(store, target, pool, labels)
+    design = store.design()
+    store.write_split(design.rows(1 + max(references, *store.models())))
+    missing = sorted(set(range(1, 1 + references)) - set(store.models()))
+    if not missing:
+        return
+    if target.train is None:
+        raise AuditError(f"{len(missing)} references are to be trained, but the target has no recipe.")
+    reference = Reference(target, design, labels, smallest)
+    finished = _in_processes(store, reference, pool, missing, joblib.effective_n_jobs(jobs), work)
+    for _ in progress(finished, total=len(missing)) if progress else finished:
+        pass
 
 
 def ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> float:
@@ -75,17 +75,28 @@ def ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> 
     found = answers(target.predict, pool.x, len(target.classes), target.scale)
     kept = store.answers()
     if kept is None:
+        _check_same_signals(store, target, found, labels)
         store.write_answers(found)
     elif kept.shape != found.shape or np.abs(kept - found).max() > SAME_ANSWER * max(1.0, np.abs(kept).max()):
-        raise FolderError(
-            f"{store.folder} holds an audit of another fitted model: its answers differ. Choose another folder."
-        )
+        raise FolderError(_ANOTHER.format(store.folder))
     else:
         found = kept
     smallest = resolution_of(found, target.scale)
     if 0 not in store.models():
         store.write_model(0, signals_of(found, labels, target.scale, smallest))
     return smallest
+
+
+_ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
+
+
+def _check_same_signals(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
+    """Where the answers are gone but the target's signals are there, they must be this target's."""
+    if 0 not in store.models():
+        return
+    now, then = signals_of(found, labels, target.scale, resolution_of(found, target.scale)), store.model(0)
+    if any(np.abs(now[name] - then[name]).max() > SAME_ANSWER * max(1.0, np.abs(then[name]).max()) for name in then):
+        raise FolderError(_ANOTHER.format(store.folder))
 
 
 class Reference:
@@ -107,22 +118,21 @@ class Reference:
             except AuditError as error:
                 raise AuditError(f"Reference {k}: {error}") from error
             except Exception as error:
+                rarest = np.bincount(self.labels[self.design.row(k)], minlength=self.classes).min()
                 raise AuditError(
-                    f"Reference {k} could not be trained or asked ({type(error).__name__}: {error}). "
-                    "What was collected before it is kept."
+                    f"Reference {k} could not be trained or asked ({type(error).__name__}: {error}). Its rarest class had "
+                    f"{rarest} records. What was collected before it is kept."
                 ) from error
         return signals_of(found, self.labels, self.scale, self.smallest)
 
 
-def _in_processes(store: Store, reference: Reference, pool: Data, missing: list[int], jobs: int):
+def _in_processes(store: Store, reference: Reference, pool: Data, missing: list[int], jobs: int, work: Path):
     if jobs == 1 or len(missing) == 1:
         for k in missing:
             store.write_model(k, reference.signals(k, pool))
             yield k
         return
-    work = store.folder / ".work"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    work.mkdir(mode=0o700)
     try:
         # The records go through a file that the workers map into memory: once, not once per model.
         joblib.dump(pool, work / "pool.joblib")
@@ -157,21 +167,3 @@ def _one_thread():
     finally:
         if torch:
             torch.set_num_threads(before)
-
-
-@contextmanager
-def _only_one(folder: Path):
-    """Hold the folder's lock; the system lets go of it however the process ends."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows: two audits in one folder would only do the same work twice
-        yield
-        return
-    with open(folder / ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise FolderError(
-                f"Another audit is writing to {folder}. Wait for it, or choose another folder."
-            ) from error
-        yield

@@ -16,7 +16,7 @@ import pandas as pd
 
 from guestlist.errors import InputError
 
-SIDES = ("members", "nonmembers", "population")
+MISSING = "(missing)"  # the group of records that have none
 
 
 @dataclass(frozen=True)
@@ -107,28 +107,77 @@ def concatenate(parts: Sequence[Data]) -> Data:
     """All records of several parts, in order; features must have one form."""
     first = parts[0]
     if isinstance(first.x, pd.DataFrame):
-        x = pd.concat([part.x for part in parts], ignore_index=True)
+        x = pd.concat(_common_categories([part.x for part in parts]), ignore_index=True)
     else:
         x = np.concatenate([part.x for part in parts])
     groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
     return Data(x, np.concatenate([part.y for part in parts]), np.concatenate([part.ids for part in parts]), groups)
 
 
+def ordered_like(data: Data, first: Data) -> Data:
+    """The records with their columns in the order of ``first``, where both have the same columns."""
+    if not isinstance(data.x, pd.DataFrame) or not isinstance(first.x, pd.DataFrame):
+        return data
+    return data.with_x(data.x[first.x.columns]) if set(data.x.columns) == set(first.x.columns) else data
+
+
+def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Categorical columns with the categories of the first table, and then those it lacks.
+
+    Otherwise tables that differ in a rare category come out as text or numbers, and train other models.
+    """
+    first = tables[0]
+    for name in [c for c in first.columns if isinstance(first[c].dtype, pd.CategoricalDtype)]:
+        known = list(first[name].cat.categories)
+        for table in tables[1:]:
+            values = table[name].astype("category").cat.categories
+            known += [value for value in values if value not in known]
+        dtype = pd.CategoricalDtype(known, ordered=first[name].cat.ordered)
+        tables = [table.assign(**{name: table[name].astype(dtype)}) for table in tables]
+    return tables
+
+
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """(records,) position of each label in ``classes``; -1 where it is not one of them."""
+    y, classes = np.asarray(y), np.asarray(classes)
+    if y.dtype == bool and classes.dtype.kind in "iuf":
+        y = y.astype(classes.dtype)  # what scikit-learn makes of truth values in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))
 
 
 def row_hashes(data: Data) -> np.ndarray:
-    """(records,) 64-bit hashes of features and label: equal records have equal hashes."""
-    if isinstance(data.x, pd.DataFrame):
-        rows = pd.util.hash_pandas_object(data.x, index=False).to_numpy()
-    else:
-        flat = np.ascontiguousarray(data.x).reshape(len(data), -1)
-        digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in flat)
+    """(records,) 64-bit hashes of features and label: equal records have equal hashes.
+
+    Numbers are compared as float64, so that 1 and 1.0, or 0.0 and -0.0, are one value.
+    """
+    if not isinstance(data.x, pd.DataFrame) and data.x.dtype != object:
+        numbers = data.x.dtype.kind in "iufb"
+        flat = np.ascontiguousarray(data.x.reshape(len(data), -1), dtype=np.float64 if numbers else None)
+        digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in (flat + 0.0 if numbers else flat))
         rows = np.frombuffer(b"".join(digests), dtype=np.uint64)
-    labels = pd.util.hash_array(np.asarray(data.y).astype(str).astype(object))
+    else:
+        table = data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.reshape(len(data), -1))
+        rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
+    labels = pd.util.hash_array(np.array([str(label) for label in _plain_labels(data.y)], dtype=object))
     return rows ^ (labels * np.uint64(0x9E3779B97F4A7C15))
+
+
+def _hashable(table: pd.DataFrame) -> pd.DataFrame:
+    """The same values in forms that hash alike wherever they are equal."""
+    columns = []
+    for position in range(table.shape[1]):
+        column = table.iloc[:, position]
+        if pd.api.types.is_numeric_dtype(column):
+            column = column.astype("float64" if not column.isna().any() else "Float64").astype("float64") + 0.0
+        else:
+            column = column.astype(object).map(str)
+        columns.append(column.rename(position))
+    return pd.concat(columns, axis=1)
+
+
+def _plain_labels(y: np.ndarray):
+    """Labels with whole numbers written as such: 1 and 1.0 are one label."""
+    return (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
 
 
 def fingerprint(data: Data) -> str:
@@ -153,7 +202,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None) -> Da
         x = np.asarray(x)
         if x.ndim < 2:
             raise InputError(f"Expected {side} features shaped (records, features), found {x.shape}.")
-    y = np.asarray(_to_pandas(y) if _is_frame(y) else y)
+    y = _labels(_to_pandas(y)) if _is_frame(y) else np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -171,20 +220,45 @@ def _from_table(table: pd.DataFrame, *, side: str, label: str | None, group: Seq
     if label is None:
         raise InputError(f"Which column of {side} is the label? Its columns are {_names(table)}.")
     _require(table, [label], side)
-    return Data(*_features(table.drop(columns=label), table[label].to_numpy(), side=side, group=group, id=id))
+    if (table.columns == label).sum() > 1:
+        raise InputError(f"{side} has several columns named {label!r}; which is the label?")
+    return Data(*_features(table.drop(columns=label), _labels(table[label]), side=side, group=group, id=id))
 
 
 def _features(x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None):
     _require(x, [*group, *filter(None, [id])], side)
+    repeated = x.columns[x.columns.duplicated()]
+    if len(repeated):
+        raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
     # A user's own index says which record this is; the default one only counts rows.
     if id is not None:
-        ids, x = x[id].astype(str).to_numpy(dtype=object), x.drop(columns=id)
+        ids, x = as_text(x[id]), x.drop(columns=id)
     elif isinstance(x.index, pd.RangeIndex):
         ids = _made_up_ids(side, len(x))
     else:
         ids = x.index.astype(str).to_numpy(dtype=object)
-    groups = {name: x[name].astype(str).to_numpy(dtype=object) for name in group}
+    groups = {name: as_text(x[name]) for name in group}
     return x.reset_index(drop=True), y, ids, groups
+
+
+def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
+    """A label column as plain numpy values: nullable whole numbers and truth values become those."""
+    if isinstance(column, pd.DataFrame):
+        column = column.squeeze(axis=1) if column.shape[1] == 1 else column
+    if (
+        isinstance(column, pd.Series)
+        and pd.api.types.is_extension_array_dtype(column.dtype)
+        and not column.isna().any()
+    ):
+        for plain in (bool, np.int64):
+            if pd.api.types.is_bool_dtype(column) if plain is bool else pd.api.types.is_integer_dtype(column):
+                return column.to_numpy(dtype=plain)
+    return np.asarray(column)
+
+
+def as_text(column: pd.Series) -> np.ndarray:
+    """Values as text, with a word for those that are missing."""
+    return column.astype(object).where(column.notna(), MISSING).map(str).to_numpy(dtype=object)
 
 
 def _made_up_ids(side: str, records: int) -> np.ndarray:

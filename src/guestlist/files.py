@@ -24,9 +24,20 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what a killed writer left unfinished."""
+    """Remove what a killed writer left unfinished; the process id in the name tells whether it still writes."""
     for part in folder.rglob(".*.part"):
-        part.unlink(missing_ok=True)
+        if not _alive(part.name.split(".")[-2]):
+            part.unlink(missing_ok=True)
+
+
+def _alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_text(path: Path, content: str) -> None:

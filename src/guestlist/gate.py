@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.evaluate import Estimate, threshold_at_fpr
+from guestlist.errors import FolderError
+from guestlist.evaluate import Estimate, threshold_at_fpr, tpr_at_fpr
 from guestlist.results import AttackResult, Results
 
 PUSHING = 10
@@ -44,7 +45,7 @@ class Verdict:
 
     def __str__(self) -> str:
         if np.isnan(self.estimate.high):
-            return f"FAIL  {self.limit}: cannot be seen with this few non-members"
+            return f"FAIL  {self.limit}: {self.attack} has no figure for it; too few non-members, or none with a score"
         found = f"{self.attack} reaches {self.estimate}"
         if self.passed:
             return f"pass  {self.limit}: {found}"
@@ -81,15 +82,17 @@ def _estimate(results: Results, finding: AttackResult, limit: Limit) -> Estimate
     for rate in finding.rates:
         if np.isclose(rate.fpr, limit.fpr):
             return rate.tpr
-    from guestlist.evaluate import tpr_at_fpr
-
     records = results.records
+    if records is None:
+        raise FolderError(
+            f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
+        )
     return tpr_at_fpr(records[f"score_{finding.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
 
 
 def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:
     """Members that push the number up: the highest scores, and for a TPR only those that are called."""
-    if results.records is None:
+    if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
         return ()
     score = f"score_{attack}"
     members = results.records[results.records["member"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ def grow(run: Callable[..., Results], until: UntilWidth) -> Results:
     while True:
         results = run(count)
         width = results.recipe.auc.high - results.recipe.auc.low
-        if width <= until.width:
+        if width <= until.width or math.isnan(width):
             return results
         stalled = width > (1 - LEAST_GAIN) * before
         if stalled or count == until.at_most:

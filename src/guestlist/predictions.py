@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.assess import assess
-from guestlist.attacks import named
-from guestlist.data import encode, read_table
+from guestlist.assess import PRIOR, assess
+from guestlist.attacks import named, try_out
+from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
 from guestlist.files import read_npz
 from guestlist.results import Results
-from guestlist.store import Manifest, Store, open_store
+from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
@@ -53,7 +53,8 @@ class Predictions:
                 f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}."
             )
         records, classes = self.answers.shape
-        for name, values in {"labels": self.labels, "member": self.member, **self.groups}.items():
+        given = {"labels": self.labels, "member": self.member, **self.groups}
+        for name, values in (given if self.ids is None else {**given, "ids": self.ids}).items():
             if np.shape(values) != (records,):
                 raise InputError(
                     f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
@@ -76,13 +77,25 @@ def audit_predictions(
     shadow: Predictions | None = None,
     attacks: Sequence[str | Callable] | None = None,
     folder: str | Path | None = None,
+    prior: float = PRIOR,
     about: Mapping[str, object] | None = None,
 ) -> Results:
-    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those."""
+    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those.
+
+    Args:
+        attacks, folder, prior, about: as for ``audit``.
+    """
+    if not 0 < prior < 1:
+        raise ValueError(f"Expected prior={prior} in (0, 1).")
     chosen = named(attacks, 0 if shadow is None else 1)
+    if attacks is None:
+        # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
+        chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
+    try_out(chosen, predictions.labels, 0 if shadow is None else 1)
     with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
-        store = _store(predictions, shadow, Path(place) / "audit" if folder is None else Path(folder), about or {})
-        return assess(store, chosen)
+        place = Path(place) / "audit" if folder is None else Path(folder)
+        with only_one(place):
+            return assess(_store(predictions, shadow, place, about or {}), chosen, prior=prior)
 
 
 def read_predictions(
@@ -96,6 +109,8 @@ def read_predictions(
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
+        if group or id:
+            raise InputError(f"{path} has no columns to take groups or ids from; give a .csv or .parquet file.")
         return _from_npz(path, scale)
     return _from_table(path, read_table(path), scale, group, id)
 
@@ -137,7 +152,10 @@ def _from_table(
     if missing or prefix is None:
         lacks = [*map(repr, missing), *([] if prefix else ["'p_<class>' or 'z_<class>' for every class"])]
         raise InputError(f"{path} lacks the columns {', '.join(lacks)}; it has {', '.join(map(str, table.columns))}.")
-    columns = [c for c in table.columns if str(c).startswith(prefix)]
+    columns = [c for c in table.columns if str(c).startswith(prefix) and c not in wanted]
+    words = [str(c) for c in columns if not pd.api.types.is_numeric_dtype(table[c])]
+    if words:
+        raise InputError(f"{path} has columns of answers that are no numbers: {', '.join(words)}.")
     classes = np.array([str(c).removeprefix(prefix) for c in columns])
     labels = encode(table["label"].astype(str).to_numpy(dtype=object), classes.astype(object))
     if (labels < 0).any():
@@ -149,8 +167,8 @@ def _from_table(
         member=_as_bool(table["member"].to_numpy(), path),
         scale=scale or PREFIXES[prefix],
         classes=classes,
-        ids=table[id].astype(str).to_numpy(dtype=object) if id else None,
-        groups={name: table[name].astype(str).to_numpy(dtype=object) for name in group},
+        ids=as_text(table[id]) if id else None,
+        groups={name: as_text(table[name]) for name in group},
     )
 
 

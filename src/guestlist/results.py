@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -206,22 +206,22 @@ def read_results(folder: str | Path) -> Results:
         content = json.loads(path.read_text("utf-8"))
         if content.get("format") != FORMAT:
             raise FolderError(f"{path} has format {content.get('format')}, this version of guestlist reads {FORMAT}.")
-        records = folder / "records.parquet"
-        return from_document(content, pd.read_parquet(records) if records.exists() else None)
+        results = from_document(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
+    path = folder / "records.parquet"
+    try:
+        return replace(results, records=pd.read_parquet(path) if path.exists() else None)
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 
-def from_document(content: Mapping, records: pd.DataFrame | None = None) -> Results:
-    """Results from the content of results.json."""
-    from dataclasses import replace
-
-    return replace(from_json(Results, {**content, "records": None}), records=records)
+def from_document(content: Mapping) -> Results:
+    """Results from the content of results.json, without the table of records."""
+    return from_json(Results, {**content, "records": None})
 
 
 def _without_records(results: Results) -> Results:
-    from dataclasses import replace
-
     return replace(results, records=None)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -87,7 +88,8 @@ class Store:
     def models(self) -> list[int]:
         """Models whose signals are there; 0 is the target."""
         found = (self.folder / "signals").glob("model-*.npz")
-        return sorted(int(path.stem.removeprefix("model-")) for path in found)
+        names = (path.stem.removeprefix("model-") for path in found)
+        return sorted(int(name) for name in names if name.isdigit())
 
     def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
         write_npz(model_path(self.folder, k), **values)
@@ -148,6 +150,8 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     """
     folder = Path(folder)
     path = folder / "manifest.json"
+    if folder.exists() and not folder.is_dir():
+        raise FolderError(f"{folder} is a file; an audit needs a folder.")
     if not path.exists():
         if manifest is None:
             raise FolderError(f"{folder} is no audit folder: it has no manifest.json.")
@@ -159,13 +163,41 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     found = _read_manifest(path)
     if manifest is None:
         return Store(folder, found)
-    differs = [name for name in _MEANS if getattr(found, name) != getattr(manifest, name)]
+    if found.about != manifest.about and not _differences(found, manifest):
+        write_json(path, _as_json(manifest))  # where the inputs are now, and with which options
+        return Store(folder, manifest)
+    differs = _differences(found, manifest)
     if differs:
         raise FolderError(
             f"{folder} holds an audit of {' and '.join(_MEANS[name] for name in differs)}. "
             "Its signals say nothing about this one: choose another folder."
         )
     return Store(folder, found)
+
+
+def _differences(one: Manifest, other: Manifest) -> list[str]:
+    return [name for name in _MEANS if getattr(one, name) != getattr(other, name)]
+
+
+@contextmanager
+def only_one(folder: Path):
+    """Hold the folder's lock while an audit works in it; the system lets go of it however the process ends."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    if folder.exists() and not folder.is_dir():
+        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FolderError(
+                f"Another audit is writing to {folder}. Wait for it, or choose another folder."
+            ) from error
+        yield
 
 
 def model_path(folder: Path, k: int) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -13,6 +13,7 @@ from guestlist.attacks import bayes, likelihood, metrics, nearest, ratios
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError
 from guestlist.signals import Signals
+from guestlist.worlds import binary_signals
 
 
 @dataclass(frozen=True)
@@ -149,17 +150,47 @@ def named(names: Sequence[str | Callable] | None, references: int, *, nearest: b
     if names is None:
         able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
         return {n: a for n, a in able.items() if nearest or not a.nearest}
-    chosen = {}
+    if not names:
+        raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
+    chosen: dict[str, Attack] = {}
     for name in names:
-        if callable(name):
-            own = getattr(name, "__name__", type(name).__name__)
-            chosen[own] = Attack(name, (), 0, "given by the user", "")
-            continue
-        if name not in ATTACKS:
-            raise InputError(f"There is no attack {name!r}; there are {', '.join(ATTACKS)}.")
-        if ATTACKS[name].references > references:
-            raise InputError(
-                f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}."
-            )
-        chosen[name] = ATTACKS[name]
+        attack = Attack(name, (), 0, "given by the user", "") if callable(name) else _known(name, references)
+        own = _own_name(name) if callable(name) else name
+        if own in chosen or (callable(name) and own in ATTACKS):
+            raise InputError(f"Two attacks are named {own!r}; name your functions differently.")
+        chosen[own] = attack
     return chosen
+
+
+def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) -> None:
+    """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained."""
+    rng = np.random.default_rng(0)
+    for name, attack in attacks.items():
+        if name in ATTACKS:
+            continue
+        margin = rng.normal(size=(1 + references, len(labels)))
+        signals = Signals(binary_signals(margin), rng.random((references, len(labels))) < 0.5, labels)
+        try:
+            scores = np.asarray(attack.score(signals), dtype=np.float64)
+        except Exception as error:
+            raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
+        if scores.shape != labels.shape:
+            raise InputError(
+                f"Attack {name!r} must give one score per record, shaped {labels.shape}, found {scores.shape}."
+            )
+
+
+def _known(name: str, references: int) -> Attack:
+    if name not in ATTACKS:
+        raise InputError(f"There is no attack {name!r}; there are {', '.join(ATTACKS)}.")
+    if ATTACKS[name].references > references:
+        raise InputError(f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}.")
+    return ATTACKS[name]
+
+
+def _own_name(function: Callable) -> str:
+    """The name of a user's attack; it becomes a column and a file, so it must be a plain word."""
+    name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "own")
+    if not name.isidentifier():
+        raise InputError(f"An attack needs a plain name such as my_attack, found {name!r}.")
+    return name

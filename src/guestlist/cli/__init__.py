@@ -1,5 +1,9 @@
 """One command per stage. Heavy modules are imported by the command that needs them."""
 
+import signal
+import sys
+import threading
+
 import click
 
 from guestlist import __version__
@@ -15,6 +19,9 @@ from guestlist.cli.show import show
 @click.version_option(__version__, prog_name="guestlist")
 def main():
     """Audit the membership privacy of a machine-learning model: could anyone tell who was in its training set?"""
+    # A polite stop unwinds, so that temporary files with people's records are removed on the way.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 for command in (audit, collect, report, gate, show, selftest, knn, demo):

@@ -39,12 +39,18 @@ from guestlist.errors import FolderError
     type=click.Path(path_type=Path),
     help="Audit folder; run again with it to resume.  [default: audits/<name>]",
 )
-@click.option("--references", default=32, show_default=True, help="Models to train for comparison.")
+@click.option(
+    "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
+)
 @click.option("--attack", "attacks", multiple=True, help="Run only these; see: guestlist show attacks.")
-@click.option("--seed", default=0, show_default=True, help="Of everything random.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
 @click.option(
-    "--prior", default=0.5, show_default=True, help="Share of members among the people an attacker asks about."
+    "--prior",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="Share of members among the people an attacker asks about.",
 )
 @trust
 @allow_pickle
@@ -60,7 +66,8 @@ def audit(model, predictions, members, nonmembers, population, out, as_json, **o
     """
     if (model is None) == (predictions is None):
         raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
-    out = out or Path("audits") / (model or predictions).stem
+    _refuse_unread(predictions is not None, {"--population": population, **_given(options)})
+    out = (out or Path("audits") / (model or predictions).stem).resolve()
     with notices():
         if predictions is not None:
             results = _audit_predictions(predictions, out, options)
@@ -75,6 +82,22 @@ def audit(model, predictions, members, nonmembers, population, out, as_json, **o
     conclude(results, out, as_json)
 
 
+# Options that only one of the two kinds of audit reads: silence about the other would look like consent.
+FOR_PREDICTIONS = ("--shadow", "--scale")
+FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates")
+
+
+def _given(options: dict) -> dict[str, object]:
+    return {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+
+
+def _refuse_unread(predictions: bool, given: dict[str, object]) -> None:
+    unread = [name for name in (FOR_MODELS if predictions else FOR_PREDICTIONS) if given.get(name)]
+    if unread:
+        what = "--predictions" if predictions else "--model"
+        raise click.UsageError(f"With {what}, {' and '.join(unread)} would not be read. Leave it out.")
+
+
 def _audit_predictions(path: Path, out: Path, options: dict):
     from guestlist.predictions import audit_predictions, read_predictions
 
@@ -85,6 +108,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
         shadow=shadow,
         attacks=options["attacks"] or None,
         folder=out,
+        prior=options["prior"],
         about={"name": path.name},
     )
 
@@ -120,13 +144,13 @@ REMEMBERED = ("label", "group", "id_", "attacks", "seed", "drop_duplicates", "pr
 
 def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dict:
     """Where the inputs are, seen from the folder, so that a project can be moved as a whole."""
-    paths = {name: path and os.path.relpath(path, out) for name, path in inputs.items()}
+    paths = {name: path and os.path.relpath(path.resolve(), out) for name, path in inputs.items()}
     return {"inputs": paths, "options": {name: options[name] for name in REMEMBERED}}
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--references", type=int, help="How many there should be in all.")
+@click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
 @click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
@@ -141,6 +165,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
     if (references is None) == (until_width is None):
         raise click.UsageError("Give either --references or --until-width.")
+    folder = folder.resolve()
     store = open_store(folder)
     about = store.manifest.about
     if "inputs" not in about:
@@ -149,6 +174,10 @@ def collect(folder, references, until_width, at_most, as_json, **options):
             f"gl.audit again with folder={str(folder)!r} and more references."
         )
     there = max(store.models(), default=0)
+    if references is not None and references < there:
+        raise click.UsageError(
+            f"There are {there} references already; --references says how many there should be in all."
+        )
     if until_width is not None:
         try:
             references = UntilWidth(until_width, start=max(there, 16), at_most=max(at_most, there, 16))

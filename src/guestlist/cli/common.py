@@ -26,9 +26,20 @@ class Commands(click.Group):
             context.exit(USER_ERROR)
 
 
+def _jobs(value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("Give a number of processes, or -1 for one per core.")
+    return value
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
 jobs = click.option(
-    "--jobs", default=-1, show_default=True, help="Processes; -1 for one per core. Results do not depend on it."
+    "--jobs",
+    type=int,
+    callback=lambda context, option, value: _jobs(value),
+    default=-1,
+    show_default=True,
+    help="Processes; -1 for one per core. Results do not depend on it.",
 )
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
 trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")

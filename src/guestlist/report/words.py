@@ -23,7 +23,7 @@ from guestlist.report.numerals import (
 from guestlist.results import AttackResult, GroupResult, Rate, Results
 
 CHANCE = 0.5  # the AUC of an attack that knows nothing
-UNUSUAL = 0.05  # beyond this share of its kind a model is said to be lucky or unlucky
+UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
 
 LOWER_BOUND = (
@@ -158,9 +158,8 @@ def recipe(results: Results) -> str | None:
     found = f"on {models} other models trained by the same recipe, {results.headline} reaches an AUC of"
     fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
     more = f"{larger:g} of them give away more than this one."
-    return (
-        f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {_kind(others.share_larger)}"
-    )
+    kind = _kind(others.share_larger, len(others.aucs))
+    return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {kind}"
 
 
 def p_values(results: Results) -> str:
@@ -176,12 +175,14 @@ def p_values(results: Results) -> str:
     )
 
 
-def _kind(share_larger: float) -> str:
-    if share_larger < UNUSUAL:
+def _kind(share_larger: float, models: int) -> str:
+    # The chance of a place as high or as low as this among models of one kind; few models can show nothing.
+    larger = share_larger * models
+    if (1 + larger) / (1 + models) < UNUSUAL / 2:
         return "This model is unlucky: training it anew may do better."
-    if share_larger > 1 - UNUSUAL:
+    if (1 + models - larger) / (1 + models) < UNUSUAL / 2:
         return "This model is lucky: training it anew may do worse."
-    return "This model is as its recipe makes them: training it anew would not help."
+    return "This model does not stand out among its kind."
 
 
 def _shows(rate: Rate) -> bool:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import joblib
 import numpy as np
 
 from guestlist.data import Data, encode
 from guestlist.errors import InputError
+from guestlist.recipes import SEEDS, THREADS, describe, last
 from guestlist.targets.target import Neighbours, Predict, Target
-
-# Parameters that hold a seed, and parameters that ask for threads, in scikit-learn, XGBoost, LightGBM, CatBoost.
-SEEDS = ("random_state", "random_seed")
-THREADS = ("n_jobs", "nthread", "thread_count")
 
 
 def estimator_target(model) -> Target:
@@ -27,15 +22,18 @@ def estimator_target(model) -> Target:
             f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit."
         )
     names = getattr(model, "feature_names_in_", None)
+    frozen = _frozen(model)
     return Target(
         predict=Answers(model, classes),
         classes=classes,
         scale="probabilities" if probabilistic else "logits",
-        train=Refit(model, classes),
+        train=None if frozen else Refit(model, classes),
+        untrainable=frozen,
         recipe=describe(model),
         name=_name(model),
         features=None if names is None else tuple(names),
         arrays=names is None and hasattr(model, "n_features_in_"),
+        width=getattr(model, "n_features_in_", None),
         neighbours=_neighbours(model),
     )
 
@@ -78,42 +76,29 @@ class Refit:
 
         model = clone(self.model)
         parameters = model.get_params(deep=True)
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if _last(name) in SEEDS}
-        single = {name: 1 for name in parameters if _last(name) in THREADS}
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if last(name) in SEEDS}
+        single = {name: 1 for name in parameters if last(name) in THREADS}
         # CatBoost has two names for its seed and takes only one of them: set those that are listed.
         model.set_params(**fresh, **single)
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:
             raise InputError("A reference would train on one class only: the audit needs more records of the others.")
-        own = self.classes[present]
         # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
         # reference may miss a rare class.
         gaps = len(present) < len(self.classes) and type(model).__module__.startswith("xgboost")
         if gaps:
             model.set_params(objective=None)
         model.fit(data.x, positions if gaps else data.y)
-        return Answers(model, self.classes, own)
+        return Answers(model, self.classes, self.classes[present] if gaps else None)
 
 
-def describe(value) -> str:
-    """Text that is equal for equal recipes, in every process: class, package version, parameters.
-
-    Seeds and threads are left out: references get their own.
-    """
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        parameters = value.get_params(deep=False)
-        kept = {k: v for k, v in parameters.items() if _last(k) not in SEEDS + THREADS}
-        inside = ", ".join(f"{name}={describe(kept[name])}" for name in sorted(kept))
-        return f"{_qualified(type(value))}=={_version(type(value))}({inside})"
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(describe, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
-    if isinstance(value, type):
-        return _qualified(value)
-    return f"{_qualified(type(value))}#{joblib.hash(value)}"
+def _frozen(model) -> str:
+    """Why a clone of the model would not be trained anew, if it would not: a frozen part stays the target's own."""
+    for name, part in {"": model, **model.get_params(deep=True)}.items():
+        if type(part).__name__ == "FrozenEstimator":
+            where = f"its part {name!r} is" if name else "it is"
+            return f"{where} a FrozenEstimator, which keeps what it learnt from the target's members"
+    return ""
 
 
 def _neighbours(model) -> Callable[[object], Neighbours] | None:
@@ -150,10 +135,14 @@ def _classes(model) -> np.ndarray:
 
 def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
     """Decision values as logits: monotone in what the model thinks, though not calibrated."""
-    found = np.asarray(model.decision_function(x))
+    found, own = np.asarray(model.decision_function(x)), _classes(model)
     if found.ndim == 1:
         found = np.column_stack([np.zeros(len(found)), found])
-    own = _classes(model)
+    if found.shape[1] != len(own):
+        raise InputError(
+            f"decision_function answers with {found.shape[1]} columns for {len(own)} classes; use "
+            "decision_function_shape='ovr', or a model with probabilities."
+        )
     aligned = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True))
     aligned[:, encode(own, classes)] = found
     return aligned
@@ -162,16 +151,3 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
 def _name(model) -> str:
     steps = getattr(model, "steps", None)
     return " + ".join(type(step).__name__ for _, step in steps) if steps else type(model).__name__
-
-
-def _last(name: str) -> str:
-    return name.rsplit("__", 1)[-1]
-
-
-def _qualified(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _version(cls: type) -> str:
-    package = importlib.import_module(cls.__module__.split(".")[0])
-    return getattr(package, "__version__", "?")

@@ -42,7 +42,10 @@ def load_model(path: str | Path, *, trust: Sequence[str] = (), allow_pickle: boo
             )
         import joblib
 
-        return joblib.load(path)
+        try:
+            return joblib.load(path)
+        except Exception as error:  # a pickle can raise anything
+            raise InputError(f"{path} cannot be unpickled ({type(error).__name__}: {error}).") from error
     raise InputError(
         f"Expected a .skops file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
         "audited from Python: gl.torch_target, gl.function_target."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,6 +11,7 @@ import pandas as pd
 
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.recipes import describe
 from guestlist.signals import SMALLEST_PROBABILITY, signals_of_logits, signals_of_probabilities, smallest_answer
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
@@ -44,6 +43,8 @@ class Target:
         name: for people.
         features: names of the columns the model reads, if it knows them; None: whatever is given.
         arrays: whether a table of numbers must become an array before the model gets it.
+        width: how many columns the model reads, if it knows.
+        untrainable: why there is no ``train``, if there is a reason to tell.
         neighbours: features to where a K-NN model looks for neighbours; None for other models.
     """
 
@@ -55,13 +56,15 @@ class Target:
     name: str = "model"
     features: tuple[str, ...] | None = None
     arrays: bool = False
+    width: int | None = None
     neighbours: Callable[[object], Neighbours] | None = None
+    untrainable: str = ""
 
     def __post_init__(self):
         if self.scale not in ("probabilities", "logits"):
             raise ValueError(f"Expected scale={self.scale!r} to be 'probabilities' or 'logits'.")
-        if len(self.classes) < 2:
-            raise InputError(f"A classifier has two classes or more, found {list(self.classes)}.")
+        if len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
+            raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
 
     def fitting(self, data: Data, side: str) -> Data:
         """The records with the features in the form this model reads."""
@@ -72,6 +75,8 @@ class Target:
                 raise InputError(f"The model was fitted on columns that {side} lacks: {', '.join(missing)}.")
             x = x[list(self.features)]
         if isinstance(x, pd.DataFrame) and self.arrays:
+            if self.width is not None and len(x.columns) - len(data.groups) == self.width:
+                x = x.drop(columns=list(data.groups))  # groups that are no features
             try:
                 x = x.to_numpy(dtype=np.float64)
             except (TypeError, ValueError) as error:
@@ -169,25 +174,13 @@ def function_target(
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
         scale: ``probabilities`` or ``logits``.
-        recipe: text that identifies ``train`` across runs; by default its source code.
+        recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
     """
     return Target(
         predict=predict,
         classes=np.asarray(classes),
         scale=scale,
         train=train,
-        recipe=source_of(train) if recipe is None else recipe,
+        recipe=describe(train) if recipe is None else recipe,
         name=name or getattr(predict, "__name__", type(predict).__name__),
     )
-
-
-def source_of(function) -> str:
-    """Text that identifies a function across runs: its source, or else its pickled code."""
-    if function is None:
-        return ""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        from joblib.externals import cloudpickle
-
-        return hashlib.sha256(cloudpickle.dumps(function)).hexdigest()

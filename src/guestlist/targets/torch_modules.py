@@ -10,7 +10,8 @@ import numpy as np
 
 from guestlist.data import Data, encode
 from guestlist.errors import InputError
-from guestlist.targets.target import Predict, Target, source_of
+from guestlist.recipes import describe
+from guestlist.targets.target import Predict, Target
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,13 @@ class _Logits:
     def __call__(self, x) -> np.ndarray:
         import torch
 
+        training = self.module.training
         self.module.eval()
         with torch.no_grad():
             parts = [
                 self.module(_tensor(x[i : i + self.batch_size], self.module)) for i in range(0, len(x), self.batch_size)
             ]
+        self.module.train(training)  # the user's module is left as it was
         return torch.cat(parts).to(torch.float64).cpu().numpy()
 
 
@@ -143,13 +146,11 @@ def _fresh(module):
 
 
 def _tensor(x, module):
+    """The records in the module's own floating-point type, as a copy: they may be mapped from a file."""
     import torch
 
-    first = next(module.parameters(), None)
-    values = torch.as_tensor(np.array(x))  # a copy: the records may be mapped from a file that is not ours to change
-    return (
-        values if first is None else values.to(first.dtype) if values.is_floating_point() else values.to(torch.float32)
-    )
+    first = next((p for p in module.parameters() if p.is_floating_point()), None)
+    return torch.as_tensor(np.array(x)).to(torch.float32 if first is None else first.dtype)
 
 
 def _outputs(module) -> int:
@@ -160,5 +161,5 @@ def _outputs(module) -> int:
 
 
 def _recipe(module, train) -> str:
-    how = repr(asdict(train)) if isinstance(train, Fit) else source_of(train)
+    how = repr(asdict(train)) if isinstance(train, Fit) else describe(train)
     return f"{module}\n{how}"

@@ -1,0 +1,325 @@
+"""Ways an audit could go wrong in silence, or end in a traceback; each was found by someone trying to."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+
+import guestlist as gl
+from guestlist.auditing import prepare
+from guestlist.checks import duplicates_across
+from guestlist.data import as_data, concatenate, fingerprint
+from guestlist.errors import FolderError, InputError
+from guestlist.evaluate import Estimate
+from guestlist.files import remove_parts
+from guestlist.recipes import describe
+from guestlist.report import words
+from guestlist.store import Manifest, only_one, open_store
+from guestlist.targets import as_target
+
+COLUMNS = list("abcde")
+
+
+def frames(blobs):
+    return [pd.DataFrame(x, columns=COLUMNS).assign(y=y) for x, y in blobs]
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------
+
+
+def test_columns_in_another_order_are_put_right_for_models_of_arrays(blobs):
+    members, nonmembers = frames(blobs)
+    model = LogisticRegression().fit(*blobs[0])
+    straight = gl.audit(model, members, nonmembers, label="y", references=0)
+    turned = gl.audit(model, members, nonmembers[["y", *COLUMNS[::-1]]], label="y", references=0)
+    assert turned.document() == straight.document()
+
+
+class AppearanceOrder(RandomForestClassifier):
+    """A classifier whose classes stand in the order in which it saw them."""
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.order_ = np.array(list(dict.fromkeys(y)))
+        self.where_ = np.searchsorted(self.classes_, self.order_)
+        self.sorted_, self.classes_ = self.classes_, self.order_
+        return self
+
+    def predict_proba(self, x):
+        self.classes_ = self.sorted_
+        found = super().predict_proba(x)[:, self.where_]
+        self.classes_ = self.order_
+        return found
+
+
+def test_references_columns_are_read_from_the_fitted_clone(blobs):
+    x, y = blobs[0]
+    model = AppearanceOrder(20, random_state=0).fit(x, y)
+    reference = as_target(model).train(as_data((x[::-1], y[::-1]), side="members"), np.random.default_rng(0))
+    assert (model.order_[reference(x).argmax(axis=1)] == y).mean() > 0.9
+
+
+def test_a_frozen_part_is_refused_since_references_would_be_copies(blobs):
+    forest = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
+    model = CalibratedClassifierCV(FrozenEstimator(forest)).fit(*blobs[0])
+    with pytest.raises(InputError, match="FrozenEstimator, which keeps what it learnt"):
+        gl.audit(model, *blobs, references=4)
+    assert gl.audit(model, *blobs, references=0).attack("loss").auc.value > 0.5
+
+
+def test_references_that_are_copies_of_the_target_are_told(blobs, tree):
+    target = gl.function_target(tree.predict_proba, classes=[0, 1, 2], train=lambda data, rng: tree.predict_proba)
+    found = gl.audit(target, *blobs, references=4, jobs=1)
+    assert any("4 of 4 references answer exactly as the target" in notice for notice in found.notices)
+
+
+def test_what_a_training_function_closes_over_is_part_of_the_recipe():
+    def made(depth):
+        def train(data, rng, leaves=depth):
+            return depth
+
+        return train
+
+    assert describe(made(1)) == describe(made(1))
+    assert describe(made(1)) != describe(made(2))
+    assert describe(lambda x: 1) != describe(lambda x: 2)
+
+
+def test_a_lambda_in_a_pipeline_has_a_recipe(blobs):
+    model = make_pipeline(FunctionTransformer(lambda x: 2 * x), LogisticRegression()).fit(*blobs[0])
+    assert gl.audit(model, *blobs, references=2, jobs=2).references.count == 2
+
+
+def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(tree, blobs, tmp_path):
+    gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
+    (tmp_path / "a" / "answers.npz").unlink()
+    other = RandomForestClassifier(10, random_state=9).fit(*blobs[0])
+    with pytest.raises(FolderError, match="another fitted model"):
+        gl.audit(other, *blobs, references=1, jobs=1, folder=tmp_path / "a")
+    gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
+
+
+def test_luck_is_claimed_only_where_enough_models_can_show_it():
+    assert "stand out" in words._kind(0.0, 8)
+    assert "unlucky" in words._kind(0.0, 100)
+    assert "is lucky" in words._kind(1.0, 100)
+    assert "stand out" in words._kind(0.1, 100)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x, y: (x.astype(np.float64), y),
+        lambda x, y: (x, y.astype(float)),
+        lambda x, y: (x.astype(object), y),
+        lambda x, y: (np.where(x == 0, -0.0, x), y),
+    ],
+)
+def test_twins_are_found_whatever_their_types(change):
+    x, y = np.array([[1, 0], [2, 5], [0, 3]]), np.array([0, 1, 1])
+    members, others = as_data((x, y), side="members"), as_data(change(x, y), side="nonmembers")
+    assert duplicates_across(members, others).all()
+    tables = [as_data((pd.DataFrame(a), b), side="members") for a, b in ((x, y), change(x, y))]
+    assert duplicates_across(*tables).all()
+
+
+def test_records_of_objects_have_a_fingerprint_that_lasts():
+    code = (
+        "import numpy as np; from guestlist.data import as_data, fingerprint;"
+        "x = np.array([['a', 1], ['b', 2]], dtype=object);"
+        "print(fingerprint(as_data((x, np.array([0, 1])), side='members')))"
+    )
+    runs = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(runs) == 1
+
+
+def test_categories_that_differ_between_sides_stay_categories(blobs):
+    members, nonmembers = frames(blobs)
+    members["a"] = pd.Categorical(np.where(members["a"] > 1.5, 7, 1))
+    nonmembers["a"] = pd.Categorical(np.ones(len(nonmembers), int))
+    pool = concatenate([as_data(t, side="members", label="y") for t in (members, nonmembers)])
+    assert pool.x["a"].cat.categories.tolist() == [1, 7]
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype")
+    model.fit(members.drop(columns="y"), members["y"])
+    assert gl.audit(model, members, nonmembers, label="y", references=2, jobs=1).references.count == 2
+
+
+def test_two_attacks_of_one_name_are_refused(tree, blobs):
+    def loss(signals):
+        return signals.target("loss")
+
+    for attacks in (["loss", loss], [loss], [lambda s: s.labels, lambda s: s.labels], ["loss", "loss"]):
+        with pytest.raises(InputError, match="Two attacks are named"):
+            gl.audit(tree, *blobs, references=0, attacks=attacks)
+
+
+def test_a_shadow_brings_no_attack_that_has_nothing_to_compare(blobs, tree):
+    x, y = blobs[1]
+    member = np.arange(len(y)) % 2 == 0
+    shadow = gl.Predictions(tree.predict_proba(x), y, member)
+    found = gl.audit_predictions(shadow, shadow=shadow, prior=0.25)
+    assert all(finding.unscored == 0 for finding in found.findings)
+    assert found.prior == 0.25
+
+
+# -- what is lost or left behind -----------------------------------------------------------------------------------
+
+
+def test_a_faulty_attack_is_found_before_anything_is_trained(blobs, tmp_path):
+    def never(data, rng):
+        raise AssertionError
+
+    target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2], train=never)
+    for attack, message in ((lambda s: s.labels[:3], "one score per record"), (lambda s: 1 / 0, "ZeroDivisionError")):
+        with pytest.raises(InputError, match=message):
+            gl.audit(target, *blobs, references=4, attacks=[attack], folder=tmp_path / "a")
+    with pytest.raises(InputError, match="No attack is named"):
+        gl.audit(target, *blobs, references=4, attacks=[])
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
+    def attack(signals):
+        return signals.target("loss")
+
+    attack.__name__ = "../../escaped"
+    with pytest.raises(InputError, match="plain name"):
+        gl.audit(tree, *blobs, references=0, attacks=[attack], folder=tmp_path / "a" / "b")
+
+
+def test_an_interval_that_cannot_be_had_stops_the_growing():
+    from types import SimpleNamespace
+
+    from guestlist.growing import UntilWidth, grow
+
+    nan = float("nan")
+    results = SimpleNamespace(recipe=SimpleNamespace(auc=Estimate(nan, nan, nan)))
+    assert grow(lambda count, notices=(): results, UntilWidth(0.1)) is results
+
+
+def test_records_left_by_a_killed_audit_are_removed_by_the_next(tree, blobs, tmp_path):
+    gl.audit(tree, *blobs, references=2, jobs=1, folder=tmp_path)
+    (tmp_path / ".work").mkdir()
+    (tmp_path / ".work" / "pool.joblib").write_bytes(b"people")
+    gl.audit(tree, *blobs, references=2, jobs=1, folder=tmp_path)
+    assert not (tmp_path / ".work").exists()
+
+
+def test_parts_of_a_living_process_are_spared(tmp_path):
+    alive, dead = tmp_path / f".a.{os.getpid()}.part", tmp_path / ".b.999999999.part"
+    for part in (alive, dead):
+        part.touch()
+    remove_parts(tmp_path)
+    assert alive.exists()
+    assert not dead.exists()
+
+
+def test_two_audits_started_together_do_not_mix(tree, blobs, tmp_path):
+    """The lock is taken before the manifest is looked at."""
+    done = []
+    with only_one(tmp_path):
+        thread = threading.Thread(target=lambda: done.append(_refused(tree, blobs, tmp_path)))
+        thread.start()
+        thread.join()
+    assert done == [True]
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def _refused(tree, blobs, folder):
+    try:
+        gl.audit(tree, *blobs, references=1, jobs=1, folder=folder)
+    except FolderError:
+        return True
+    return False
+
+
+def test_about_is_what_the_last_audit_said(tmp_path):
+    manifest = {"data": "d", "recipe": "r", "seed": 0, "rate": 0.5, "scale": "logits", "classes": ("a", "b")}
+    open_store(tmp_path, Manifest(**manifest, about={"options": {"prior": 0.5}}))
+    open_store(tmp_path, Manifest(**manifest, about={"options": {"prior": 0.1}}))
+    assert open_store(tmp_path).manifest.about == {"options": {"prior": 0.1}}
+
+
+# -- what a user reads ---------------------------------------------------------------------------------------------
+
+
+def test_labels_that_print_alike_are_told_apart(blobs):
+    (x, y), nonmembers = blobs
+    model = LogisticRegression().fit(x, y.astype(str))
+    with pytest.raises(InputError, match=r"not trained on: 2 .* It knows '0', '1', '2'"):
+        gl.audit(model, (x, y), nonmembers)
+
+
+def test_nullable_labels_are_labels(blobs):
+    members, nonmembers = frames(blobs)
+    for kind in ("boolean", "Int64"):
+        tables = [t.assign(y=(t["y"] > 0).astype(kind)) for t in (members, nonmembers)]
+        model = LogisticRegression().fit(tables[0][COLUMNS], tables[0]["y"])
+        assert gl.audit(model, *tables, label="y", references=0).subject.classes == 2
+
+
+def test_records_without_a_group_are_a_group(blobs, tree):
+    members, nonmembers = (t.assign(town=np.where(t["a"] > 0, "n", None)) for t in frames(blobs))
+    model = RandomForestClassifier(5, random_state=0).fit(members[COLUMNS], members["y"])
+    found = gl.audit(model, members, nonmembers, label="y", group="town", references=0)
+    assert [g.value for g in found.groups] == ["(missing)", "n"]
+    assert sum(g.members for g in found.groups) == len(members)
+
+
+def test_a_group_column_that_is_no_feature_of_a_model_of_arrays_is_left_out(blobs):
+    members, nonmembers = (t.assign(ward=(t["a"] > 0).astype(int)) for t in frames(blobs))
+    model = LogisticRegression().fit(*blobs[0])
+    assert len(gl.audit(model, members, nonmembers, label="y", group="ward", references=0).groups) == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x, y: SVC(decision_function_shape="ovo").fit(np.r_[x, x], np.r_[y, y + 3]), "decision_function_shape"),
+        (lambda x, y: gl.function_target(lambda z: z, classes=[0, 0]), "all different"),
+        (lambda x, y: gl.function_target(lambda z: 1 / 0, classes=[0, 1, 2]), "cannot read members .ZeroDivisionError"),
+    ],
+)
+def test_odd_models_are_refused_in_words(make, message, blobs):
+    with pytest.raises(InputError, match=message):
+        gl.audit(make(*blobs[0]), *blobs, references=0)
+
+
+def test_repeated_columns_are_named(blobs):
+    members, nonmembers = frames(blobs)
+    doubled = pd.concat([members, members[["a"]]], axis=1)
+    with pytest.raises(InputError, match="several columns named 'a'"):
+        gl.audit(LogisticRegression().fit(*blobs[0]), doubled, nonmembers, label="y")
+    with pytest.raises(InputError, match="which is the label"):
+        as_data(pd.concat([members, members[["y"]]], axis=1), side="members", label="y")
+
+
+@pytest.mark.parametrize("wrong", [{"references": 2.5}, {"seed": -1}, {"jobs": 0}, {"prior": 2}])
+def test_settings_that_make_no_sense_fail_at_the_call(wrong, tree, blobs, tmp_path):
+    with pytest.raises(ValueError, match="Expected"):
+        gl.audit(tree, *blobs, folder=tmp_path / "a", **wrong)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_that_is_a_file_is_told(tree, blobs, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FolderError, match="is a file"):
+        gl.audit(tree, *blobs, references=0, folder=tmp_path / "file")
+
+
+def test_the_fingerprint_sees_every_feature(blobs):
+    prepared = prepare(LogisticRegression().fit(*blobs[0]), *blobs)
+    changed = prepared.pool.x.copy()
+    changed[17, 3] += 1e-9
+    assert fingerprint(prepared.pool.with_x(changed)) != fingerprint(prepared.pool)
