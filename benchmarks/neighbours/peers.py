@@ -44,6 +44,7 @@ def python_of(peer: str) -> str:
 
 def measure(method: str, *, threads: int = 1, **size) -> dict:
     """Run one measurement in a process of its own: seconds, peak memory, versions, and the values' file."""
+    PEERS.mkdir(exist_ok=True)
     values = PEERS / f"values-{method}.npy"
     arguments = [f"--{name}={value}" for name, value in size.items()]
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])

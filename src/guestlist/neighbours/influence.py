@@ -145,32 +145,23 @@ def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:
         )
 
 
+def _nearest_others(distances: np.ndarray, own: np.ndarray, radius: int) -> tuple:
+    """Lengths of the lists of a block, and their records and distances, one list after the other."""
+    index, distance = [], []
+    for row, record in zip(distances, own, strict=True):
+        found, near = nearest(row, min(radius + 1, len(row)))
+        others = found != record
+        index.append(found[others])
+        distance.append(near[others])
+    return np.array([len(found) for found in index]), np.concatenate(index), np.concatenate(distance)
+
+
 def _self_waka(lists: NeighbourLists, gone: np.ndarray) -> np.ndarray:
     weights = banzhaf_weights(lists.n - int(gone.sum()), lists.k, lists.p)
     out = np.empty(lists.n)
     flat = lists.starts, lists.distance, lists.agree, gone[lists.index]
     _with_what_stays(*flat, weights.mass, weights.moment, weights.end, out)
     return out
-
-
-@numba.njit(nogil=True, cache=True)
-def _nearest_others(distances, own, radius):
-    """Lengths of the lists of a block, and their records and distances, one list after the other."""
-    lengths = np.empty(len(own), np.int64)
-    index, distance = [np.empty(0, np.int64)], [np.empty(0, distances.dtype)]
-    for t in range(len(own)):
-        found, near = nearest(distances[t], min(radius + 1, distances.shape[1]))
-        others = found != own[t]
-        lengths[t] = others.sum()
-        index.append(found[others])
-        distance.append(near[others])
-    flat_index, flat_distance = np.empty(lengths.sum(), np.int64), np.empty(lengths.sum(), distances.dtype)
-    at = 0
-    for t in range(len(own)):
-        flat_index[at : at + lengths[t]] = index[t + 1]
-        flat_distance[at : at + lengths[t]] = distance[t + 1]
-        at += lengths[t]
-    return lengths, flat_index, flat_distance
 
 
 @numba.njit(nogil=True, cache=True)
