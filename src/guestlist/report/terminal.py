@@ -10,7 +10,7 @@ from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, interval, percent
 from guestlist.results import AttackResult, Results
 
-WIDTH = 80
+WIDTH = 96
 
 
 def summary(results: Results) -> str:
