@@ -61,6 +61,15 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     assert len(changes) == 10
     assert abs(changes[0]["change"]) >= abs(changes[-1]["change"]) > 0
     assert "removed" in knn("onion", train, "--label", "y")
+    lists = tmp_path / "lists.npz"
+    for _ in range(2):  # made, then read
+        kept = knn("influence", train, "--label", "y", "--remove", 3, "--remove", 5, "--lists", lists, "--json")
+        assert json.loads(kept) == changes
+    refused = CliRunner().invoke(
+        main, ["knn", "influence", str(test), "--label", "y", "--remove", "3", "--lists", str(lists)]
+    )
+    assert refused.exit_code == 2
+    assert "lists of other records" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -125,12 +125,15 @@ def onion(table, label, test, name, k, share, jobs, as_json):
 @k
 @id_
 @click.option("--remove", multiple=True, required=True, help="Id of a record to remove (by default its row number).")
+@click.option(
+    "--lists", type=path(), help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
+)
 @click.option("--most", default=10, show_default=True, help="How many of the most changed records to show.")
 @threads
 @as_json
-def influence(table, label, k, id_, remove, most, jobs, as_json):
+def influence(table, label, k, id_, remove, lists, most, jobs, as_json):
     """How the self-WaKA of the others changes when some records of TABLE are removed."""
-    from guestlist.neighbours import neighbour_lists, waka_influence
+    from guestlist.neighbours import waka_influence
 
     data, _ = _read(table, None, label, id_)
     ids = data.ids if id_ else np.arange(len(data)).astype(str)
@@ -138,8 +141,7 @@ def influence(table, label, k, id_, remove, most, jobs, as_json):
     if unknown:
         raise InputError(f"There is no record {', '.join(unknown)}; ids look like {ids[0]}.")
     removed = np.isin(ids.astype(str), remove)
-    lists = neighbour_lists(data.x, data.y, k=k, spare=max(64, int(removed.sum())), n_jobs=jobs)
-    change = waka_influence(lists, removed)
+    change = waka_influence(_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed)
     order = np.argsort(-np.abs(np.nan_to_num(change)), kind="stable")[:most]
     _show([{"id": str(ids[i]), "label": str(data.y[i]), "change": float(change[i])} for i in order], as_json)
 
@@ -158,6 +160,29 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
         raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
     x, x_test = encoded(data.x, tests.x[list(data.x.columns)])
     return data.with_x(x), tests.with_x(x_test)
+
+
+def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
+    """Neighbour lists of these records: those that were kept, or new ones."""
+    from guestlist.data import fingerprint
+    from guestlist.files import read_npz, write_npz
+    from guestlist.neighbours import NeighbourLists, neighbour_lists
+
+    whose = fingerprint(data)
+    if kept is not None and kept.exists():
+        try:
+            arrays = read_npz(kept)
+            found = str(arrays.pop("records"))
+            lists = NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{kept} holds no neighbour lists ({error}).") from error
+        if (found, lists.k) != (whose, k):
+            raise InputError(f"{kept} holds the lists of other records, or of k = {lists.k}. Name another file.")
+        return lists
+    lists = neighbour_lists(data.x, data.y, k=k, spare=spare, n_jobs=jobs)
+    if kept is not None:
+        write_npz(kept, records=np.array(whose), **vars(lists))
+    return lists
 
 
 def _value(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
