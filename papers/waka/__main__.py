@@ -35,7 +35,7 @@ class Command:
 
 BATCH = "batches of 18 games"
 COMMANDS = {
-    "table1": Command(correlation.correlations, ("correlations",), 28, BATCH),
+    "table1": Command(correlation.correlations, ("correlations",), 112, BATCH),
     "table2": Command(rates.rates, ("rates",), 3, BATCH),
     "table3": Command(onion.layers, ("layers", "influences"), 4, BATCH),
     "figure6": Command(minimisation.curves, ("curves",), 2, "random orders"),
