@@ -48,7 +48,9 @@ def run(name: str, pools: list[Pool], repeats: int | None = None) -> dict[str, l
     command = COMMANDS[name]
     found = {table: [] for table in command.tables}
     for pool in pools:
-        rows = command.of(pool, repeats=repeats or command.repeats)
+        # More threads of BLAS than free cores wait for each other: logistic regression took 20 times as long.
+        with threadpool_limits(1):
+            rows = command.of(pool, repeats=repeats or command.repeats)
         for table, part in zip(command.tables, [rows] if len(command.tables) == 1 else rows, strict=True):
             found[table] += part
         print(f"{name}: {pool.name} done", file=sys.stderr, flush=True)
@@ -62,9 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         pools = [load(name, records=options.records) for name in _datasets(options.datasets)]
         for name in names:
             start = time.perf_counter()
-            # More threads of BLAS than free cores wait for each other: logistic regression took 20 times as long.
-            with threadpool_limits(1):
-                rows = run(name, pools, options.repeats)
+            rows = run(name, pools, options.repeats)
             repeats = {"count": options.repeats or COMMANDS[name].repeats, "of": COMMANDS[name].unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
     if options.command in ("page", "all"):

@@ -22,6 +22,8 @@ class Curve:
         removed_by: the value by which records went, or "random", then the mean over random orders.
         first: which records went first.
         spread: standard deviation over random orders; None for a value.
+        zeros: share of the records whose value is 0, which go in random order; None for random orders.
+        rarest: share of the rarest class among the records that stay; None for random orders.
     """
 
     dataset: str
@@ -31,6 +33,8 @@ class Curve:
     shares: list[float]
     accuracy: list[float]
     spread: list[float] | None
+    zeros: float | None
+    rarest: list[float] | None
 
 
 def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
@@ -48,6 +52,16 @@ def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
         )
         if not rows:  # random orders are the same for every value: drawn once
             mean, spread = curve.random.mean(axis=0).tolist(), curve.random.std(axis=0).tolist()
-            rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, spread))
-        rows.append(Curve(pool.name, k, name, value.drop, list(SHARES), curve.accuracy.tolist(), None))
+            rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, spread, None, None))
+        zeros = float((data[-1] == 0).mean())
+        shares = rarest_shares(pool.y, data[-1], value.drop)
+        accuracy = curve.accuracy.tolist()
+        rows.append(Curve(pool.name, k, name, value.drop, list(SHARES), accuracy, None, zeros, shares))
     return rows
+
+
+def rarest_shares(y: np.ndarray, value: np.ndarray, first: str) -> list[float]:
+    """Share of the rarest class among the records that stay at each step; equal values: lower rows go first."""
+    rarest = np.argmin(np.bincount(y))
+    order = np.argsort(value if first == "lowest" else -value, kind="stable")
+    return [float((y[order[round(share * len(y)) :]] == rarest).mean()) for share in SHARES]

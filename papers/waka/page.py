@@ -119,7 +119,22 @@ def _figure6(result: dict) -> str:
         "K": lambda row: row["k"],
         "removed by": lambda row: row["removed_by"] + ("" if row["first"] == "any" else f", {row['first']} first"),
     }
-    return "\n".join([prose.FIGURE_6, _table(rows, columns | {f"{s:.0%}": at(i) for i, s in enumerate(shares)})])
+    steps = {f"{share:.0%}": at(place) for place, share in enumerate(shares)}
+    valued = [row for row in rows if row["zeros"] is not None and row["dataset"] in ("adult", "bank")]
+    return "\n".join([prose.FIGURE_6, _table(rows, columns | steps), prose.RAREST, _rarest(valued, shares)])
+
+
+def _rarest(rows: list[dict], shares: list[float]) -> str:
+    def at(place: int) -> Callable[[dict], str]:
+        return lambda row: f"{row['rarest'][place]:.1%}"
+
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "K": lambda row: row["k"],
+        "removed by": lambda row: row["removed_by"],
+        "values of 0": lambda row: f"{row['zeros']:.0%}",
+    }
+    return _table(rows, columns | {f"{share:.0%}": at(place) for place, share in enumerate(shares)})
 
 
 def _table5(result: dict) -> str:
@@ -133,16 +148,24 @@ def _table5(result: dict) -> str:
     head = {"dataset": lambda place: place[0], "K": lambda place: place[1]}
     aucs = head | {attack: figure(attack, "auc") for attack in attacks}
     tprs = head | {attack: figure(attack, "tpr") for attack in attacks}
-    tprs |= {"paper, some K: LiRA, t-WaKA": lambda place: _their_tpr(place[0])}
     ranks = head | {
         "paper": lambda place: _two(SPEARMAN_WITH_LIRA[place[0]][place[1] - 1]),
         "t-WaKA": lambda place: _two(cells[*place, "t-WaKA"]["spearman_with_lira"]),
         "exact likelihood ratio": lambda place: _two(cells[*place, "exact likelihood ratio"]["spearman_with_lira"]),
     }
     return "\n".join([
-        prose.TABLE_5, _table(places, aucs), prose.TABLE_6, _table(places, tprs),
+        prose.TABLE_5, _table(places, aucs), _low_fpr(places, tprs, cells),
         prose.RANKS, _table(places, ranks), prose.times(SECONDS), _times(result["timings"]),
     ])  # fmt: skip
+
+
+def _low_fpr(places: list[tuple], tprs: dict[str, Callable], cells: dict) -> str:
+    columns = {"dataset": lambda dataset: dataset}
+    for attack in ("LiRA", "t-WaKA"):
+        columns[f"{attack}, paper"] = lambda dataset, name=attack: "{:.2f} ± {:.2f}".format(*TPR[dataset][name])
+        columns[f"{attack}, ours at K = 5"] = lambda dataset, name=attack: _spread(cells[dataset, 5, name], "tpr")
+    datasets = list(dict.fromkeys(dataset for dataset, _ in places))
+    return "\n".join([prose.FIGURE_8, _table(places, tprs), prose.TABLE_6, _table(datasets, columns)])
 
 
 def _times(rows: list[dict]) -> str:
@@ -185,10 +208,6 @@ def _table(rows: list, columns: dict[str, Callable]) -> str:
 
 def _spread(row: dict, name: str) -> str:
     return f"{_three(row[name])} ± {_two(row[f'{name}_spread'])}"
-
-
-def _their_tpr(dataset: str) -> str:
-    return ", ".join(f"{mean:.2f} ± {spread:.2f}" for mean, spread in TPR[dataset].values())
 
 
 def _two(value: float | None) -> str:

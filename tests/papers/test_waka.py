@@ -21,6 +21,7 @@ from papers.waka import (
 )
 from papers.waka.__main__ import COMMANDS, main, run
 from papers.waka.data import SOURCES, encoded, load, pool_of
+from threadpoolctl import threadpool_limits
 
 from guestlist.errors import InputError
 from guestlist.neighbours import (
@@ -40,6 +41,13 @@ def clusters(records=700, seed=0, dimensions=3):
     y = rng.integers(2, size=2 * records)
     x = rng.normal(size=(2 * records, dimensions)) + 0.9 * y[:, None]
     return pool_of("clusters", x, y, None, records, records, rng)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """As in the commands: threads of BLAS wait for each other where cores are shared."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +159,16 @@ def test_removal_by_shapley_costs_least_accuracy(pool):
     accuracy = {name: np.mean(row.accuracy[1:5]) for name, row in rows.items()}  # over removals up to one half
     assert accuracy["test-shapley"] > accuracy["random"]
     assert accuracy["test-shapley"] > accuracy["leave-one-out"]
+    assert rows["leave-one-out"].zeros > 0.5, "most records are nobody's nearest"
     assert len({row.accuracy[0] for row in rows.values()}) == 1, "nothing is removed yet"
+
+
+def test_the_rarest_class_is_counted_among_those_that_stay():
+    y, value = np.array([0] * 15 + [1] * 5), np.arange(20.0)
+    shares = minimisation.rarest_shares(y, value, "lowest")
+    assert shares[0] == 0.25
+    assert shares[-1] == 1.0
+    assert minimisation.rarest_shares(y, value, "highest")[-1] == 0.0
 
 
 @pytest.mark.parametrize("k", [1, 4])
