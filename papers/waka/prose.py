@@ -13,6 +13,8 @@ python -m papers.waka table1 --repeats 10 --datasets adult    # one table; also 
 python -m papers.waka all                                     # all of them, then this page
 ```
 
+The time under each table is that of the run it comes from; tables of one run share neighbours and values.
+
 Data: the paper's four datasets, one-hot encoded and standardised where they are tables. Bank and CIFAR-10
 have the paper's sizes, Adult 11,087 records (the paper prints "11,0874"), IMDB 5,000 instead of 25,000.
 CIFAR-10 is described by 64 principal components of an EfficientNet trained on ImageNet, where the paper
@@ -96,9 +98,10 @@ DIFFERENCES = """## What agrees, and what does not
 
 * **Success rates and the onion tables agree**, most closely on Bank, the one pool that is the same in size
   and encoding: its AUCs and success rates are within 0.01 of the paper's. Adult is a little lower
-  throughout. The paper's training size cannot be read and its encoding is described in half a sentence, so
-  the pools differ. On CIFAR-10 the attack on logistic regression succeeds less: 64 components of a network
-  that never saw CIFAR-10 leave a linear model less to memorise than features trained on it.
+  throughout. Its training size cannot be read and the encoding is described in half a sentence, so the
+  pools are likely not the same. On CIFAR-10 the attack on logistic regression succeeds less; a likely
+  reason is that 64 components of a network that never saw CIFAR-10 leave a linear model less to memorise
+  than features trained on it.
 * **Spearman over records falls short of the paper's at K = 5 and on Bank; over percentiles it comes close,
   but for Bank.** The attack is the reason, not self-WaKA: with the best attack's success rate, known
   without games, the correlation is above 0.96 everywhere. At K = 5 even two thousand games leave noise in
@@ -106,8 +109,8 @@ DIFFERENCES = """## What agrees, and what does not
   their ASR is one half to two digits or more, as the tenths show, while self-WaKA still ranks them.
 * **At K = 5, LiRA with 16 shadow models is well short of the best attack**, in success rate and AUC. The
   paper saw an "early convergence" with more shadow models. The exact likelihood ratio shows what is left,
-  and t-WaKA gets nearly all of it: the two are level at K = 1, where they rank alike, and within noise of
-  each other at larger K.
+  and t-WaKA gets nearly all of it: the two are level at K = 1, where they rank alike, and hardly differ at
+  larger K.
 * **Removal lowers the risk of those that stay; we do not find that it lowers it less than one would
   expect.** The paper compares with an "expected decrease" it does not define. With Carlini et al.'s
   comparison (the same records, in models that still train on everybody), AUCs at K = 1 fall *further* than
@@ -119,10 +122,11 @@ DIFFERENCES = """## What agrees, and what does not
   test-Shapley, and leave-one-out is not the worst. Two reasons are in the last table of that section.
   Test-Shapley gives its lowest values to the rarer class, and what stays holds hardly any of it. And
   leave-one-out is 0 for most records, so that after the few others it removes at random.
-* **Time: t-WaKA is faster than LiRA as the paper runs it, by less than in the paper on large pools.** One
-  fit of each shadow model for all K, or answers read off lists of neighbours, make LiRA several times
-  cheaper. The exact laws, in turn, are computed for every record of the pool, of which the games ask about
-  a part: compare the time per pair.
+* **Time: t-WaKA is faster than LiRA as the paper runs it, on IMDB by about the paper's factor, by less on
+  larger pools.** LiRA's time grows with the records asked about, ours with the square of the pool: the
+  exact laws are computed for every record, of which the games ask about a part. Per pair of record and K,
+  the factor holds. One fit of each shadow model for all K, or answers read off lists of neighbours, make
+  LiRA several times cheaper.
 * Not reproduced: the illustration on synthetic data (Figure 7), and the figures as drawings.
 """
 
