@@ -103,10 +103,11 @@ DIFFERENCES = """## What agrees, and what does not
   reason is that 64 components of a network that never saw CIFAR-10 leave a linear model less to memorise
   than features trained on it.
 * **Spearman over records falls short of the paper's at K = 5 and on Bank; over percentiles it comes close,
-  but for Bank.** The attack is the reason, not self-WaKA: with the best attack's success rate, known
-  without games, the correlation is above 0.96 everywhere. At K = 5 even two thousand games leave noise in
-  the ASR of a record, which does not agree much better with itself. On Bank, most records are so safe that
-  their ASR is one half to two digits or more, as the tenths show, while self-WaKA still ranks them.
+  but for Bank.** Not for want of self-WaKA: with the best attack's success rate, known without games, its
+  correlation is above 0.96 everywhere. At K = 5 even two thousand games leave noise in the ASR of a record,
+  and one half of the games agrees less with the other than all of them with self-WaKA. On Bank, most
+  records are so safe that their ASR is one half to two digits or more, as the tenths show, while self-WaKA
+  still ranks them.
 * **At K = 5, LiRA with 16 shadow models is well short of the best attack**, in success rate and AUC. The
   paper saw an "early convergence" with more shadow models. The exact likelihood ratio shows what is left,
   and t-WaKA gets nearly all of it: the two are level at K = 1, where they rank alike, and hardly differ at
