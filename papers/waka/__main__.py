@@ -1,0 +1,104 @@
+"""``python -m papers.waka table1 --repeats 10``: a command per table, ``page`` for the docs, ``all`` for everything."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from threadpoolctl import threadpool_limits
+
+from guestlist.errors import AuditError
+from papers.waka import attack, correlation, minimisation, onion, page, rates
+from papers.waka.data import SOURCES, Pool, available, load
+from papers.waka.results import write
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a table is made by.
+
+    Args:
+        of: (pool, repeats=) to a list of rows, or several such lists.
+        tables: names of the lists in the result.
+        repeats: of a full run.
+        unit: what is repeated.
+    """
+
+    of: Callable
+    tables: tuple[str, ...]
+    repeats: int
+    unit: str
+
+
+BATCH = "batches of 18 games"
+COMMANDS = {
+    "table1": Command(correlation.correlations, ("correlations",), 112, BATCH),
+    "table2": Command(rates.rates, ("rates",), 3, BATCH),
+    "table3": Command(onion.layers, ("layers", "influences"), 4, BATCH),
+    "figure6": Command(minimisation.curves, ("curves",), 2, "random orders"),
+    "table5": Command(attack.outcomes, ("outcomes", "timings"), 48, "games"),
+}
+
+
+def run(name: str, pools: list[Pool], repeats: int | None = None) -> dict[str, list]:
+    """Rows of a command over several pools, by the names of its tables."""
+    command = COMMANDS[name]
+    found = {table: [] for table in command.tables}
+    for pool in pools:
+        # More threads of BLAS than free cores wait for each other: logistic regression took 20 times as long.
+        with threadpool_limits(1):
+            rows = command.of(pool, repeats=repeats or command.repeats)
+        for table, part in zip(command.tables, [rows] if len(command.tables) == 1 else rows, strict=True):
+            found[table] += part
+        print(f"{name}: {pool.name} done", file=sys.stderr, flush=True)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    names = list(COMMANDS) if options.command == "all" else [options.command]
+    if options.command != "page":
+        pools = [load(name, records=options.records) for name in _datasets(options.datasets)]
+        for name in names:
+            start = time.perf_counter()
+            rows = run(name, pools, options.repeats)
+            repeats = {"count": options.repeats or COMMANDS[name].repeats, "of": COMMANDS[name].unit}
+            write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
+    if options.command in ("page", "all"):
+        page.write()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m papers.waka", description=__doc__)
+    parser.add_argument("command", choices=[*COMMANDS, "page", "all"])
+    parser.add_argument("--repeats", type=int, help="games, batches of games or random orders; fewer is quicker")
+    parser.add_argument("--records", type=int, help="at most so many in the pool; by default the paper's size")
+    parser.add_argument("--datasets", nargs="+", choices=list(SOURCES), help="by default all that are there")
+    return parser
+
+
+def _datasets(wanted: list[str] | None) -> list[str]:
+    there = available()
+    for name in SOURCES if wanted is None else ():
+        if name not in there:
+            print(f"{name} is left out: there is no {SOURCES[name].file} in $GUESTLIST_DATA.", file=sys.stderr)
+    if not (wanted or there):
+        raise AuditError("None of the datasets is there. Set GUESTLIST_DATA to the folder that holds them.")
+    return wanted or there
+
+
+def _spelt(name: str, options: argparse.Namespace) -> str:
+    """The command that makes this result alone."""
+    words = ["python -m papers.waka", name]
+    words += [f"--{option} {value}" for option in ("repeats", "records") if (value := getattr(options, option))]
+    return " ".join([*words, *(["--datasets", *options.datasets] if options.datasets else [])])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AuditError as error:
+        sys.exit(f"{error}")

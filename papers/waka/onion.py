@@ -1,0 +1,117 @@
+"""Tables III and IV, Figures 3 and 5: attacks before and after a tenth of the records is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from guestlist.neighbours import waka_influence
+from papers.waka.correlation import KS
+from papers.waka.data import Pool
+from papers.waka.games import Order, played, success, without
+from papers.waka.measures import SHARE, auc_and_tpr, highest, spearman
+from papers.waka.values import EXPOSURES, lists_and_order, value_of
+
+# Changes of self-WaKA smaller than this are "near zero" in the three regimes of Figure 5.
+NEAR_ZERO = 0.05
+
+
+@dataclass(frozen=True)
+class Layer:
+    """LiRA on the records that stay after a tenth was removed, as means over games.
+
+    Args:
+        removed_by: the value whose highest tenth was removed; "nothing", "random", or "asr".
+        auc, tpr: of models trained on what stays; the TPR is at 5 % FPR.
+        unchanged_auc, unchanged_tpr: on the same records, of models trained on everything. What removal
+            would give if nobody's exposure depended on others.
+    """
+
+    dataset: str
+    k: int
+    removed_by: str
+    games: int
+    auc: float
+    tpr: float
+    unchanged_auc: float
+    unchanged_tpr: float
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What the removal of the tenth with the highest self-WaKA does to those that stay, at K = 1.
+
+    Args:
+        spearman: of the change of self-WaKA, known without games, with the change of the success rate.
+        regimes: mean change of the success rate where self-WaKA fell by more than 0.05, hardly moved, rose by more.
+        shares: of the records in each of the three.
+    """
+
+    dataset: str
+    spearman: float
+    regimes: list[float | None]
+    shares: list[float]
+
+
+@dataclass(frozen=True)
+class Games:
+    """Scores (games, n) of all games on a pool, and the truth."""
+
+    scores: np.ndarray
+    member: np.ndarray
+
+    def rates(self) -> np.ndarray:
+        """(n,) attack success rate of each record."""
+        return success(self.scores, self.member).mean(axis=0)
+
+    def auc_and_tpr(self, records: np.ndarray | slice = slice(None)) -> tuple[float, float]:
+        """Means over games, among some of the records."""
+        pairs = zip(self.scores[:, records], self.member[:, records], strict=True)
+        return tuple(np.mean([auc_and_tpr(*pair) for pair in pairs], axis=0).tolist())
+
+
+def layers(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Layer], list[Influence]]:
+    """A layer per K and way to remove, and the influences at K = 1, from ``repeats`` batches of 18 games each."""
+    lists, order = lists_and_order(pool, seed)
+    rows, influences = [], []
+    for k in KS:
+        before = games(order, k, repeats, seed)
+        for name, removed in _removals(pool, k, before, seed).items():
+            after = games(without(order, removed), k, repeats, seed + 1) if removed.any() else before
+            rows.append(_layer(pool, k, name, removed, before, after))
+            if k == 1 and name == "self-waka":
+                influences.append(_influence(pool.name, replace(lists, k=1), removed, before, after))
+    return rows, influences
+
+
+def games(order: Order, k: int, repeats: int, seed: int) -> Games:
+    """Scores of all games at one K; float32 keeps hundreds of games of a large pool in memory."""
+    batches = list(played(order, (k,), repeats, seed))
+    scores = np.concatenate([batch.scores[k].astype(np.float32) for batch in batches])
+    return Games(scores, np.concatenate([batch.member for batch in batches]))
+
+
+def _removals(pool: Pool, k: int, before: Games, seed: int) -> dict[str, np.ndarray]:
+    n = len(pool.x)
+    masks = {"nothing": np.zeros(n, dtype=bool)}
+    masks["random"] = highest(np.random.default_rng([seed, 10**6]).random(n), SHARE)
+    masks["asr"] = highest(before.rates(), SHARE)
+    return masks | {name: highest(value_of(pool, name, k), SHARE) for name in EXPOSURES}
+
+
+def _layer(pool: Pool, k: int, name: str, removed: np.ndarray, before: Games, after: Games) -> Layer:
+    return Layer(pool.name, k, name, len(after.scores), *after.auc_and_tpr(),
+                 *before.auc_and_tpr(~removed))  # fmt: skip
+
+
+def _influence(dataset: str, lists, removed: np.ndarray, before: Games, after: Games) -> Influence:
+    change = waka_influence(lists, removed)[~removed]
+    success_change = after.rates() - before.rates()[~removed]
+    regimes = (change < -NEAR_ZERO, np.abs(change) <= NEAR_ZERO, change > NEAR_ZERO)
+    return Influence(
+        dataset=dataset,
+        spearman=spearman(change, success_change),
+        regimes=[float(success_change[where].mean()) if where.any() else None for where in regimes],
+        shares=[float(where.mean()) for where in regimes],
+    )

@@ -1,0 +1,225 @@
+"""docs/papers_waka.md, made from ``results/``: ours beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from papers.waka import prose
+from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
+from papers.waka.results import read
+
+PAGE = Path(__file__).parents[2] / "docs" / "papers_waka.md"
+
+WAYS = ("nothing", "random", "asr", "self-waka", "self-shapley", "test-waka", "test-shapley")
+VALUES = ("self-waka", "self-shapley", "test-waka", "test-shapley")
+
+
+def write() -> None:
+    """Write the page anew."""
+    PAGE.write_text(text(), "utf-8")
+
+
+def text() -> str:
+    """The page, with a section for each result that is there."""
+    sections = [prose.INTRODUCTION]
+    for name, section in SECTIONS.items():
+        result = read(name)
+        if result:
+            sections.append(f"{section(result)}\n{_made_by(result)}\n")
+    return "\n".join([*sections, prose.DIFFERENCES])
+
+
+def _table1(result: dict) -> str:
+    rows = result["correlations"]
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "K": lambda row: row["k"],
+        "paper": lambda row: _two(SPEARMAN[row["dataset"]][row["k"]]),
+        "ours, over percentiles": lambda row: _two(row["percentiles"]["self-waka"]),
+        "ours, over records": lambda row: _two(row["spearman"]["self-waka"]),
+        "ASR with itself": lambda row: _two(row["split_half"]),
+        "with the best attack": lambda row: _two(row["exact"]),
+        "games": lambda row: row["games"],
+    }
+    others = {"dataset": lambda row: row["dataset"], "K": lambda row: row["k"]}
+    others |= {name: _picked("spearman", name) for name in VALUES}
+    return "\n".join([
+        prose.TABLE_1, _table(rows, columns), prose.OTHER_VALUES, _table(rows, others),
+        prose.FIGURE_1, _deciles(rows, "K", "k"),
+    ])  # fmt: skip
+
+
+def _table2(result: dict) -> str:
+    rows = result["rates"]
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "model": lambda row: row["model"],
+        "paper": lambda row: _three(RATE[row["dataset"]][row["model"]]),
+        "ours ± standard error": lambda row: f"{_three(row['asr'])} ± {_three(row['error'])}",
+        "best attack": lambda row: _three(row["best"]),
+        "games": lambda row: row["games"],
+    }
+    logistic = [row for row in rows if row["model"] not in ("K=1", "K=5")]
+    return "\n".join([prose.TABLE_2, _table(rows, columns), prose.FIGURE_2, _deciles(logistic, "model", "model")])
+
+
+def _table3(result: dict) -> str:
+    parts = [prose.TABLE_3]
+    for number, figure in (("AUC", "auc"), ("TPR at 5 % FPR", "tpr")):
+        parts += [f"{number}, ours (paper's):\n", _onion(result["layers"], figure)]
+    parts += [prose.UNCHANGED, _unchanged(result["layers"]), prose.FIGURE_5, _influences(result["influences"])]
+    return "\n".join(parts)
+
+
+def _onion(rows: list[dict], figure: str) -> str:
+    cells = {(row["dataset"], row["k"], row["removed_by"]): row[figure] for row in rows}
+
+    def cell(way: str) -> Callable[[tuple], str]:
+        def of(place: tuple) -> str:
+            theirs = ONION[figure][place].get(way)
+            return _three(cells[*place, way]) + (f" ({_three(theirs)})" if theirs else "")
+
+        return of
+
+    columns = {"dataset": lambda place: place[0], "K": lambda place: place[1], **{way: cell(way) for way in WAYS}}
+    return _table(list(dict.fromkeys((row["dataset"], row["k"]) for row in rows)), columns)
+
+
+def _unchanged(rows: list[dict]) -> str:
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "K": lambda row: row["k"],
+        "AUC, trained on all": lambda row: _three(row["unchanged_auc"]),
+        "AUC, trained on the rest": lambda row: _three(row["auc"]),
+        "TPR, trained on all": lambda row: _three(row["unchanged_tpr"]),
+        "TPR, trained on the rest": lambda row: _three(row["tpr"]),
+    }
+    return _table([row for row in rows if row["removed_by"] == "self-waka"], columns)
+
+
+def _influences(rows: list[dict]) -> str:
+    def regime(at: int) -> Callable[[dict], str]:
+        return lambda row: f"{_signed(row['regimes'][at])} ({100 * row['shares'][at]:.1f} %)"
+
+    names = ("fell by > 0.05", "within ± 0.05", "rose by > 0.05")
+    columns = {"dataset": lambda row: row["dataset"], "Spearman": lambda row: _two(row["spearman"])}
+    return _table(rows, columns | {f"self-WaKA {name}": regime(at) for at, name in enumerate(names)})
+
+
+def _figure6(result: dict) -> str:
+    rows = result["curves"]
+    shares = rows[0]["shares"]
+
+    def at(place: int) -> Callable[[dict], str]:
+        return lambda row: _three(row["accuracy"][place])
+
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "K": lambda row: row["k"],
+        "removed by": lambda row: row["removed_by"] + ("" if row["first"] == "any" else f", {row['first']} first"),
+    }
+    steps = {f"{share:.0%}": at(place) for place, share in enumerate(shares)}
+    valued = [row for row in rows if row["zeros"] is not None and row["dataset"] in ("adult", "bank")]
+    return "\n".join([prose.FIGURE_6, _table(rows, columns | steps), prose.RAREST, _rarest(valued, shares)])
+
+
+def _rarest(rows: list[dict], shares: list[float]) -> str:
+    def at(place: int) -> Callable[[dict], str]:
+        return lambda row: f"{row['rarest'][place]:.1%}"
+
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "K": lambda row: row["k"],
+        "removed by": lambda row: row["removed_by"],
+        "values of 0": lambda row: f"{row['zeros']:.0%}",
+    }
+    return _table(rows, columns | {f"{share:.0%}": at(place) for place, share in enumerate(shares)})
+
+
+def _table5(result: dict) -> str:
+    cells = {(row["dataset"], row["k"], row["attack"]): row for row in result["outcomes"]}
+    places = list(dict.fromkeys((row["dataset"], row["k"]) for row in result["outcomes"]))
+    attacks = list(dict.fromkeys(row["attack"] for row in result["outcomes"]))
+
+    def figure(attack: str, name: str) -> Callable[[tuple], str]:
+        return lambda place: _spread(cells[*place, attack], name)
+
+    head = {"dataset": lambda place: place[0], "K": lambda place: place[1]}
+    aucs = head | {attack: figure(attack, "auc") for attack in attacks}
+    tprs = head | {attack: figure(attack, "tpr") for attack in attacks}
+    ranks = head | {
+        "paper": lambda place: _two(SPEARMAN_WITH_LIRA[place[0]][place[1] - 1]),
+        "t-WaKA": lambda place: _two(cells[*place, "t-WaKA"]["spearman_with_lira"]),
+        "exact likelihood ratio": lambda place: _two(cells[*place, "exact likelihood ratio"]["spearman_with_lira"]),
+    }
+    return "\n".join([
+        prose.TABLE_5, _table(places, aucs), _low_fpr(places, tprs, cells),
+        prose.RANKS, _table(places, ranks), prose.times(SECONDS), _times(result["timings"]),
+    ])  # fmt: skip
+
+
+def _low_fpr(places: list[tuple], tprs: dict[str, Callable], cells: dict) -> str:
+    columns = {"dataset": lambda dataset: dataset}
+    for attack in ("LiRA", "t-WaKA"):
+        columns[f"{attack}, paper"] = lambda dataset, name=attack: "{:.2f} ± {:.2f}".format(*TPR[dataset][name])
+        columns[f"{attack}, ours at K = 5"] = lambda dataset, name=attack: _spread(cells[dataset, 5, name], "tpr")
+    datasets = list(dict.fromkeys(dataset for dataset, _ in places))
+    return "\n".join([prose.FIGURE_8, _table(places, tprs), prose.TABLE_6, _table(datasets, columns)])
+
+
+def _times(rows: list[dict]) -> str:
+    columns = {
+        "dataset": lambda row: row["dataset"],
+        "how": lambda row: row["how"],
+        "CPU s": lambda row: f"{row['cpu_seconds']:.1f}",
+        "pairs scored": lambda row: f"{row['scores']:,}",
+        "CPU µs per pair": lambda row: f"{1e6 * row['cpu_seconds'] / row['scores']:.0f}",
+    }
+    return _table(rows, columns)
+
+
+def _deciles(rows: list[dict], title: str, key: str) -> str:
+    def at(place: int) -> Callable[[dict], str]:
+        return lambda row: _two(row["deciles"][place])
+
+    columns = {"dataset": lambda row: row["dataset"], title: lambda row: row[key]}
+    return _table(rows, columns | {f"{place + 1}": at(place) for place in range(10)})
+
+
+def _picked(field: str, name: str) -> Callable[[dict], str]:
+    return lambda row: _two(row[field][name])
+
+
+def _made_by(result: dict) -> str:
+    repeats, versions = result["repeats"], result["versions"]
+    sizes = "; ".join(f"{name} {size['records']:,}" for name, size in result["sizes"].items())
+    return (
+        f"<small>`{result['command']}`: {repeats['count']} {repeats['of']}, {result['seconds']:,.0f} s on a shared "
+        f"machine. Records in the pool: {sizes}. guestlist {versions['guestlist']}, numpy {versions['numpy']}, "
+        f"scikit-learn {versions['scikit-learn']}.</small>"
+    )
+
+
+def _table(rows: list, columns: dict[str, Callable]) -> str:
+    lines = [list(columns), ["---"] * len(columns), *([cell(row) for cell in columns.values()] for row in rows)]
+    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+
+
+def _spread(row: dict, name: str) -> str:
+    return f"{_three(row[name])} ± {_two(row[f'{name}_spread'])}"
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _three(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}"
+
+
+SECTIONS = {"table1": _table1, "table2": _table2, "table3": _table3, "figure6": _figure6, "table5": _table5}

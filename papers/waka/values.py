@@ -1,0 +1,83 @@
+"""What several tables need of a pool, computed once per run: its neighbours, laws, and the values of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from guestlist.neighbours import (
+    NeighbourLists,
+    knn_loo,
+    knn_loss_laws,
+    knn_shapley,
+    neighbour_lists,
+    self_shapley,
+    self_waka,
+    waka,
+)
+from papers.waka.data import Pool
+from papers.waka.games import Order, order_of
+
+JOBS = 2
+LARGEST_K = 5
+# Lists must still reach far enough when the removed records stood close together.
+SPARE = 128
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of each record.
+
+    Args:
+        of: (pool, k) to (n,).
+        drop: which records a smaller training set does without first: those of the "highest" value to
+            themselves, which stand among others' labels, or those of the "lowest" value to the validation set.
+    """
+
+    of: Callable[[Pool, int], np.ndarray]
+    drop: str
+
+
+def _own(function: Callable) -> Value:
+    return Value(lambda pool, k: function(pool.x, pool.y, k=k, n_jobs=JOBS), "highest")
+
+
+def _on_validation(function: Callable) -> Value:
+    def of(pool: Pool, k: int) -> np.ndarray:
+        return function(pool.x, pool.y, pool.x_valid, pool.y_valid, k=k, n_jobs=JOBS)
+
+    return Value(of, "lowest")
+
+
+VALUES: dict[str, Value] = {
+    "self-waka": _own(self_waka),
+    "self-shapley": _own(self_shapley),
+    "test-waka": _on_validation(waka),
+    "test-shapley": _on_validation(knn_shapley),
+    "leave-one-out": _on_validation(knn_loo),
+}
+# Leave-one-out enters the paper's minimisation only.
+EXPOSURES = ("self-waka", "self-shapley", "test-waka", "test-shapley")
+
+
+@lru_cache(maxsize=64)
+def value_of(pool: Pool, name: str, k: int) -> np.ndarray:
+    """(n,) a value of the pool's records."""
+    return VALUES[name].of(pool, k)
+
+
+@lru_cache(maxsize=8)
+def best_success(pool: Pool, k: int) -> np.ndarray:
+    """(n,) success rate of the best attack on each record: one half, and half the distance of the two laws."""
+    inside, outside = knn_loss_laws(pool.x, pool.y, k=k, n_jobs=JOBS)
+    return 0.5 + np.abs(inside - outside).sum(axis=1) / 4
+
+
+@lru_cache(maxsize=4)
+def lists_and_order(pool: Pool, seed: int) -> tuple[NeighbourLists, Order]:
+    """The nearest records of each record, and the order in which models of all K up to 5 meet them."""
+    lists = neighbour_lists(pool.x, pool.y, k=LARGEST_K, spare=SPARE, n_jobs=JOBS)
+    return lists, order_of(lists, np.random.default_rng(seed))
