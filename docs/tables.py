@@ -1,7 +1,8 @@
-"""Write the tables in the docs that are made from the code: ``python -m docs.tables``."""
+"""Write the tables in the docs that are made from the code or from measurements: ``python -m docs.tables``."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -20,12 +21,62 @@ def attack_table() -> str:
     return "\n".join(rows)
 
 
+def newcomer_table() -> str:
+    """SACRO-ML and guestlist on the same targets: medians over the seeds."""
+    runs = _measured("newcomer")
+    rows = [
+        "| | references | AUC | TPR at 1 % FPR | time | disk | lines |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    peers = [run["sacroml"] for run in runs]
+    best = [{f: max(a[f] for a in peer["attacks"].values()) for f in ("auc", "tpr@0.01")} for peer in peers]
+    rows.append(_newcomer_row("SACRO-ML, its best mode", peers[0]["references"], peers, best, peers))
+    for count in runs[0]["guestlist"]:
+        ours = [run["guestlist"][count] for run in runs]
+        headline = [one["attacks"][one["headline"]] for one in ours]
+        rows.append(_newcomer_row("guestlist, its headline", count, ours, headline, peers))
+    return "\n".join(rows)
+
+
+def _newcomer_row(who: str, references, runs: list[dict], reached: list[dict], peers: list[dict]) -> str:
+    time = _middle([run["seconds"] / peer["seconds"] for run, peer in zip(runs, peers, strict=True)])
+    figures = " | ".join(f"{_middle([one[name] for one in reached]):.3f}" for name in ("auc", "tpr@0.01"))
+    disk = _middle([run["megabytes"] for run in runs])
+    return f"| {who} | {references} | {figures} | {time:.2f} | {disk:.1f} MB | {runs[0]['lines']} |"
+
+
+def collection_table() -> str:
+    """What collection costs beside the training itself."""
+    found = _measured("collection")
+    rows = ["| models | one job / bare loop | two jobs / one job |", "| --- | --- | --- |"]
+    for name in ("forest", "network"):
+        one, two = found[name]["one job / bare loop"], found[name]["two jobs / one job"]
+        rows.append(f"| {name} | {one:.2f} | {two:.2f} |")
+    return "\n".join(rows)
+
+
+TABLES = {"attacks": attack_table, "newcomer": newcomer_table, "collection": collection_table}
+PAGES = ("README.md", "docs/benchmarks.md")
+
+
 def updated(page: str) -> str:
-    """The page with its table of attacks made anew."""
-    made = rf"\g<1>\n{attack_table()}\n\n\g<2>"
-    return re.sub(r"(<!-- attacks:.*?-->\n).*?(<!-- end -->)", made, page, flags=re.DOTALL)
+    """The page with its tables made anew: what stands between ``<!-- name: … -->`` and ``<!-- end -->``."""
+
+    def made(match: re.Match) -> str:
+        return f"{match[1]}\n{TABLES[match[2]]()}\n\n{match[3]}"
+
+    return re.sub(r"(<!-- (\w+):[^\n]*-->\n).*?(<!-- end -->)", made, page, flags=re.DOTALL)
+
+
+def _measured(name: str):
+    return json.loads((ROOT / "benchmarks" / name / "results.json").read_text("utf-8"))
+
+
+def _middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(updated(path.read_text("utf-8")), "utf-8")
+    for name in PAGES:
+        path = ROOT / name
+        path.write_text(updated(path.read_text("utf-8")), "utf-8")

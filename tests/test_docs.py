@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from docs.tables import PAGES as PAGES_WITH_TABLES
 from docs.tables import updated
 
 from guestlist.attacks import ATTACKS
@@ -50,8 +51,9 @@ def test_the_tutorial_runs(real_data, tmp_path, monkeypatch):
     assert (tmp_path / "audits" / "forest" / "report.html").exists()
 
 
-def test_the_tables_are_made_from_the_code():
-    page = (ROOT / "README.md").read_text("utf-8")
+@pytest.mark.parametrize("name", PAGES_WITH_TABLES)
+def test_the_tables_are_made_from_the_code(name):
+    page = (ROOT / name).read_text("utf-8")
     assert updated(page) == page, "run: python -m docs.tables"
 
 

@@ -21,6 +21,8 @@ from guestlist.worlds import gaussian_world
 
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
 REPEATS = 3
+# Attacks on K-NN targets need K-NN models, and have a benchmark of their own.
+RUN = {name: attack for name, attack in ATTACKS.items() if not attack.nearest}
 
 
 def main() -> None:
@@ -30,7 +32,7 @@ def main() -> None:
     results = {
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "attacks": len(ATTACKS),
+        "attacks": len(RUN),
         "sizes": rows,
         "growth": {
             "records x 2 (20,000 to 40,000, 64 models)": round(at[40_000, 64] / at[20_000, 64], 2),
@@ -47,16 +49,16 @@ def _row(records: int, models: int) -> dict:
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
         row["seconds_per_attack"] = {
-            name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in ATTACKS
+            name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN
         }
-        one = _best(lambda: [attack.score(world.facing(0)) for attack in ATTACKS.values()])
+        one = _best(lambda: [attack.score(world.facing(0)) for attack in RUN.values()])
         row["seconds_one_target_at_a_time"] = round(one * models, 3)
     print(records, models, row["seconds"], flush=True)
     return row
 
 
 def _all(world: Rotation) -> None:
-    for name, attack in ATTACKS.items():
+    for name, attack in RUN.items():
         assert attack.score(world).shape == world.member.shape, name
 
 

@@ -25,7 +25,8 @@ def measured(python: Path, tool: str, seed: int, references: int) -> dict:
         command = [python, HERE / "measure.py", tool, str(seed), str(references), str(Path(out) / "audit")]
         printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=out).stdout
     found = json.loads(printed.strip().splitlines()[-1])
-    return {**found, "attacks": {name: figures(np.array(scores)) for name, scores in found.pop("scores").items()}}
+    scores = found.pop("scores")
+    return {**found, "attacks": {name: figures(np.array(values)) for name, values in scores.items()}}
 
 
 def figures(scores: np.ndarray) -> dict[str, float]:
