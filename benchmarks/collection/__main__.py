@@ -61,8 +61,8 @@ def ratios(model, references: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--references", type=int, default=40)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--references", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = {}

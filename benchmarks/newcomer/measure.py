@@ -22,8 +22,9 @@ def megabytes(folder: Path) -> float:
 def guestlist(seed: int, references: int, out: Path) -> dict:
     from with_guestlist import audit
 
+    model, members, nonmembers = fitted(seed)
     start = time.perf_counter()
-    results = audit(*fitted(seed), out, references)
+    results = audit(model, members, nonmembers, out, references)
     seconds = time.perf_counter() - start
     scores = {f.name: results.records[f"score_{f.name}"].tolist() for f in results.findings}
     return {"seconds": seconds, "scores": scores, "headline": results.headline, "lines": lines(audit)}

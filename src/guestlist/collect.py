@@ -137,7 +137,7 @@ def _in_processes(store: Store, reference: Reference, pool: Data, missing: list[
         # The records go through a file that the workers map into memory: once, not once per model.
         joblib.dump(pool, work / "pool.joblib")
         with joblib.parallel_config("loky", n_jobs=min(jobs, len(missing)), inner_max_num_threads=1):
-            run = joblib.Parallel(return_as="generator_unordered", pre_dispatch="1.5*n_jobs", batch_size=1)
+            run = joblib.Parallel(return_as="generator_unordered", pre_dispatch="4*n_jobs", batch_size=1)
             yield from run(
                 joblib.delayed(_write_one)(store.folder, work / "pool.joblib", reference, k) for k in missing
             )

@@ -15,6 +15,8 @@ from guestlist.targets.target import Neighbours, Predict, Target
 
 def estimator_target(model) -> Target:
     """A target from a fitted classifier with ``predict_proba`` (or, failing that, ``decision_function``)."""
+    from sklearn.base import clone
+
     classes = _classes(model)
     probabilistic = hasattr(model, "predict_proba")
     if not probabilistic and not hasattr(model, "decision_function"):
@@ -27,7 +29,7 @@ def estimator_target(model) -> Target:
         predict=Answers(model, classes),
         classes=classes,
         scale="probabilities" if probabilistic else "logits",
-        train=None if frozen else Refit(model, classes),
+        train=None if frozen else Refit(clone(model), classes),  # unfitted: it travels to every worker
         untrainable=frozen,
         recipe=describe(model),
         name=_name(model),
