@@ -251,6 +251,16 @@ def test_about_is_what_the_last_audit_said(tmp_path):
     assert open_store(tmp_path).manifest.about == {"options": {"prior": 0.1}}
 
 
+def test_nothing_is_sent_anywhere(tree, blobs, tmp_path, monkeypatch):
+    import socket
+
+    def refused(*_):
+        raise AssertionError("an audit opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    gl.audit(tree, *blobs, references=8, jobs=1, folder=tmp_path / "a").to_html(tmp_path / "report.html")
+
+
 # -- what a user reads ---------------------------------------------------------------------------------------------
 
 

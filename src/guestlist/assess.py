@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from guestlist.attacks import Attack
-from guestlist.checks import chance_notice, saturation_notice
 from guestlist.errors import InputError
 from guestlist.evaluate import (
     advantage,
@@ -29,6 +28,7 @@ from guestlist.evaluate import (
 from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
+from guestlist.notices import chance_notice, copy_notice, saturation_notice, size_notice
 from guestlist.results import (
     AttackResult,
     Curve,
@@ -99,21 +99,8 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         evaluate_attack(name, attack, scores[name][asked], member, signals, prior) for name, attack in attacks.items()
     )
     records = record_table(pool, signals, asked, scores, headline.name)
-    correct = signals.target("correct")[asked]
-    answers = store.answers()
-    told = [*notices, *chance_notice(correct[~member], signals.labels[asked][~member])]
-    if store.manifest.scale == "probabilities":
-        told += saturation_notice(answers[asked])
     return Results(
-        subject=Subject(
-            name=str(store.manifest.about.get("name", "model")),
-            classes=len(store.manifest.classes),
-            members=int(member.sum()),
-            nonmembers=int((~member).sum()),
-            population=int((~asked).sum()),
-            accuracy_members=float(correct[member].mean()),
-            accuracy_nonmembers=float(correct[~member].mean()),
-        ),
+        subject=_subject(store, signals, truth),
         references=_references(store, signals),
         headline=headline.name,
         chosen=headline.how,
@@ -123,11 +110,32 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
-        notices=tuple(told + _size_notice(store, signals) + _copy_notice(signals)),
+        notices=(*notices, *_notices(store, signals, truth)),
         untested=_untested(signals, store),
         provenance=_provenance(store),
         records=records,
     )
+
+
+def _subject(store: Store, signals: Signals, truth: Truth) -> Subject:
+    correct, member = signals.target("correct")[truth.asked], truth.member[truth.asked]
+    return Subject(
+        name=str(store.manifest.about.get("name", "model")),
+        classes=len(store.manifest.classes),
+        members=int(member.sum()),
+        nonmembers=int((~member).sum()),
+        population=int((~truth.asked).sum()),
+        accuracy_members=float(correct[member].mean()),
+        accuracy_nonmembers=float(correct[~member].mean()),
+    )
+
+
+def _notices(store: Store, signals: Signals, truth: Truth) -> list[str]:
+    outside = truth.asked & ~truth.member
+    told = chance_notice(signals.target("correct")[outside], signals.labels[outside])
+    if store.manifest.scale == "probabilities":
+        told += saturation_notice(store.answers()[truth.asked])
+    return told + size_notice(store, signals) + copy_notice(signals)
 
 
 def evaluate_attack(
@@ -197,34 +205,6 @@ def _references(store: Store, signals: Signals) -> References | None:
         return None
     records = float(signals.reference_member.sum(axis=1).mean())
     return References(signals.references, records, store.manifest.rate, store.manifest.seed)
-
-
-def _size_notice(store: Store, signals: Signals) -> list[str]:
-    """What to tell where references train on clearly fewer or more records than the target."""
-    if not signals.references or store.manifest.recipe == "predictions":
-        return []
-    target, mean = int(store.design().member.sum()), signals.reference_member.sum(axis=1).mean()
-    if abs(mean / target - 1) < 0.1:
-        return []
-    more = "more" if mean > target else "fewer"
-    return [
-        f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every "
-        "record has references that trained on it and others that did not. A model trained on fewer records remembers "
-        "each of them better; give population records of the same source to bring the sizes closer."
-    ]
-
-
-def _copy_notice(signals: Signals) -> list[str]:
-    """What to tell where references say exactly what the target says: they were not trained anew."""
-    if not signals.references or np.isnan(signals.reference("p_y")).any():
-        return []
-    same = np.abs(signals.reference("p_y") - signals.target("p_y")).max(axis=1) < 1e-6
-    if not same.any():
-        return []
-    return [
-        f"{same.sum()} of {signals.references} references answer exactly as the target does, about every record. Does the "
-        "recipe train them anew? If it does not, attacks that compare with them see nothing."
-    ]
 
 
 def _untested(signals: Signals, store: Store) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from guestlist.data import Data, as_data, concatenate, encode, fingerprint, orde
 from guestlist.errors import AuditWarning, InputError
 from guestlist.games import inclusion_rate
 from guestlist.growing import UntilWidth, grow
+from guestlist.notices import duplicate_notice
 from guestlist.results import Results
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets import Target, as_target
@@ -86,14 +87,7 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     fewest = references.start if isinstance(references, UntilWidth) else references
-    if not isinstance(fewest, (int, np.integer)) or fewest < 0:
-        raise ValueError(f"Expected references={references} to be a whole number, 0 or more.")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"Expected seed={seed} to be a whole number, 0 or more.")
-    if jobs == 0:
-        raise ValueError("Expected jobs=0 to be a number of processes, or -1 for one per core.")
-    if not 0 < prior < 1:
-        raise ValueError(f"Expected prior={prior} in (0, 1).")
+    _check_settings(fewest, seed, jobs, prior)
     target = as_target(model)
     chosen = named(attacks, fewest, nearest=target.neighbours is not None)
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
@@ -158,13 +152,24 @@ def store_for(
     return store
 
 
+def _check_settings(references, seed, jobs, prior) -> None:
+    if not isinstance(references, (int, np.integer)) or references < 0:
+        raise ValueError(f"Expected references={references} to be a whole number, 0 or more.")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"Expected seed={seed} to be a whole number, 0 or more.")
+    if jobs == 0:
+        raise ValueError("Expected jobs=0 to be a number of processes, or -1 for one per core.")
+    if not 0 < prior < 1:
+        raise ValueError(f"Expected prior={prior} in (0, 1).")
+
+
 def _duplicates(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], list[str]]:
     if choice not in ("warn", "drop"):
         raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
     duplicate = checks.duplicates_across(sides["members"], sides["nonmembers"])
     if choice == "warn":
         checks.check_not_the_same(duplicate)
-        return sides, checks.duplicate_notice(duplicate)
+        return sides, duplicate_notice(duplicate)
     if duplicate.all():
         raise InputError("Every non-member also stands among the members; none is left after dropping them.")
     dropped = f"{duplicate.sum()} of {len(duplicate)} non-members were dropped because they are equal to a member."

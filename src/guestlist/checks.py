@@ -1,4 +1,4 @@
-"""What is checked before any long work: errors stop the audit, notices go into its report."""
+"""What is checked before any long work, and stops the audit with words where it is wrong."""
 
 from __future__ import annotations
 
@@ -62,39 +62,6 @@ def check_not_the_same(duplicate: np.ndarray) -> None:
             "these are not records that the model has not seen. Give others, or drop the duplicates "
             "(duplicates='drop', or --drop-duplicates) if enough remain."
         )
-
-
-def duplicate_notice(duplicate: np.ndarray) -> list[str]:
-    """What to tell of records on both sides, if there are any."""
-    if not duplicate.any():
-        return []
-    return [
-        f"{duplicate.sum()} of {len(duplicate)} non-members are equal to a member, features and label alike: no attack "
-        "can tell such twins apart, which makes the model look more private than it is. Drop them with "
-        "duplicates='drop' (--drop-duplicates)."
-    ]
-
-
-def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
-    """What to tell of a target that does not beat guessing the most frequent class on non-members."""
-    guessing = np.bincount(labels).max() / len(labels)
-    if correct.mean() > guessing:
-        return []
-    return [
-        f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is "
-        f"right on {guessing:.1%}. Are labels and columns as in training?"
-    ]
-
-
-def saturation_notice(answers: np.ndarray) -> list[str]:
-    """What to tell of probabilities that are exactly 0 or 1 for many records."""
-    saturated = (answers.max(axis=1) >= 1.0).mean()
-    if saturated < 0.01:
-        return []
-    return [
-        f"{saturated:.0%} of the target's answers are exactly 1 for some class: its probabilities come in steps or "
-        "are rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
-    ]
 
 
 def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:

@@ -150,8 +150,7 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     """
     folder = Path(folder)
     path = folder / "manifest.json"
-    if folder.exists() and not folder.is_dir():
-        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+    _check_no_file(folder)
     if not path.exists():
         if manifest is None:
             raise FolderError(f"{folder} is no audit folder: it has no manifest.json.")
@@ -175,6 +174,11 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     return Store(folder, found)
 
 
+def _check_no_file(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+
+
 def _differences(one: Manifest, other: Manifest) -> list[str]:
     return [name for name in _MEANS if getattr(one, name) != getattr(other, name)]
 
@@ -187,8 +191,7 @@ def only_one(folder: Path):
     except ImportError:  # not on Windows
         yield
         return
-    if folder.exists() and not folder.is_dir():
-        raise FolderError(f"{folder} is a file; an audit needs a folder.")
+    _check_no_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as file:
         try:

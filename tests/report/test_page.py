@@ -183,8 +183,10 @@ def test_embedded_json_cannot_end_its_element():
 def test_charts_are_valid_for_plotly(case):
     import plotly.graph_objects as go
 
-    for chart in charts(legible(case())).values():
-        go.Figure(chart)
+    drawn = charts(legible(case()))
+    assert drawn
+    for chart in drawn.values():
+        assert len(go.Figure(chart).data) == len(chart["data"])  # raises on a property plotly does not know
 
 
 @pytest.mark.parametrize("case", [leaking, quiet])

@@ -1,0 +1,69 @@
+"""What a reader of the numbers should know although the audit goes on: sentences for the report, or none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.signals import Signals
+from guestlist.store import Store
+
+
+def duplicate_notice(duplicate: np.ndarray) -> list[str]:
+    """What to tell of records on both sides, if there are any."""
+    if not duplicate.any():
+        return []
+    return [
+        f"{duplicate.sum()} of {len(duplicate)} non-members are equal to a member, features and label alike: no attack "
+        "can tell such twins apart, which makes the model look more private than it is. Drop them with "
+        "duplicates='drop' (--drop-duplicates)."
+    ]
+
+
+def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
+    """What to tell of a target that does not beat guessing the most frequent class on non-members."""
+    guessing = np.bincount(labels).max() / len(labels)
+    if correct.mean() > guessing:
+        return []
+    return [
+        f"The target is right on {correct.mean():.1%} of the non-members; always answering the most frequent class is "
+        f"right on {guessing:.1%}. Are labels and columns as in training?"
+    ]
+
+
+def saturation_notice(answers: np.ndarray) -> list[str]:
+    """What to tell of probabilities that are exactly 0 or 1 for many records."""
+    saturated = (answers.max(axis=1) >= 1.0).mean()
+    if saturated < 0.01:
+        return []
+    return [
+        f"{saturated:.0%} of the target's answers are exactly 1 for some class: its probabilities come in steps or "
+        "are rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
+    ]
+
+
+def size_notice(store: Store, signals: Signals) -> list[str]:
+    """What to tell where references train on clearly fewer or more records than the target."""
+    if not signals.references or store.manifest.recipe == "predictions":
+        return []
+    target, mean = int(store.design().member.sum()), signals.reference_member.sum(axis=1).mean()
+    if abs(mean / target - 1) < 0.1:
+        return []
+    more = "more" if mean > target else "fewer"
+    return [
+        f"The target was trained on {target} records, the references on {mean:.0f} on average: {more}, so that every "
+        "record has references that trained on it and others that did not. A model trained on fewer records remembers "
+        "each of them better; give population records of the same source to bring the sizes closer."
+    ]
+
+
+def copy_notice(signals: Signals) -> list[str]:
+    """What to tell where references say exactly what the target says: they were not trained anew."""
+    if not signals.references or np.isnan(signals.reference("p_y")).any():
+        return []
+    same = np.abs(signals.reference("p_y") - signals.target("p_y")).max(axis=1) < 1e-6
+    if not same.any():
+        return []
+    return [
+        f"{same.sum()} of {signals.references} references answer exactly as the target does, about every record. Does the "
+        "recipe train them anew? If it does not, attacks that compare with them see nothing."
+    ]
