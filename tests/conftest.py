@@ -5,6 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples every time, and no verdict that depends on how busy the machine is: a red run means a fault.
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("repeatable")
 
 DATA = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -1,6 +1,8 @@
+import math
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import binom
@@ -20,14 +22,22 @@ from guestlist.evaluate import (
 from guestlist.evaluate.intervals import lower_share, upper_share
 from worlds_evaluate import World, coverage
 
-some_scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf]), min_size=2, max_size=40)
+lattice = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf])
 
 
-@given(some_scores, st.sampled_from([0.05, 0.1, 0.25, 0.29, 0.5, 0.9]), st.randoms(use_true_random=False))
-def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(scores, fpr, random):
-    scores = np.array(scores)
-    member = np.array([random.random() < 0.5 for _ in scores])
-    assume(member.any() and fpr * (~member).sum() >= 1)
+@st.composite
+def resolved(draw):
+    """``(scores, member, fpr)`` with just enough non-members, or more, to resolve the FPR."""
+    fpr = draw(st.sampled_from([0.05, 0.1, 0.25, 0.29, 0.5, 0.9]))
+    fewest = math.ceil(1 / fpr)
+    outside = draw(st.lists(lattice, min_size=fewest, max_size=fewest + 20))
+    inside = draw(st.lists(lattice, min_size=1, max_size=20))
+    return np.array(inside + outside), np.arange(len(inside) + len(outside)) < len(inside), fpr
+
+
+@given(resolved())
+def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
+    scores, member, fpr = world
     found = tpr_at_fpr(scores, member, fpr)
     assert found.value == oracle.tpr_at_fpr(scores, member, fpr)
     assert 0 <= found.low <= found.value <= found.high <= 1

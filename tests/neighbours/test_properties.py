@@ -33,14 +33,14 @@ def expected_worth(x, y, x_test, y_test, k):
     return total / len(x_test)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(worlds(), st.integers(1, 12))
 def test_shapley_values_add_up_to_the_worth_of_all(world, k):
     assert knn_shapley(*world, k=k).sum() == pytest.approx(expected_worth(*world, k), abs=1e-12)
 
 
 @pytest.mark.parametrize("value", VALUES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(worlds(), st.integers(1, 8), st.integers(0, 2**32))
 def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, world, k, seed):
     x, y, x_test, y_test = world
@@ -52,7 +52,7 @@ def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, wo
 
 
 @pytest.mark.parametrize("value", VALUES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
 def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(value, world, k):
     _, y, _, y_test = world
@@ -63,7 +63,7 @@ def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(value, world, k):
 
 
 @pytest.mark.parametrize("value", VALUES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
 def test_among_right_labels_the_nearer_is_worth_more(value, world, k):
     x, y, x_test, y_test = world
