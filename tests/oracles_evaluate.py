@@ -23,10 +23,7 @@ def delong_covariance(scores_a, scores_b, member) -> float:
         pairs = np.array([[ordered(x, y) for y in scores[~member]] for x in scores[member]])
         parts.append((pairs.mean(axis=1), pairs.mean(axis=0)))
     (member_a, nonmember_a), (member_b, nonmember_b) = parts
-    return (
-        np.cov(member_a, member_b)[0, 1] / len(member_a)
-        + np.cov(nonmember_a, nonmember_b)[0, 1] / len(nonmember_a)
-    )
+    return np.cov(member_a, member_b)[0, 1] / len(member_a) + np.cov(nonmember_a, nonmember_b)[0, 1] / len(nonmember_a)
 
 
 def tpr_at_fpr(scores, member, fpr) -> float:

@@ -111,7 +111,7 @@ def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)[0]["passed"] is False
 
 
-@pytest.mark.parametrize("what", ["attacks", "signals", "datasets"])
+@pytest.mark.parametrize("what", ["attacks", "signals", "evidence", "datasets"])
 def test_show_lists_the_tables(what):
     found = guestlist("show", what)
     assert found.exit_code == 0

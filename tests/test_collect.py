@@ -96,7 +96,7 @@ def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
         return lambda x: np.full((len(x), 3), 1 / 3)
 
     target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2], train=train, recipe="r")
-    with pytest.raises(AuditError, match=r"Reference 3 could not be trained or asked .*out of luck"):
+    with pytest.raises(AuditError, match=r"Reference 3 .* could not be trained or asked .*out of luck"):
         run(target, blobs, tmp_path)
     assert open_store(tmp_path).models() == [0, 1, 2]
     run(target, blobs, tmp_path)

@@ -48,7 +48,5 @@ def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=b
     member = world.member.copy()
     if world.together is None:
         member[:, 5], member[:, 6] = True, False
-        member[:, 7] = (
-            np.arange(models) == 2
-        )  # the only member, and no reference at all when it is the target
+        member[:, 7] = np.arange(models) == 2  # the only member, and no reference at all when it is the target
     return replace(world, values=values, member=member)

@@ -22,7 +22,7 @@ from guestlist.worlds import gaussian_world
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
 REPEATS = 3
 # Attacks on K-NN targets need K-NN models, and have a benchmark of their own.
-RUN = {name: attack for name, attack in ATTACKS.items() if not attack.nearest}
+RUN = {name: attack for name, attack in ATTACKS.items() if not attack.evidence}
 
 
 def main() -> None:

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from guestlist.attacks import ATTACKS, Attack
     from guestlist.auditing import audit
     from guestlist.data import Data
+    from guestlist.defences import Fit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate
+    from guestlist.evidence.distilled import Distilled
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
     from guestlist.signals import SIGNALS, Signals
     from guestlist.targets import Target, function_target
-    from guestlist.targets.torch_modules import Fit, torch_target
+    from guestlist.targets.torch_modules import torch_target
 
 _WHERE = {
     "ATTACKS": "guestlist.attacks",
@@ -30,7 +32,8 @@ _WHERE = {
     "AuditWarning": "guestlist.errors",
     "Data": "guestlist.data",
     "Estimate": "guestlist.evaluate",
-    "Fit": "guestlist.targets.torch_modules",
+    "Distilled": "guestlist.evidence.distilled",
+    "Fit": "guestlist.defences",
     "Predictions": "guestlist.predictions",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
@@ -39,7 +42,9 @@ _WHERE = {
     "UntilWidth": "guestlist.growing",
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
+    "cnn": "guestlist.defences",
     "function_target": "guestlist.targets",
+    "mlp": "guestlist.defences",
     "read_results": "guestlist.results",
     "torch_target": "guestlist.targets.torch_modules",
 }
@@ -51,6 +56,7 @@ __all__ = [
     "AuditError",
     "AuditWarning",
     "Data",
+    "Distilled",
     "Estimate",
     "Fit",
     "Predictions",
@@ -60,7 +66,9 @@ __all__ = [
     "UntilWidth",
     "audit",
     "audit_predictions",
+    "cnn",
     "function_target",
+    "mlp",
     "read_results",
     "torch_target",
 ]

@@ -25,6 +25,7 @@ from guestlist.evaluate import (
     tpr_at_fpr,
     unscored,
 )
+from guestlist.evidence import NOTHING, Evidence
 from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
@@ -39,9 +40,8 @@ from guestlist.results import (
     Results,
     Subject,
 )
-from guestlist.signals import Neighbourhood, Signals
+from guestlist.signals import Signals
 from guestlist.store import Store
-from guestlist.targets.target import Neighbours
 
 FPRS = (0.001, 0.01, 0.05)
 PRIOR = 0.5
@@ -63,15 +63,19 @@ def assess(
     references: int | None = None,
     notices: Sequence[str] = (),
     prior: float = PRIOR,
-    neighbours: Neighbours | None = None,
+    evidence: Evidence = NOTHING,
 ) -> Results:
-    """Run the attacks on the target of a store, evaluate them, and write what came out into its folder."""
+    """Run the attacks on the target of a store, evaluate them, and write what came out into its folder.
+
+    Args:
+        evidence: what was collected about the target beyond its signals.
+    """
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
-    rotation = store.rotation(references)
-    if neighbours is not None:
-        rate = float(truth.member[truth.asked].mean())
-        rotation = replace(rotation, neighbourhood=Neighbourhood(*neighbours, rate, truth.asked))
+    evidence = replace(evidence, population=~truth.asked)
+    # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
+    others = Evidence(neighbourhood=evidence.neighbourhood)
+    rotation = replace(store.rotation(references), evidence=lambda k: others if k else evidence)
     signals = rotation.facing(0)
     headline = choose_headline(rotation, attacks, truth.asked)
     scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}

@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,15 +22,19 @@ import pandas as pd
 from guestlist import checks
 from guestlist.assess import PRIOR, assess
 from guestlist.attacks import named, try_out
-from guestlist.collect import Progress, collect
+from guestlist.collect import begin, collect
 from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
 from guestlist.errors import AuditWarning, InputError
+from guestlist.evidence.live import live_evidence, live_kinds
+from guestlist.evidence.plan import Plan, Site
+from guestlist.evidence.table import KINDS, check_plans, collected, read_evidence
 from guestlist.games import inclusion_rate
 from guestlist.growing import UntilWidth, grow
 from guestlist.notices import duplicate_notice
 from guestlist.results import Results
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets import Target, as_target
+from guestlist.training import Progress
 
 REFERENCES = 32
 
@@ -56,6 +60,7 @@ def audit(
     id: str | None = None,
     references: int | UntilWidth = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
+    also: Sequence[Plan] = (),
     folder: str | Path | None = None,
     seed: int = 0,
     jobs: int = -1,
@@ -75,6 +80,7 @@ def audit(
         references: how many models to train for comparison; 0 runs only the attacks that need none;
             ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; all that can run by default.
+        also: evidence that some attacks need, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.
         jobs: processes; -1 for one per core. The results do not depend on it.
@@ -89,22 +95,31 @@ def audit(
     fewest = references.start if isinstance(references, UntilWidth) else references
     _check_settings(fewest, seed, jobs, prior)
     target = as_target(model)
-    chosen = named(attacks, fewest, nearest=target.neighbours is not None)
+    check_plans(also)
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
     if fewest and target.train is None:
         why = f": {target.untrainable}" if target.untrainable else ""
         raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
-    try_out(chosen, encode(prepared.pool.y, target.classes), fewest)
+    for plan in also:
+        plan.check(target, prepared.sides)
+    # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
+    try_out(named(attacks, fewest, set(KINDS) | live_kinds(target)), encode(prepared.pool.y, target.classes), fewest)
     with _folder(folder) as place, only_one(place):
         store = store_for(prepared, place, references=fewest, seed=seed, about=about)
-        neighbours = target.neighbours and target.neighbours(prepared.pool.x)
+        kinds = collected(store) | {plan.name for plan in also}
+        chosen = named(attacks, fewest, kinds | live_kinds(target))
+        if also:
+            site = Site(store, target, prepared.pool, begin(store, target, prepared.pool), jobs, progress)
+            for plan in also:
+                plan.collect(site)
+        evidence = replace(read_evidence(store, kinds), **live_evidence(target, prepared.pool, prepared.sides))
 
         def run(count: int, notices: Sequence[str] = ()) -> Results:
             collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
             told = (*prepared.notices, *notices)
-            return assess(store, chosen, references=count, notices=told, prior=prior, neighbours=neighbours)
+            return assess(store, chosen, references=count, notices=told, prior=prior, evidence=evidence)
 
         return grow(run, references) if isinstance(references, UntilWidth) else run(references)
 

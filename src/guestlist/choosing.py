@@ -81,14 +81,17 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
     at_rate = resolution(FPR, fewest) is Resolution.GOOD
     measure = mean_tpr if at_rate else mean_auc
     references = len(mocks.facing(0).reference_member)
-    able = {name: attack for name, attack in attacks.items() if attack.references <= references}
-    if rotation.neighbourhood is None:
-        able = {name: attack for name, attack in able.items() if not attack.nearest}
+    able = {name: attack for name, attack in attacks.items() if _can(attack, mocks, references)}
     if not able:
         raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
     means = {name: measure(all_scores(attack, mocks)[:, asked], member) for name, attack in able.items()}
     ranked = dict(sorted(means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
     return Choice(next(iter(ranked)), f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member))
+
+
+def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
+    there = not attack.evidence or getattr(mocks.evidence(0), attack.evidence) is not None
+    return attack.references <= references and attack.on_mocks and there
 
 
 def standing(

@@ -49,6 +49,14 @@ def write_json(path: Path, content) -> None:
     write_text(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
+def read_json(path: Path) -> dict:
+    """The object in a JSON file; ValueError where there is none."""
+    content = json.loads(path.read_text("utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError("it holds no object")
+    return content
+
+
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """All arrays of an npz file; ValueError where it is damaged, and never a pickle."""
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself

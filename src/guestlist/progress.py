@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def show_progress(items: Iterable, *, total: int, what: str = "Training references") -> Iterable:
+def show_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
     """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run)."""
     from rich.console import Console
     from rich.progress import (

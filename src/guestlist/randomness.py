@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
-# Streams of one seed: rows of the design are stream 1 (see games), the training of model k is stream 2.
-_TRAINING = 2
+# Streams of one seed: no two purposes share one. The numbers are part of every audit folder; never change them.
+STREAMS = {"rows": 1, "training": 2, "distilled rows": 3, "distilled training": 4, "left out": 5, "evidence": 6}
 
 
-def training_stream(seed: int, k: int) -> np.random.Generator:
-    """The generator that trains model ``k``: its own, so that a resumed run gives the same bits."""
-    return np.random.default_rng([seed, _TRAINING, k])
+def stream(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
+    """The generator for one purpose and, say, model ``k``: its own, so that a resumed run gives the same bits."""
+    return np.random.default_rng([seed, STREAMS[purpose], *numbers])
 
 
 @contextmanager

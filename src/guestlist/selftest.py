@@ -22,6 +22,8 @@ from guestlist.signals import Signals
 from guestlist.worlds import DESIGNS, exactly_half, gaussian_world, noise_world
 
 WORLDS, REPEATS = 160, 1000
+_MOST_REFERENCES = max(attack.references for attack in ATTACKS.values())
+_EVIDENCE = {attack.evidence for attack in ATTACKS.values()}  # the worlds have all of it but neighbourhoods
 SHIFT = 1.0
 BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
 # Mean AUCs may stray this many standard errors from the truth: once in 16,000 checks by chance.
@@ -94,8 +96,8 @@ def selftest(
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
     # The worlds hold no K-NN models, and those attacks are exact: there is nothing to calibrate.
-    every = [name for name, attack in ATTACKS.items() if not attack.nearest]
-    chosen = named(every if attacks is None else attacks, references=max(a.references for a in ATTACKS.values()))
+    every = [name for name, attack in ATTACKS.items() if attack.evidence != "neighbourhood"]
+    chosen = named(every if attacks is None else attacks, _MOST_REFERENCES, _EVIDENCE)
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
     work: list[Callable] = [partial(check_attack, name, attack, worlds, seed) for name, attack in chosen.items()]
     work += [partial(coverage, name, repeats=repeats, seed=seed) for name in simulations()] if intervals else []
@@ -162,7 +164,7 @@ def _contract(attack: Attack, seed: int) -> list[str]:
 
 def _reordered(signals: Signals, order: np.ndarray) -> Signals:
     values = {name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()}
-    return Signals(values, signals.reference_member[order], signals.labels)
+    return Signals(values, signals.reference_member[order], signals.labels, signals.evidence)
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from guestlist.errors import NotCollectedError
+from guestlist.evidence import NOTHING, Evidence, Models
 from guestlist.moments import Moments, moments, moments_of_others
 
 SMALLEST_PROBABILITY = 1e-30
@@ -154,25 +155,6 @@ def _rest(p: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
-    """Where a K-NN target looks for neighbours: what attacks that compute, and train nothing, need to know.
-
-    Args:
-        x: (records, features) in the space of the target's distances.
-        k: how many neighbours it asks.
-        metric: ``euclidean`` or ``cosine``.
-        rate: share of the asked records that the target trained on.
-        asked: (records,) true for the records it may have trained on.
-    """
-
-    x: np.ndarray
-    k: int
-    metric: str
-    rate: float
-    asked: np.ndarray
-
-
-@dataclass(frozen=True)
 class Signals:
     """The adversary's view of one target: its signals, the references' signals, and who *they* trained on.
 
@@ -180,13 +162,13 @@ class Signals:
         values: name to (1 + references, records); row 0 is the target. NaN: that model was not asked.
         reference_member: (references, records), true where a reference trained on a record.
         labels: (records,) true class of each record, as an index.
-        neighbourhood: where the target looks for neighbours, if it is a K-NN model.
+        evidence: what else was collected about the target.
     """
 
     values: Mapping[str, np.ndarray]
     reference_member: np.ndarray
     labels: np.ndarray
-    neighbourhood: Neighbourhood | None = None
+    evidence: Evidence = NOTHING
 
     def __post_init__(self):
         references, records = self.reference_member.shape
@@ -221,12 +203,20 @@ class Signals:
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
         values = {name: matrix[:, records] for name, matrix in self.values.items()}
-        near = self.neighbourhood
-        near = near and replace(near, x=near.x[records], asked=near.asked[records])
-        return Signals(values, self.reference_member[:, records], self.labels[records], near)
+        evidence = self.evidence.take(records)
+        return Signals(values, self.reference_member[:, records], self.labels[records], evidence)
+
+    def among(self, models: Models) -> Signals:
+        """The same target among other models than its references."""
+        values = {name: np.vstack([self.target(name), matrix]) for name, matrix in models.values.items()}
+        return replace(self, values=values, reference_member=models.member)
 
     def _matrix(self, name: str) -> np.ndarray:
         return _lookup(self.values, name)
+
+
+def _nothing(_model: int) -> Evidence:
+    return NOTHING
 
 
 @dataclass(frozen=True)
@@ -243,14 +233,14 @@ class Rotation:
         together: (models,) models with equal labels are never references of each other, such as the two of a
             complementary pair, where one model's members are the other's non-members. By default each model
             stands alone.
-        neighbourhood: where the models look for neighbours, if they are K-NN models.
+        evidence: model to what else was collected about it.
     """
 
     values: Mapping[str, np.ndarray]
     member: np.ndarray
     labels: np.ndarray
     together: np.ndarray | None = None
-    neighbourhood: Neighbourhood | None = None
+    evidence: Callable[[int], Evidence] = _nothing
 
     @cached_property
     def _moments(self) -> dict[tuple[str, bool], Moments]:
@@ -269,12 +259,14 @@ class Rotation:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
         others = np.flatnonzero(self.blocks != self.blocks[k])
         values = {name: matrix[np.r_[k, others]] for name, matrix in self.values.items()}
-        return Signals(values, self.member[others], self.labels, self.neighbourhood)
+        return Signals(values, self.member[others], self.labels, self.evidence(k))
 
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""
         values = {name: matrix[models] for name, matrix in self.values.items()}
-        return Rotation(values, self.member[models], self.labels, self.blocks[models], self.neighbourhood)
+        chosen = np.arange(len(self.member))[models]
+        evidence = lambda k: self.evidence(int(chosen[k]))  # noqa: E731
+        return Rotation(values, self.member[models], self.labels, self.blocks[models], evidence)
 
     @property
     def blocks(self) -> np.ndarray:

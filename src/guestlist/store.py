@@ -5,6 +5,7 @@
     split.npz                member: (models, records) who trains on what; asked: (records,)
     signals/model-0000.npz   one per model; written aside, then renamed, so present means whole
     answers.npz              the target's full answers
+    evidence/distilled/      what else was collected, one folder per kind, with a plan.json
     scores/lira.npy          one per attack
     records.parquet  attacks.parquet  results.json  report.html
 
@@ -87,9 +88,7 @@ class Store:
 
     def models(self) -> list[int]:
         """Models whose signals are there; 0 is the target."""
-        found = (self.folder / "signals").glob("model-*.npz")
-        names = (path.stem.removeprefix("model-") for path in found)
-        return sorted(int(name) for name in names if name.isdigit())
+        return numbered(self.folder / "signals", "model")
 
     def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
         write_npz(model_path(self.folder, k), **values)
@@ -137,10 +136,7 @@ class Store:
         path = self.folder / name
         if not path.exists():
             raise FolderError(f"{self.folder} has no {name}: it is no audit folder, or the audit was not finished.")
-        try:
-            return reader(path)
-        except (OSError, ValueError, KeyError) as error:
-            raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
+        return reading(path, reader)
 
 
 def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
@@ -201,6 +197,20 @@ def only_one(folder: Path):
                 f"Another audit is writing to {folder}. Wait for it, or choose another folder."
             ) from error
         yield
+
+
+def numbered(folder: Path, kind: str) -> list[int]:
+    """The numbers of the files ``<kind>-<number>.npz`` in a folder, in order."""
+    names = (path.stem.removeprefix(f"{kind}-") for path in folder.glob(f"{kind}-*.npz"))
+    return sorted(int(name) for name in names if name.isdigit())
+
+
+def reading(path: Path, reader):
+    """What ``reader`` finds in a file of the folder; an error that says what to do where it is damaged."""
+    try:
+        return reader(path)
+    except (OSError, ValueError, KeyError) as error:
+        raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
 
 
 def model_path(folder: Path, k: int) -> Path:

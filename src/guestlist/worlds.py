@@ -12,9 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
+from guestlist.evidence import Evidence, Models
 from guestlist.games.bernoulli import iid
 from guestlist.signals import Rotation
 
+# How many distilled models, and how many trained without the record, each target of a world has.
+OTHERS = 16
 # A design draws (models, records) membership and says which models are left out together (None: each alone).
 Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
 
@@ -60,7 +63,18 @@ def gaussian_world(
     member, together = design(models, records, rng)
     difficulty, deviation = rng.normal(0.5, 1, records), np.exp(spread * rng.normal(size=records))
     margin = difficulty + shift * member + deviation * rng.normal(size=member.shape)
-    return Rotation(binary_signals(margin), member, rng.integers(0, 2, records), together)
+    labels = rng.integers(0, 2, records)
+
+    def models(k: int, purpose: int) -> Models:
+        """Others that never trained on the record asked about, as references that did not."""
+        noise = np.random.default_rng([*np.atleast_1d(seed), purpose, k]).normal(size=(OTHERS, records))
+        values = binary_signals(difficulty + deviation * noise)
+        return Models(values, np.zeros((OTHERS, records), dtype=bool))
+
+    def evidence(k: int) -> Evidence:
+        return Evidence(distilled=models(k, 1), left_out=models(k, 2))
+
+    return Rotation(binary_signals(margin), member, labels, together, evidence)
 
 
 def noise_world(

@@ -15,7 +15,7 @@ from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_w
 # .0008.
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models: test_nearest.py holds them to the same contract.
-NAMES = [name for name, attack in ATTACKS.items() if not attack.nearest]
+NAMES = [name for name, attack in ATTACKS.items() if attack.evidence != "neighbourhood"]
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 
 
@@ -83,7 +83,7 @@ def test_the_order_of_references_is_irrelevant(name):
     signals, _ = target_of(awkward_world(records=200, models=17))
     order = np.random.default_rng(1).permutation(16)
     values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
-    shuffled = Signals(values, signals.reference_member[order], signals.labels)
+    shuffled = Signals(values, signals.reference_member[order], signals.labels, signals.evidence)
     _same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
 
 
@@ -124,7 +124,7 @@ def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
     world = gaussian_world(0.0, records=50, models=9)
     values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
-    signals = Signals(values, world.member[1:], world.labels)
+    signals = Signals(values, world.member[1:], world.labels, world.evidence(0))
     sides = world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
     assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
 

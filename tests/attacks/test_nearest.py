@@ -12,10 +12,11 @@ from guestlist import neighbours
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.signals import Neighbourhood, Signals
+from guestlist.evidence import Evidence, Neighbourhood
+from guestlist.signals import Signals
 from guestlist.targets import as_target
 
-NAMES = [name for name, attack in ATTACKS.items() if attack.nearest]
+NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbourhood"]
 
 
 def world(seed=0, records=400, k=3, noise=False):
@@ -28,7 +29,7 @@ def world(seed=0, records=400, k=3, noise=False):
     p_y = model.predict_proba(x)[np.arange(records), y]
     near = Neighbourhood(x, k, "euclidean", 0.5, np.ones(records, bool))
     truth = rng.permutation(member) if noise else member
-    return Signals({"p_y": p_y[None]}, np.zeros((0, records), bool), y, near), truth
+    return Signals({"p_y": p_y[None]}, np.zeros((0, records), bool), y, Evidence(neighbourhood=near)), truth
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +37,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     signals, member = world()
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
-    near = signals.neighbourhood
+    near = signals.evidence.neighbourhood
     direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), k=3)
     np.testing.assert_array_equal(scores, direct)
 

@@ -91,10 +91,9 @@ def test_proportion_covers_exactly_summed(n):
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 100), (60, 60)])
 def test_advantage_at_a_fixed_threshold_covers_exactly_summed(members, nonmembers):
     # All outcomes are enumerated, so this is the coverage and no estimate of it.
-    found = np.array([
-        [proportion_difference(i, members, j, nonmembers) for j in range(nonmembers + 1)]
-        for i in range(members + 1)
-    ])
+    found = np.array(
+        [[proportion_difference(i, members, j, nonmembers) for j in range(nonmembers + 1)] for i in range(members + 1)]
+    )
     low, high = found[..., 1], found[..., 2]
     shares = []
     for tpr in SHARES:

@@ -13,9 +13,7 @@ def test_each_row_equals_a_loop_over_pairs():
     member = rng.random(scores.shape) < 0.4
     expected = [oracles.auc(row, truth) for row, truth in zip(scores, member, strict=True)]
     np.testing.assert_allclose(aucs(scores, member), expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        aucs(scores, member), [auc(*pair).value for pair in zip(scores, member, strict=True)]
-    )
+    np.testing.assert_allclose(aucs(scores, member), [auc(*pair).value for pair in zip(scores, member, strict=True)])
 
 
 def test_one_kind_only_gives_nan_and_a_constant_score_one_half():

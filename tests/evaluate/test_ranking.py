@@ -65,9 +65,7 @@ def test_perfect_separation_leaves_what_disjoint_pairs_leave():
     scores, member = np.arange(100.0), np.arange(100) >= 70
     assert auc(scores, member) == pytest.approx((1, 0.025 ** (1 / 30), 1))
     assert auc(-scores, member) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 30)))
-    assert auc_difference(scores, scores**3, member) == pytest.approx(
-        (0, 0.025 ** (1 / 30) - 1, 1 - 0.025 ** (1 / 30))
-    )
+    assert auc_difference(scores, scores**3, member) == pytest.approx((0, 0.025 ** (1 / 30) - 1, 1 - 0.025 ** (1 / 30)))
     assert auc_difference(scores, -scores, member).value == 1
 
 
@@ -132,7 +130,5 @@ def test_paired_difference_covers_near_perfect_separation(size, correlation, auc
 def test_smallest_detectable_auc_is_found_in_four_of_five_audits():
     members, nonmembers = 150, 300
     world = World.of_auc(smallest_detectable_auc(members, nonmembers))
-    found = np.mean([
-        auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)
-    ])
+    found = np.mean([auc(*world.draw(np.random.default_rng(k), members, nonmembers)).low > 0.5 for k in range(1500)])
     assert 0.76 < found < 0.84

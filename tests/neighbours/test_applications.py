@@ -30,9 +30,7 @@ def test_removing_the_least_valuable_first_removes_the_wrong_labels():
     assert wrong[np.argsort(values)[:60]].mean() > 0.9
     rng = np.random.default_rng(0)
     low = minimisation_curve(x, y, x_test, y_test, values, rng=rng, shares=[0, 0.3, 0.5], repeats=4)
-    high = minimisation_curve(
-        x, y, x_test, y_test, values, rng=rng, shares=[0, 0.3, 0.5], repeats=4, first="highest"
-    )
+    high = minimisation_curve(x, y, x_test, y_test, values, rng=rng, shares=[0, 0.3, 0.5], repeats=4, first="highest")
     assert low.accuracy[1] > low.random[:, 1].max() + 0.02
     assert high.accuracy[2] < high.random[:, 2].min() - 0.2
     assert low.gain[0] == high.gain[0] == 0
@@ -57,9 +55,7 @@ def test_the_curve_is_that_of_the_classifier_it_was_given():
         )
         by_hand = (model or KNeighborsClassifier(3)).fit(x[200:], y[200:]).score(x_test, y_test)
         assert curve.accuracy.tolist() == [by_hand]
-    few = minimisation_curve(
-        x, y, x_test, y_test, values, rng=np.random.default_rng(0), shares=[0.995], repeats=1
-    )
+    few = minimisation_curve(x, y, x_test, y_test, values, rng=np.random.default_rng(0), shares=[0.995], repeats=1)
     assert few.accuracy.shape == (1,)  # two records for five neighbours
 
 

@@ -142,9 +142,7 @@ def test_shadow_models_converge_to_the_exact_score():
     k, rng = 3, np.random.default_rng(1)
     _, (target,) = shadow_losses(x, y, k, 1, rng)
     exact = knn_likelihood_ratio(x, y, target, k=k)
-    inside, outside = (
-        law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_laws(x, y, k=k)
-    )
+    inside, outside = (law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_laws(x, y, k=k))
     common = np.minimum(inside, outside) > 0.05  # elsewhere few shadow models meet the loss at all
     errors = []
     for models in (400, 6400):

@@ -35,9 +35,7 @@ def small_world(n, classes, grid, seed, tests=2):
 def worlds():
     """Small worlds with, per test record, distances and matches."""
     shapes = [(1, 2, 5), (2, 2, 1), (3, 2, 2), (4, 3, 50), (5, 5, 3), (6, 2, 100), (7, 4, 3), (8, 2, 4)]
-    return [small_world(*shape, seed) for shape in shapes for seed in (0, 1)] + [
-        small_world(10, 3, 5, 0, tests=1)
-    ]
+    return [small_world(*shape, seed) for shape in shapes for seed in (0, 1)] + [small_world(10, 3, 5, 0, tests=1)]
 
 
 @pytest.mark.parametrize("k", range(1, 8))

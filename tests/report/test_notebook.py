@@ -66,9 +66,7 @@ def test_hostile_text_is_shown_as_text():
 
 def test_colours_are_those_of_the_page_around():
     assert "color:inherit" in fragment(leaking())
-    assert "#" not in "".join(
-        value for name, value in Reader(fragment(leaking())).attributes if name == "style"
-    )
+    assert "#" not in "".join(value for name, value in Reader(fragment(leaking())).attributes if name == "style")
 
 
 def test_is_what_a_notebook_shows():

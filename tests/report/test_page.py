@@ -110,9 +110,7 @@ def test_shows_everything_there_is(case):
     assert all(said in shown for said in (*results.notices, *results.untested))
     known = results.provenance
     assert all(
-        key in shown and value in shown
-        for part in (known.versions, known.fingerprints)
-        for key, value in part.items()
+        key in shown and value in shown for part in (known.versions, known.fingerprints) for key, value in part.items()
     )
 
 
@@ -121,13 +119,9 @@ def test_loads_nothing(case):
     rest = without_plotly(page(case()))
     seen = Reader(rest)
     assert not [
-        (tag, name)
-        for tag, name, _ in seen.attributes
-        if name in ("src", "href", "srcset", "action", "data", "poster")
+        (tag, name) for tag, name, _ in seen.attributes if name in ("src", "href", "srcset", "action", "data", "poster")
     ]
-    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(
-        seen.elements
-    )
+    assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(seen.elements)
     # User text that looks like these is no load, but there is none in these worlds.
     assert not re.search(r"https?://|@import|url\(", rest)
 
@@ -136,9 +130,7 @@ def test_loads_nothing(case):
 def test_allows_its_own_scripts_and_no_others(case):
     seen = read(case)
     policy = next(
-        value
-        for tag, name, value in seen.attributes
-        if tag == "meta" and name == "content" and "default-src" in value
+        value for tag, name, value in seen.attributes if tag == "meta" and name == "content" and "default-src" in value
     )
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in seen.scripts]
     assert "default-src 'none'" in policy

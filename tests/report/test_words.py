@@ -94,13 +94,10 @@ def test_the_answer_begins_with_what_was_shown(case, start):
 def test_a_leak_is_told_in_people():
     rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), Estimate(0.98, 0.97, 0.99), "good", 0.02)
     results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
-    assert (
-        "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."
-        in words.answer(results)
-    )
-    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(
+    assert "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1." in words.answer(
         results
     )
+    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(results)
 
 
 def test_an_average_leak_is_not_said_to_single_people_out():
@@ -139,9 +136,7 @@ def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt()
 
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
     base = quiet()
-    rates = tuple(
-        replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates
-    )
+    rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
     told = words.answer(with_finding(base, "loss", rates=rates))
     assert "loss beats guessing: at 5% false alarms it finds 12% of the members (7% to 20%)" in told
 
@@ -155,10 +150,7 @@ def test_touching_chance_is_not_a_finding():
 def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
-    assert (
-        f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}"
-        in words.exposed_group(results)
-    )
+    assert f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}" in words.exposed_group(results)
     assert "None of 6 groups is shown to be exposed" in words.exposed_group(quiet())
     assert words.exposed_group(predictions_only()) is None
 
@@ -167,8 +159,7 @@ def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
     results = leaking()
     overall = words.headline(results).auc
     apart, overlapping = (
-        replace(results.groups[0], auc=Estimate(0.95, low, 0.99))
-        for low in (overall.high + 0.01, overall.high - 0.01)
+        replace(results.groups[0], auc=Estimate(0.95, low, 0.99)) for low in (overall.high + 0.01, overall.high - 0.01)
     )
     assert "more than over all records" in words.exposed_group(replace(results, groups=(apart,)))
     assert "may not differ" in words.exposed_group(replace(results, groups=(overlapping,)))

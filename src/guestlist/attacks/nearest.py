@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from guestlist.errors import NotCollectedError
 from guestlist.signals import Signals
 
 
@@ -35,12 +34,7 @@ def t_waka(signals: Signals) -> np.ndarray:
 
 
 def _scores(signals: Signals, value: Callable) -> np.ndarray:
-    near = signals.neighbourhood
-    if near is None:
-        raise NotCollectedError(
-            "This attack computes what K-NN models would say, and the target is none that it knows: a scikit-learn "
-            "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline."
-        )
+    near = signals.evidence.need("neighbourhood")
     scores = np.full(len(signals.labels), np.nan)
     x, labels, loss = near.x[near.asked], signals.labels[near.asked], 1 - signals.target("p_y")[near.asked]
     scores[near.asked] = value(x, labels, loss, k=near.k, p=near.rate, metric=near.metric)

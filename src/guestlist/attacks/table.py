@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, likelihood, metrics, nearest, ratios
+from guestlist.attacks import bayes, hypotheses, likelihood, metrics, nearest, ratios
 from guestlist.attacks import reference as per_record
-from guestlist.errors import InputError
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.evidence.missing import missing_evidence
 from guestlist.signals import Signals
 from guestlist.worlds import binary_signals
 
@@ -30,8 +31,10 @@ class Attack:
         compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
             least one that did not train on it), or "both" (one that did and one that did not).
         default: whether an audit runs it unless told otherwise; variants are run by name.
-        nearest: whether it is for K-NN targets only.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
+        evidence: the part of ``Evidence`` that it looks at, if any.
+        p_value: signals to (records,) chances that a non-member scores as high, if the attack is a test of its own: at
+            every level alpha it calls the records with a p-value of at most alpha.
     """
 
     score: Callable[[Signals], np.ndarray]
@@ -43,15 +46,26 @@ class Attack:
     compares: Literal["nothing", "any", "out", "both"] = "nothing"
     default: bool = True
     rotates: bool = False
-    nearest: bool = False
+    evidence: str = ""
+    p_value: Callable[[Signals], np.ndarray] | None = None
+
+    @property
+    def on_mocks(self) -> bool:
+        """Whether it can be tried on mock targets: about those nothing but signals is collected."""
+        return self.evidence in ("", "neighbourhood")
+
+
+_YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
+_BAYES = "Carlini et al. 2022; Smyth 2004"
 
 
 def _fixed(value: float) -> Callable[[Signals], float]:
     return lambda signals: value
 
 
-def _metric(score, signal: str, summary: str, paper: str) -> Attack:
-    return Attack(score, (signal,), 0, summary, paper, partial(metrics.single_threshold, name=signal), rotates=True)
+def _metric(score, signal: str, summary: str, paper: str, **more) -> Attack:
+    threshold = partial(metrics.single_threshold, name=signal)
+    return Attack(score, (signal,), 0, summary, paper, threshold, rotates=True, **more)
 
 
 def _class_metric(signal: str, summary: str) -> Attack:
@@ -71,15 +85,23 @@ def _compared(
     return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
 
 
+def _among(score, evidence: str, needs: tuple[str, ...], summary: str, p_value, *, default: bool = True) -> Attack:
+    """A test that compares the target with other models than its references."""
+    return Attack(score, needs, 0, summary, _YE, default=default, evidence=evidence, p_value=p_value)
+
+
 def _nearest(score, summary: str, paper: str) -> Attack:
-    return Attack(score, ("p_y",), 0, summary, paper, nearest=True)
+    return Attack(score, ("p_y",), 0, summary, paper, evidence="neighbourhood")
 
-
-_YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
-_BAYES = "Carlini et al. 2022; Smyth 2004"
 
 ATTACKS: dict[str, Attack] = {
-    "loss": _metric(metrics.loss, "loss", "small loss of the target (P)", "Yeom et al. 2018; Ye et al. 2022"),
+    "loss": _metric(
+        metrics.loss,
+        "loss",
+        "small loss of the target (P)",
+        "Yeom et al. 2018; Ye et al. 2022",
+        p_value=hypotheses.population_p_value,
+    ),
     "correctness": Attack(
         metrics.correctness, ("correct",), 0, "the target is right", "Yeom et al. 2018", _fixed(1.0), rotates=True
     ),
@@ -89,8 +111,23 @@ ATTACKS: dict[str, Attack] = {
     "class_confidence": _class_metric("p_y", "confidence beyond a threshold per class"),
     "class_entropy": _class_metric("entropy", "entropy below a threshold per class"),
     "class_mentr": _class_metric("mentr", "modified entropy below a threshold per class"),
+    "shadow": Attack(
+        hypotheses.shadow,
+        ("loss",),
+        1,
+        "rank of the loss among references' non-members of the class (S)",
+        _YE,
+        rotates=True,
+        p_value=hypotheses.shadow_p_value,
+    ),
     "reference": _compared(
-        per_record.reference, ("margin",), "out", 4, "tail of the OUT references on the same record (R)", _YE
+        per_record.reference,
+        ("margin",),
+        "out",
+        4,
+        "tail of the OUT references on the same record (R)",
+        _YE,
+        p_value=hypotheses.reference_p_value,
     ),
     "reference_empirical": _compared(
         per_record.reference_empirical,
@@ -99,6 +136,37 @@ ATTACKS: dict[str, Attack] = {
         1,
         "share of OUT references with a larger loss (R)",
         _YE,
+        default=False,
+        p_value=hypotheses.reference_empirical_p_value,
+    ),
+    "distillation": _among(
+        hypotheses.distillation,
+        "distilled",
+        ("margin",),
+        "tail of models distilled from the target (D)",
+        hypotheses.distillation_p_value,
+    ),
+    "distillation_empirical": _among(
+        hypotheses.distillation_empirical,
+        "distilled",
+        ("loss",),
+        "share of distilled models with a larger loss (D)",
+        hypotheses.distillation_empirical_p_value,
+        default=False,
+    ),
+    "leave_one_out": _among(
+        hypotheses.leave_one_out,
+        "left_out",
+        ("margin",),
+        "tail of models trained without the record (L)",
+        hypotheses.leave_one_out_p_value,
+    ),
+    "leave_one_out_empirical": _among(
+        hypotheses.leave_one_out_empirical,
+        "left_out",
+        ("loss",),
+        "share of such models with a larger loss (L)",
+        hypotheses.leave_one_out_empirical_p_value,
         default=False,
     ),
     "difficulty": _compared(
@@ -141,20 +209,20 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-def named(names: Sequence[str | Callable] | None, references: int, *, nearest: bool = False) -> dict[str, Attack]:
+def named(names: Sequence[str | Callable] | None, references: int, evidence: Collection[str] = ()) -> dict[str, Attack]:
     """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
 
     Args:
-        nearest: whether the target is a K-NN model.
+        evidence: the parts of ``Evidence`` that there will be.
     """
     if names is None:
         able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
-        return {n: a for n, a in able.items() if nearest or not a.nearest}
+        return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
     if not names:
         raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
     chosen: dict[str, Attack] = {}
     for name in names:
-        attack = Attack(name, (), 0, "given by the user", "") if callable(name) else _known(name, references)
+        attack = Attack(name, (), 0, "given by the user", "") if callable(name) else _known(name, references, evidence)
         own = _own_name(name) if callable(name) else name
         if own in chosen or (callable(name) and own in ATTACKS):
             raise InputError(f"Two attacks are named {own!r}; name your functions differently.")
@@ -180,11 +248,13 @@ def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) 
             )
 
 
-def _known(name: str, references: int) -> Attack:
+def _known(name: str, references: int, evidence: Collection[str]) -> Attack:
     if name not in ATTACKS:
         raise InputError(f"There is no attack {name!r}; there are {', '.join(ATTACKS)}.")
     if ATTACKS[name].references > references:
         raise InputError(f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}.")
+    if ATTACKS[name].evidence and ATTACKS[name].evidence not in evidence:
+        raise NotCollectedError(f"Attack {name!r} {missing_evidence(ATTACKS[name].evidence)}")
     return ATTACKS[name]
 
 

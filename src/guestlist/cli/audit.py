@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import allow_pickle, as_json, conclude, jobs, notices, progress_bar, quiet, trust
+from guestlist.cli.common import allow_pickle, also, as_json, conclude, jobs, notices, progress_bar, quiet, trust
 from guestlist.errors import FolderError
 
 
@@ -43,6 +43,7 @@ from guestlist.errors import FolderError
     "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
 )
 @click.option("--attack", "attacks", multiple=True, help="Run only these; see: guestlist show attacks.")
+@also
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
 @click.option(
@@ -84,7 +85,7 @@ def audit(model, predictions, members, nonmembers, population, out, as_json, **o
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
 FOR_PREDICTIONS = ("--shadow", "--scale")
-FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates")
+FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates", "--also")
 
 
 def _given(options: dict) -> dict[str, object]:
@@ -115,6 +116,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
 
 def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
     from guestlist.auditing import audit
+    from guestlist.evidence.table import parse_plan
     from guestlist.targets.files import load_model
 
     model = load_model(inputs["model"], trust=options["trust"], allow_pickle=options["allow_pickle"])
@@ -128,6 +130,7 @@ def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
         id=options["id_"],
         references=options["references"],
         attacks=options["attacks"] or None,
+        also=[parse_plan(text) for text in options["also"]],
         folder=out,
         seed=options["seed"],
         jobs=options["jobs"],
@@ -152,6 +155,7 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
 @click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
+@also
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
 @allow_pickle
@@ -159,12 +163,14 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @quiet
 @as_json
 def collect(folder, references, until_width, at_most, as_json, **options):
-    """Add references to the audit in FOLDER, and evaluate it again."""
+    """Add references or other evidence to the audit in FOLDER, and evaluate it again."""
     from guestlist.growing import UntilWidth
     from guestlist.store import open_store
 
-    if (references is None) == (until_width is None):
+    if references is not None and until_width is not None:
         raise click.UsageError("Give either --references or --until-width.")
+    if references is None and until_width is None and not options["also"]:
+        raise click.UsageError("What is to be collected? Give --references, --until-width or --also.")
     folder = folder.resolve()
     store = open_store(folder)
     about = store.manifest.about
@@ -178,6 +184,8 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         raise click.UsageError(
             f"There are {there} references already; --references says how many there should be in all."
         )
+    if references is None:
+        references = there
     if until_width is not None:
         try:
             references = UntilWidth(until_width, start=max(there, 16), at_most=max(at_most, there, 16))

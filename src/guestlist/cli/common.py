@@ -42,6 +42,11 @@ jobs = click.option(
     help="Processes; -1 for one per core. Results do not depend on it.",
 )
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
+also = click.option(
+    "--also",
+    multiple=True,
+    help="Evidence that some attacks need, such as distilled or distilled:models=32; see: guestlist show evidence.",
+)
 trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
 allow_pickle = click.option(
     "--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it."
@@ -57,7 +62,7 @@ def conclude(results, out: Path, as_json: bool) -> None:
         click.echo(f"Report: {path}")
 
 
-def progress_bar(quiet: bool, what: str = "Training references"):
+def progress_bar(quiet: bool, what: str = "Training"):
     from guestlist.progress import show_progress
 
     return None if quiet else partial(show_progress, what=what)

@@ -1,4 +1,4 @@
-"""``show``: the tables of attacks, signals and datasets."""
+"""``show``: the tables of attacks, signals, evidence and datasets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from guestlist.cli.common import as_json
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["attacks", "signals", "datasets"]))
+@click.argument("what", type=click.Choice(["attacks", "signals", "evidence", "datasets"]))
 @as_json
 def show(what, as_json):
-    """List what guestlist knows: attacks, signals or datasets."""
-    rows = {"attacks": _attacks, "signals": _signals, "datasets": _datasets}[what]()
+    """List what guestlist knows: attacks, signals, evidence or datasets."""
+    rows = {"attacks": _attacks, "signals": _signals, "evidence": _evidence, "datasets": _datasets}[what]()
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -24,13 +24,14 @@ def show(what, as_json):
 def show_table(rows: list[dict]) -> None:
     """Rows under the names of their columns, in a terminal."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*rows[0], box=None, pad_edge=False)
+    names, *rest = rows[0]
+    table = Table(Column(names, no_wrap=True), *rest, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row.values()))  # Text: cells are not to be read as markup
-    Console(width=max(100, Console().width)).print(table)
+    Console(width=max(120, Console().width)).print(table)
 
 
 def _attacks() -> list[dict]:
@@ -40,7 +41,7 @@ def _attacks() -> list[dict]:
         {
             "attack": name,
             "references": attack.references,
-            "reads": ", ".join(attack.needs),
+            "reads": ", ".join(filter(None, (*attack.needs, attack.evidence))),
             "by default": "yes" if attack.default else "by name",
             "what it looks at": attack.summary,
             "paper": attack.paper,
@@ -53,6 +54,24 @@ def _signals() -> list[dict]:
     from guestlist.signals import SIGNALS
 
     return [{"signal": name, "what it is": function.__doc__.splitlines()[0]} for name, function in SIGNALS.items()]
+
+
+def _evidence() -> list[dict]:
+    from dataclasses import fields
+
+    from guestlist.attacks import ATTACKS
+    from guestlist.evidence.table import KINDS
+
+    return [
+        {
+            "evidence": name,
+            "what it is": kind.summary,
+            "cost": kind.cost,
+            "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
+            "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
+        }
+        for name, kind in KINDS.items()
+    ]
 
 
 def _datasets() -> list[dict]:

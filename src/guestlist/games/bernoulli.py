@@ -15,13 +15,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from guestlist.randomness import stream
+
 # Every record should have at least this many references that trained on it and as many that did not …
 FEWEST = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
-
-# Streams of random numbers: who trains on what must not share one with how a model is trained.
-_ROWS = 1
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,13 @@ class Design:
         member: (records,) true where the target trained on the record.
         rate: probability that a reference trains on a record.
         seed: of all the rows.
+        purpose: of the stream that draws them.
     """
 
     member: np.ndarray
     rate: float
     seed: int
+    purpose: str = "rows"
 
     def __post_init__(self):
         if not 0 < self.rate < 1:
@@ -46,7 +47,7 @@ class Design:
         """(records,) true where model ``k`` trains on the record; model 0 is the target."""
         if k == 0:
             return self.member
-        return np.random.default_rng([self.seed, _ROWS, k]).random(len(self.member)) < self.rate
+        return stream(self.seed, self.purpose, k).random(len(self.member)) < self.rate
 
     def rows(self, models: int) -> np.ndarray:
         """(models, records) membership of the target and of the first ``models - 1`` references."""

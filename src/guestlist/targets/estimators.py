@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,12 +25,16 @@ def estimator_target(model) -> Target:
         )
     names = getattr(model, "feature_names_in_", None)
     frozen = _frozen(model)
+    refit = None if frozen else Refit(clone(model), classes)  # unfitted: it travels to every worker
+    weight = weight_parameter(model)
     return Target(
         predict=Answers(model, classes),
         classes=classes,
         scale="probabilities" if probabilistic else "logits",
-        train=None if frozen else Refit(clone(model), classes),  # unfitted: it travels to every worker
+        train=refit,
         untrainable=frozen,
+        distil=refit and weight and SoftRefit(refit, weight),
+        undistillable=frozen or ("" if weight else f"{_name(model)} takes no sample_weight in fit"),
         recipe=describe(model),
         name=_name(model),
         features=None if names is None else tuple(names),
@@ -73,7 +77,8 @@ class Refit:
     model: object
     classes: np.ndarray
 
-    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+    def __call__(self, data: Data, rng: np.random.Generator, **more) -> Predict:
+        """A model trained on the records; ``more`` goes to its ``fit``."""
         from sklearn.base import clone
 
         model = clone(self.model)
@@ -90,8 +95,38 @@ class Refit:
         gaps = len(present) < len(self.classes) and type(model).__module__.startswith("xgboost")
         if gaps:
             model.set_params(objective=None)
-        model.fit(data.x, positions if gaps else data.y)
+        model.fit(data.x, positions if gaps else data.y, **more)
         return Answers(model, self.classes, self.classes[present] if gaps else None)
+
+
+@dataclass(frozen=True)
+class SoftRefit:
+    """Train on probabilities in the place of labels: one copy of each record per class, weighted by its probability.
+
+    Every loss that adds up over weighted records is then the expected loss under the soft labels. What counts
+    records instead of weights (the scaler of a pipeline, a smallest leaf) sees each of them once per class.
+    """
+
+    refit: Refit
+    weight: str
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        classes = len(self.refit.classes)
+        copies = data.take(np.repeat(np.arange(len(data)), classes))
+        labelled = replace(copies, y=np.tile(self.refit.classes, len(data)))
+        return self.refit(labelled, rng, **{self.weight: soft.ravel()})
+
+
+def weight_parameter(model) -> str | None:
+    """The name under which ``fit`` takes weights of records, through a pipeline if it is one; None if it takes none."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils.validation import has_fit_parameter
+
+    if isinstance(model, Pipeline):
+        name, final = model.steps[-1]
+        inner = weight_parameter(final)
+        return inner and f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
 
 
 def _frozen(model) -> str:

@@ -16,6 +16,7 @@ from guestlist.signals import SMALLEST_PROBABILITY, signals_of_logits, signals_o
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]
+SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 Scale = Literal["probabilities", "logits"]
 
 # How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
@@ -45,6 +46,8 @@ class Target:
         arrays: whether a table of numbers must become an array before the model gets it.
         width: how many columns the model reads, if it knows.
         untrainable: why there is no ``train``, if there is a reason to tell.
+        distil: ``(data, soft, rng) -> predict``: the same training with (records, classes) probabilities in the place of
+            labels; None if it cannot be done, and ``undistillable`` says why.
         neighbours: features to where a K-NN model looks for neighbours; None for other models.
     """
 
@@ -59,6 +62,8 @@ class Target:
     width: int | None = None
     neighbours: Callable[[object], Neighbours] | None = None
     untrainable: str = ""
+    distil: SoftTrainer | None = None
+    undistillable: str = ""
 
     def __post_init__(self):
         if self.scale not in ("probabilities", "logits"):
@@ -162,6 +167,7 @@ def function_target(
     *,
     classes,
     train: Trainer | None = None,
+    distil: SoftTrainer | None = None,
     scale: Scale = "probabilities",
     recipe: str | None = None,
     name: str | None = None,
@@ -173,6 +179,7 @@ def function_target(
         classes: the labels, one per column of the answers.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
+        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities in the place of labels.
         scale: ``probabilities`` or ``logits``.
         recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
     """
@@ -181,6 +188,7 @@ def function_target(
         classes=np.asarray(classes),
         scale=scale,
         train=train,
+        distil=distil,
         recipe=describe(train) if recipe is None else recipe,
         name=name or getattr(predict, "__name__", type(predict).__name__),
     )

@@ -1,0 +1,152 @@
+"""Five tests of one hypothesis, "this record was no member" (Ye et al. 2022): S, P, R, D and L.
+
+All five look at the target's loss, and call a record a member where it is too small for a non-member. They differ in
+where they learn what losses non-members have: on other records (P: of the target itself, S: of references, class by
+class), or on the same record from other models (R: references, D: models distilled from the target, L: models trained
+without just that record). R, D and L are one computation on three sets of models.
+
+A p-value is the chance that a non-member has a loss as small; at every level alpha the test calls the records
+whose p-value is at most alpha.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from guestlist.attacks.reference import reference, reference_empirical
+from guestlist.signals import Rotation, Signals
+
+
+def shadow(signals: Signals | Rotation) -> np.ndarray:
+    """Attack S: minus the share of smaller losses that references have on non-members of the class, equals half.
+
+    A class of which the references have no non-members takes those of all classes. NaN where there are none.
+    """
+    below, up_to, count = _ranks(signals)
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference has a non-member
+        return -(below + up_to) / (2 * count)
+
+
+def shadow_p_value(signals: Signals) -> np.ndarray:
+    """Share of losses of references on non-members of the class that are as small, the record's own counting as one."""
+    _, up_to, count = _ranks(signals)
+    return np.where(count > 0, (1 + up_to) / (1 + count), np.nan)
+
+
+def population_p_value(signals: Signals) -> np.ndarray:
+    """Attack P: share of population records on which the target's loss is as small, the record's own counting as one.
+
+    NaN without a population: records the target did not train on, and that are not asked about.
+    """
+    loss, population = signals.target("loss"), signals.evidence.population
+    known = np.array([]) if population is None else loss[population & ~np.isnan(loss)]
+    if not known.size:
+        return np.full(loss.shape, np.nan)
+    up_to = np.searchsorted(np.sort(known), loss, side="right")
+    own = population.astype(float)  # a record of the population stands among the others already
+    return np.where(np.isnan(loss), np.nan, (1 + up_to - own) / (1 + known.size - own))
+
+
+def reference_p_value(signals: Signals) -> np.ndarray:
+    """Attack R: chance that a model which did not train on the record has as large a margin, from Student's t."""
+    return expit(-reference(signals))
+
+
+def reference_empirical_p_value(signals: Signals) -> np.ndarray:
+    """Attack R: share of OUT references with as small a loss, the target counting as one of them."""
+    loss, others = signals.target("loss"), signals.reference("loss")
+    out = ~signals.reference_member & ~np.isnan(others)
+    count = out.sum(axis=0)
+    p_value = (1 + (out & (others <= loss)).sum(axis=0)) / (1 + count)
+    return np.where(np.isnan(loss) | (count == 0), np.nan, p_value)
+
+
+def distillation(signals: Signals) -> np.ndarray:
+    """Attack D, smoothed: as attack R, among models distilled from the target instead of references."""
+    return reference(_distilled(signals))
+
+
+def distillation_p_value(signals: Signals) -> np.ndarray:
+    return reference_p_value(_distilled(signals))
+
+
+def distillation_empirical(signals: Signals) -> np.ndarray:
+    """Attack D as a plain share of distilled models with a larger loss."""
+    return reference_empirical(_distilled(signals))
+
+
+def distillation_empirical_p_value(signals: Signals) -> np.ndarray:
+    return reference_empirical_p_value(_distilled(signals))
+
+
+def leave_one_out(signals: Signals) -> np.ndarray:
+    """Attack L, smoothed: as attack R, among models trained on the target's members without the record.
+
+    For a non-member those are models trained as the target was, with other seeds. NaN for records that were not chosen.
+    """
+    return reference(_left_out(signals))
+
+
+def leave_one_out_p_value(signals: Signals) -> np.ndarray:
+    return reference_p_value(_left_out(signals))
+
+
+def leave_one_out_empirical(signals: Signals) -> np.ndarray:
+    """Attack L as a plain share of such models with a larger loss."""
+    return reference_empirical(_left_out(signals))
+
+
+def leave_one_out_empirical_p_value(signals: Signals) -> np.ndarray:
+    return reference_empirical_p_value(_left_out(signals))
+
+
+def _distilled(signals: Signals) -> Signals:
+    return signals.among(signals.evidence.need("distilled"))
+
+
+def _left_out(signals: Signals) -> Signals:
+    return signals.among(signals.evidence.need("left_out"))
+
+
+def _ranks(signals: Signals | Rotation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the references' losses on non-members of each record's class: how many are smaller, no larger, and all."""
+    loss = signals.target("loss")
+    found = [np.zeros(loss.shape) for _ in range(3)]
+    for label in np.unique(signals.labels):
+        of_class = signals.labels == label
+        for whole, part in zip(found, _ranks_within(signals, of_class), strict=True):
+            whole[..., of_class] = part
+    missing = found[2] == 0
+    if missing.any():
+        everyone = np.ones(len(signals.labels), dtype=bool)
+        for whole, part in zip(found, _ranks_within(signals, everyone), strict=True):
+            whole[missing] = part[missing]
+    unknown = np.isnan(loss)
+    return tuple(np.where(unknown, np.nan, whole) for whole in found)
+
+
+def _ranks_within(signals: Signals | Rotation, records: np.ndarray) -> list[np.ndarray]:
+    """Where the target's losses on some records stand among the references' losses on those they did not train on."""
+    loss = signals.target("loss")[..., records]
+    if isinstance(signals, Signals):
+        return _counts(_outside(signals.reference("loss"), signals.reference_member, records), loss)
+    losses, member = signals.target("loss"), signals.member
+    every = _counts(_outside(losses, member, records), loss)
+    for k, block in enumerate(signals.blocks):
+        left_out = signals.blocks == block
+        own = _counts(_outside(losses[left_out], member[left_out], records), loss[k])
+        for whole, part in zip(every, own, strict=True):
+            whole[k] -= part
+    return every
+
+
+def _outside(losses: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Losses of models on those of the records that they did not train on, sorted."""
+    values = losses[:, records][~member[:, records]]
+    return np.sort(values[~np.isnan(values)])
+
+
+def _counts(ordered: np.ndarray, loss: np.ndarray) -> list[np.ndarray]:
+    below, up_to = (np.searchsorted(ordered, loss, side=side).astype(np.float64) for side in ("left", "right"))
+    return [below, up_to, np.full(loss.shape, float(len(ordered)))]

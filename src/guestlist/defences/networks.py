@@ -1,0 +1,40 @@
+"""The networks of the founding papers, as plain torch modules that answer with logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+
+def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 64), activation: str = "ReLU"):
+    """A multi-layer perceptron; by default the one of Ye et al. (2022).
+
+    Args:
+        hidden: units of each hidden layer.
+        activation: name of a module of ``torch.nn``, such as ``ReLU`` or ``Tanh``.
+    """
+    from torch import nn
+
+    sizes = [features, *hidden]
+    layers = [
+        part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
+    ]
+    return nn.Sequential(*layers, nn.Linear(sizes[-1], classes))
+
+
+def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = (32, 64)):
+    """A small convolutional network of 3 x 3 filters, each layer followed by 2 x 2 max pooling (Ye et al. 2022).
+
+    Args:
+        side: of the square images, (records, channels, side, side).
+        filters: of each layer.
+    """
+    from torch import nn
+
+    layers, width = [], side
+    for before, after in zip([channels, *filters[:-1]], filters, strict=True):
+        layers += [nn.Conv2d(before, after, 3), nn.ReLU(), nn.MaxPool2d(2)]
+        width = (width - 2) // 2
+    if width < 1:
+        raise ValueError(f"Expected side={side} to be large enough for {len(filters)} layers.")
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))

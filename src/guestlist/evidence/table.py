@@ -1,0 +1,74 @@
+"""Facts about evidence: the command line, the docs and messages read this table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+
+from guestlist.errors import InputError
+from guestlist.evidence.distilled import Distilled
+from guestlist.evidence.plan import Plan, noted
+from guestlist.evidence.views import Evidence
+from guestlist.store import Store
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of evidence that is collected when asked for.
+
+    Args:
+        plan: makes a plan from options.
+        summary: what it is, for people.
+        cost: what it takes, for people.
+    """
+
+    plan: type[Plan]
+    summary: str
+    cost: str
+
+
+KINDS: dict[str, Kind] = {
+    "distilled": Kind(Distilled, "models taught by the target's answers", "trains as many models as asked for"),
+}
+
+
+def parse_plan(text: str) -> Plan:
+    """A plan from a command line: ``distilled``, or ``distilled:models=32,records=pool``."""
+    name, _, options = text.partition(":")
+    if name not in KINDS:
+        raise InputError(f"There is no evidence {name!r}; there are {', '.join(KINDS)}.")
+    known = {field.name: type(field.default) for field in fields(KINDS[name].plan)}
+    given = {}
+    for option in filter(None, options.split(",")):
+        key, _, value = option.partition("=")
+        if key not in known:
+            raise InputError(f"Evidence {name!r} has no option {key!r}; it has {', '.join(known)}.")
+        try:
+            given[key] = known[key](value)
+        except ValueError as error:
+            raise InputError(f"Option {key!r} of {name!r} must be a {known[key].__name__}, found {value!r}.") from error
+    try:
+        return KINDS[name].plan(**given)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def check_plans(plans: Sequence[Plan]) -> None:
+    """Each kind of evidence is planned once, and is one that we know."""
+    for plan in plans:
+        if type(plan) not in {kind.plan for kind in KINDS.values()}:
+            raise InputError(f"Expected also=[...] to hold evidence such as gl.Distilled(), found {plan!r}.")
+    names = [plan.name for plan in plans]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
+
+
+def collected(store: Store) -> set[str]:
+    """The kinds that were collected, or begun, in a folder."""
+    return {name for name in KINDS if noted(store, name) is not None}
+
+
+def read_evidence(store: Store, kinds: Collection[str]) -> Evidence:
+    """Everything of these kinds that is in the folder."""
+    return Evidence(**{name: KINDS[name].plan.read(store) for name in kinds})

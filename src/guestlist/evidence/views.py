@@ -1,0 +1,89 @@
+"""What an attack may look at beyond the signals: each kind of evidence about one target, as plain arrays.
+
+Only data is here, without any knowledge of how it came to be; the other files of this folder collect it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from guestlist.errors import NotCollectedError
+from guestlist.evidence.missing import missing_evidence
+
+
+@dataclass(frozen=True)
+class Models:
+    """Signals of another set of models about the same records, and who trained on what.
+
+    Args:
+        values: name to (models, records). NaN: that model was not asked.
+        member: (models, records), true where a model trained on a record.
+    """
+
+    values: Mapping[str, np.ndarray]
+    member: np.ndarray
+
+    def take(self, records: np.ndarray) -> Models:
+        return Models({name: matrix[:, records] for name, matrix in self.values.items()}, self.member[:, records])
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Where a K-NN target looks for neighbours: what attacks that compute, and train nothing, need to know.
+
+    Args:
+        x: (records, features) in the space of the target's distances.
+        k: how many neighbours it asks.
+        metric: ``euclidean`` or ``cosine``.
+        rate: share of the asked records that the target trained on.
+        asked: (records,) true for the records it may have trained on.
+    """
+
+    x: np.ndarray
+    k: int
+    metric: str
+    rate: float
+    asked: np.ndarray
+
+    def take(self, records: np.ndarray) -> Neighbourhood:
+        return replace(self, x=self.x[records], asked=self.asked[records])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that was collected about one target beyond its signals; None: it was not collected.
+
+    Args:
+        population: (records,) true for records that the target was not trained on, and that nobody asks about.
+        neighbourhood: where the target looks for neighbours, if it is a K-NN model.
+        distilled: models that were taught by the target, on records that carry its answers as labels.
+        left_out: models trained as the target was, but without the record that they are asked about.
+    """
+
+    population: np.ndarray | None = None
+    neighbourhood: Neighbourhood | None = None
+    distilled: Models | None = None
+    left_out: Models | None = None
+
+    def need(self, name: str):
+        """One part of it; an error that says how to collect it where it is missing."""
+        part = getattr(self, name)
+        if part is None:
+            raise NotCollectedError(f"This attack {missing_evidence(name)}")
+        return part
+
+    def take(self, records: np.ndarray) -> Evidence:
+        """The same evidence about some of the records, or about all of them in another order."""
+        return Evidence(**{field.name: _taken(getattr(self, field.name), records) for field in fields(self)})
+
+
+NOTHING = Evidence()
+
+
+def _taken(part, records: np.ndarray):
+    if part is None:
+        return None
+    return part[records] if isinstance(part, np.ndarray) else part.take(records)
