@@ -16,6 +16,8 @@ from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_w
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models: test_nearest.py holds them to the same contract.
 NAMES = [name for name, attack in ATTACKS.items() if attack.evidence != "neighbourhood"]
+ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]
+ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_mocks]
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 
 
@@ -36,10 +38,10 @@ def test_scores_rise_with_membership(name):
 @cache
 def _noise(models: int, design: str) -> dict[str, np.ndarray]:
     """(200,) mean AUC over all models as targets, for each attack, in each of 200 worlds without a leak."""
-    found = {name: [] for name in NAMES}
+    found = {name: [] for name in ON_MOCKS}
     for seed in range(200):
         world = noise_world(records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design])
-        for name in NAMES:
+        for name in ON_MOCKS:
             found[name].append(np.nanmean(aucs(_all_scores(name, world), world.member)))
     return {name: np.array(values) for name, values in found.items()}
 
@@ -60,6 +62,18 @@ def test_no_advantage_where_there_is_no_leak(models, design):
     assert max(errors.values()) < 0.0009, errors  # or else the next line could not fail
     off = {name: values.mean() - 0.5 for name, values in found.items() if abs(values.mean() - 0.5) >= 0.003}
     assert not off
+
+
+@pytest.mark.parametrize("name", ON_EVIDENCE)
+def test_no_advantage_of_evidence_where_there_is_no_leak(name):
+    """What these attacks look at is collected about one target, and does not depend on how many references there are."""
+    found = []
+    for seed in range(400):
+        signals, member = target_of(noise_world(records=1500, models=5, seed=seed, spread=0.5))
+        found.append(aucs(ATTACKS[name].score(signals)[None], member[None])[0])
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert error < 0.0009  # or else the next line could not fail
+    assert abs(np.mean(found) - 0.5) < 0.003
 
 
 def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
