@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,8 @@ def _cnn():
     return gl.cnn(28, 10)
 
 
-# Momentum, which the paper does not have on MNIST, reaches its training accuracy in a few epochs.
+# Momentum, which the paper does not have on MNIST, reaches its training accuracy in a few epochs; twice the records
+# need fewer of them.
 _SGD = {"optimizer": "sgd", "momentum": 0.9, "batch_size": 32}
 _PLAIN = gl.Fit(epochs=3, learning_rate=0.05, **_SGD)
 _L2 = gl.Fit(epochs=4, learning_rate=0.01, weight_decay=0.05, **_SGD)
@@ -65,6 +66,6 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "location30": Configuration(location30, _mlp, gl.Fit(epochs=20), members=1000, pool=5010),
     "mnist Ia": Configuration(mnist, _cnn, _PLAIN, members=2500, pool=7500),
     "mnist Ib": Configuration(mnist, _cnn, _L2, members=2500, pool=7500),
-    "mnist IIa": Configuration(mnist, _cnn, _PLAIN, members=5000, pool=12500),
-    "mnist IIb": Configuration(mnist, _cnn, _L2, members=5000, pool=12500),
+    "mnist IIa": Configuration(mnist, _cnn, replace(_PLAIN, epochs=2), members=5000, pool=12500),
+    "mnist IIb": Configuration(mnist, _cnn, replace(_L2, epochs=2), members=5000, pool=12500),
 }
