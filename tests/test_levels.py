@@ -74,6 +74,17 @@ def test_a_share_of_eight_models_reaches_one_ninth():
     assert [v.alpha for v in levels_of(smooth, smooth.p_value(signals), signals, everyone, member)] == list(ALPHAS)
 
 
+def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
+    signals, member = target_of(gaussian_world(1.0, records=400, models=9))
+    signals, asked = with_population(signals)
+    loss = signals.values["loss"].copy()
+    loss[0, :5] = 0.0  # of a population of 100
+    attack, signals = ATTACKS["loss"], replace(signals, values={**signals.values, "loss": loss})
+    assert smallest_p_value(attack, signals, asked) == 6 / 101
+    found = levels_of(attack, attack.p_value(signals), signals, asked, member[asked])
+    assert [level.alpha for level in found] == [0.1, 0.3]
+
+
 def test_a_test_without_p_values_is_none():
     signals, _ = target_of(gaussian_world(1.0, records=100, models=9))
     everyone = np.ones(100, dtype=bool)
@@ -99,7 +110,7 @@ def test_an_audit_tells_levels_agreement_and_p_values(audited):
     assert "p_entropy" not in records
     outside = records[~records["member"]]
     for name, finding in ((n, results.attack(n)) for n in ("loss", "shadow")):
-        assert [level.alpha for level in finding.levels] == list(ALPHAS)
+        assert [level.alpha for level in finding.levels] == [0.05, 0.1, 0.3]  # more than 1 % have no loss at all
         for level in finding.levels:
             assert level.fpr.value == np.mean(outside[f"p_{name}"] <= level.alpha)
             assert table.loc[name, f"realised_fpr@{level.alpha:g}"] == level.fpr.value

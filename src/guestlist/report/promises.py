@@ -75,8 +75,8 @@ def unreached(results: Results) -> str | None:
             lacking.append(f"{finding.name} at {', '.join(missing)}")
     if not lacking:
         return None
-    few = "it compares with so few models or records that no p-value is that small"
-    return f"Out of reach: {'; '.join(lacking)}. There a test can call nobody: {few}."
+    few = "it compares with too few models or records, or non-members are fitted without fault too often"
+    return f"Out of reach: {'; '.join(lacking)}. No p-value can be that small: {few}."
 
 
 def unasked(results: Results) -> str | None:
