@@ -54,3 +54,13 @@ def resampled_pooled_auc(scores, member, groups, draws, rng) -> np.ndarray:
         records = np.concatenate([np.flatnonzero(groups == name) for name in chosen])
         values.append(pooled_auc(scores[:, records], member[:, records]))
     return np.array(values)
+
+
+def agreement(one, other, kind) -> float:
+    """Share of the records of one kind about which both speak, on which they say the same; counted one by one."""
+    both = same = 0
+    for a, b, counts in zip(one, other, kind, strict=True):
+        if counts and not np.isnan(a) and not np.isnan(b):
+            both += 1
+            same += bool(a) == bool(b)
+    return same / both if both else float("nan")

@@ -9,11 +9,13 @@ import numpy as np
 
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.results import (
+    AgreementResult,
     AttackResult,
     Curve,
     Exposed,
     GroupResult,
     Histogram,
+    Level,
     Provenance,
     Rate,
     Recipe,
@@ -33,7 +35,10 @@ ATTACKS = (
     ("class_confidence", "confidence beyond a threshold per class", "Song & Mittal 2021", 0.5),
     ("lira", "likelihood ratio of IN and OUT references", "Carlini et al. 2022", 1.0),
     ("lira_offline", "tail of the OUT references alone", "Carlini et al. 2022", 0.8),
+    ("reference", "tail of the OUT references on the same record (R)", "Ye et al. 2022", 0.7),
 )
+# The false alarms that tests realise where 1, 5, 10 and 30 % are asked for; loss cannot reach the first.
+REALISED = {"loss": {0.05: 0.052, 0.1: 0.1, 0.3: 0.31}, "reference": {0.01: 0.0, 0.05: 0.1, 0.1: 0.11, 0.3: 0.2}}
 HOSTILE = "<script>alert('x')</script></script><img src=x onerror=alert(1)>\"'&amp;<b>é\u202e\x1b[31m%{y}{{ 7*7 }}"
 
 
@@ -65,6 +70,7 @@ def hostile() -> Results:
         headline=HOSTILE,
         chosen=HOSTILE,
         findings=findings,
+        agreement=replace(base.agreement, names=("truth", *(f.name for f in findings))),
         groups=tuple(replace(g, group=HOSTILE, value=HOSTILE) for g in base.groups),
         exposed=tuple(Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed),
         notices=(HOSTILE,),
@@ -93,7 +99,7 @@ def at_chance(finding: AttackResult) -> AttackResult:
 
 def _results(shift: float, members: int, nonmembers: int, references: int) -> Results:
     rng = np.random.default_rng(7)
-    names = [row for row in ATTACKS if references or not row[0].startswith(("lira", "class"))]
+    names = [row for row in ATTACKS if references or not row[0].startswith(("lira", "class", "reference"))]
     findings = tuple(_finding(*row, shift, members, nonmembers, rng) for row in names)
     findings = findings if shift else tuple(at_chance(f) for f in findings)
     headline = "lira" if references else "loss"
@@ -112,7 +118,8 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
         chosen="fixed before the audit",
         recipe=None if not references else Recipe(Estimate(0.7, 0.65, 0.75), (0.68, 0.7, 0.72), 0.4),
         prior=0.5,
-        findings=findings,
+        findings=_with_levels(findings, nonmembers) if references else findings,
+        agreement=_agreement([finding.name for finding in findings], rng) if references else None,
         detectable_auc=0.5 + 2.8 * math.sqrt((1 / members + 1 / nonmembers) / 12),
         groups=_groups(shift, members, nonmembers, rng) if references else (),
         exposed=_exposed(shift, nonmembers, rng),
@@ -148,6 +155,7 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         auc=_around(area, 0.58 * math.sqrt(1 / members + 1 / nonmembers)),
         advantage=_around(max(float((tpr - fpr).max()) - 0.01, 0), 1.1 / math.sqrt(members)),
         rates=tuple(_rate(inside, outside, f) for f in FPRS),
+        levels=(),
         balanced_accuracy=None if name.startswith("lira") else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
         unscored=0,
         curve=Curve(
@@ -175,6 +183,28 @@ def _rate(inside, outside, fpr: float) -> Rate:
         "weak" if expected < 10 else "good",
         fpr + 4 * math.sqrt(fpr / len(inside)) + 1 / len(outside),
     )
+
+
+def _with_levels(findings, nonmembers: int) -> tuple[AttackResult, ...]:
+    return tuple(
+        replace(
+            finding,
+            levels=tuple(
+                Level(alpha, _share(fpr, nonmembers), _share(min(1.5 * fpr, 1), nonmembers))
+                for alpha, fpr in REALISED.get(finding.name, {}).items()
+            ),
+        )
+        for finding in findings
+    )
+
+
+def _agreement(names: list[str], rng) -> AgreementResult:
+    """Shares that are all different, so that a cell in the wrong place would show."""
+    sides = []
+    for _ in range(2):
+        upper = np.triu(rng.uniform(0.6, 0.95, (len(names) + 1,) * 2), 1)
+        sides.append(tuple(map(tuple, (upper + upper.T + np.eye(len(names) + 1)).tolist())))
+    return AgreementResult(0.1, ("truth", *names), (False, *(name in REALISED for name in names)), *sides)
 
 
 def _share(value: float, n: int, widen: float = 1) -> Estimate:

@@ -152,7 +152,7 @@ def test_a_users_mistake_is_one_line_and_status_two(arguments, message):
 
 
 def test_damaged_results_are_named(audited, tmp_path):
-    for content in ("{", "{}", '{"format": 1}', "[1]"):
+    for content in ("{", "{}", '{"format": 2}', "[1]"):
         (tmp_path / "results.json").write_text(content)
         found = guestlist("report", tmp_path)
         assert found.exit_code == 2, content

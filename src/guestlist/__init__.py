@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
-    from guestlist.evaluate import Estimate
+    from guestlist.evaluate import Estimate, agreement
     from guestlist.evidence.distilled import Distilled
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
@@ -40,6 +40,7 @@ _WHERE = {
     "Signals": "guestlist.signals",
     "Target": "guestlist.targets",
     "UntilWidth": "guestlist.growing",
+    "agreement": "guestlist.evaluate",
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
     "cnn": "guestlist.defences",
@@ -64,6 +65,7 @@ __all__ = [
     "Signals",
     "Target",
     "UntilWidth",
+    "agreement",
     "audit",
     "audit_predictions",
     "cnn",

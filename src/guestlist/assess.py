@@ -14,8 +14,11 @@ from guestlist.attacks import Attack
 from guestlist.errors import InputError
 from guestlist.evaluate import (
     advantage,
+    agreement,
     auc,
     balanced_accuracy,
+    calls_at_fpr,
+    calls_at_level,
     positive_predictive_value,
     resolution,
     roc,
@@ -29,11 +32,14 @@ from guestlist.evidence import NOTHING, Evidence
 from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
+from guestlist.levels import levels_of, p_values_of
 from guestlist.notices import chance_notice, copy_notice, saturation_notice, size_notice
 from guestlist.results import (
+    AgreementResult,
     AttackResult,
     Curve,
     Histogram,
+    Level,
     Provenance,
     Rate,
     References,
@@ -45,6 +51,7 @@ from guestlist.store import Store
 
 FPRS = (0.001, 0.01, 0.05)
 PRIOR = 0.5
+AGREE_AT = 0.1
 _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -99,10 +106,13 @@ def _scores(name: str, attack: Attack, signals: Signals) -> np.ndarray:
 
 def _results(store, signals, pool, truth, attacks, scores, headline, notices, prior) -> Results:
     member, asked = truth.member[truth.asked], truth.asked
+    p_values = p_values_of(attacks, signals, asked)
+    levels = {name: levels_of(attacks[name], values, signals, asked, member) for name, values in p_values.items()}
     findings = tuple(
-        evaluate_attack(name, attack, scores[name][asked], member, signals, prior) for name, attack in attacks.items()
+        evaluate_attack(name, attack, scores[name][asked], member, signals, prior, levels.get(name, ()))
+        for name, attack in attacks.items()
     )
-    records = record_table(pool, signals, asked, scores, headline.name)
+    records = record_table(pool, signals, asked, scores, p_values, headline.name)
     return Results(
         subject=_subject(store, signals, truth),
         references=_references(store, signals),
@@ -111,6 +121,7 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         recipe=headline.recipe,
         prior=prior,
         findings=findings,
+        agreement=_agreement(scores, {name: p_values[name] for name in _reaching(levels)}, truth),
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
@@ -143,7 +154,13 @@ def _notices(store: Store, signals: Signals, truth: Truth) -> list[str]:
 
 
 def evaluate_attack(
-    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals, prior: float = PRIOR
+    name: str,
+    attack: Attack,
+    scores: np.ndarray,
+    member: np.ndarray,
+    signals: Signals,
+    prior: float = PRIOR,
+    levels: tuple[Level, ...] = (),
 ) -> AttackResult:
     """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
     threshold = attack.threshold(signals) if attack.threshold else np.nan
@@ -154,6 +171,7 @@ def evaluate_attack(
         auc=auc(scores, member),
         advantage=advantage(scores, member),
         rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
+        levels=levels,
         balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
         unscored=int(unscored(scores)),
         curve=_curve(scores, member),
@@ -171,6 +189,33 @@ def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> R
         resolution=str(enough),
         detectable=np.nan if enough == "withheld" else _detectable(fpr, members, nonmembers),
     )
+
+
+def _agreement(
+    scores: Mapping[str, np.ndarray], p_values: Mapping[str, np.ndarray], truth: Truth
+) -> AgreementResult | None:
+    """How far the attacks agree at one rate; None where there is only one.
+
+    Args:
+        p_values: of the tests that are to call by them.
+    """
+    if len(scores) < 2:
+        return None
+    asked, member = truth.asked, truth.member[truth.asked]
+    calls = {
+        name: calls_at_level(p_values[name][asked], AGREE_AT)
+        if name in p_values
+        else calls_at_fpr(values[asked], member, AGREE_AT)
+        for name, values in scores.items()
+    }
+    found = agreement(calls, member)
+    shares = (tuple(map(_rounded, matrix)) for matrix in (found.members, found.nonmembers))
+    return AgreementResult(AGREE_AT, found.names, (False, *(name in p_values for name in scores)), *shares)
+
+
+def _reaching(levels: Mapping[str, tuple[Level, ...]]) -> list[str]:
+    """The tests that can call anyone at the level at which calls are compared."""
+    return [name for name, found in levels.items() if any(level.alpha == AGREE_AT for level in found)]
 
 
 @lru_cache

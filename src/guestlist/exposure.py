@@ -16,9 +16,17 @@ FEWEST_IN_GROUP = 10
 
 
 def record_table(
-    pool: pd.DataFrame, signals: Signals, asked: np.ndarray, scores: Mapping[str, np.ndarray], headline: str
+    pool: pd.DataFrame,
+    signals: Signals,
+    asked: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    p_values: Mapping[str, np.ndarray],
+    headline: str,
 ) -> pd.DataFrame:
-    """One row per asked record: who it is, what the target says, every score, how unusual the headline's is."""
+    """One row per asked record: who it is, what the target says, every score and p-value.
+
+    ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own.
+    """
     records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
     member = (records["side"] == "members").to_numpy()
     records.insert(3, "member", member)
@@ -26,6 +34,8 @@ def record_table(
         records[name] = signals.target(name)[asked]
     for name, values in scores.items():
         records[f"score_{name}"] = values[asked]
+    for name, values in p_values.items():
+        records[f"p_{name}"] = values[asked]
     score = records[f"score_{headline}"].to_numpy()
     calibration = score[~member & ~np.isnan(score)]
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))

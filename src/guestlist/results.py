@@ -14,7 +14,7 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import Estimate
 from guestlist.serial import from_json, to_json
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,15 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Level:
+    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised."""
+
+    alpha: float
+    fpr: Estimate
+    tpr: Estimate
+
+
+@dataclass(frozen=True)
 class Curve:
     """ROC points, and a pointwise band at some false-positive rates."""
 
@@ -90,7 +99,11 @@ class Histogram:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What one attack achieved. ``balanced_accuracy`` is at the attack's own threshold, if it has one."""
+    """What one attack achieved.
+
+    ``balanced_accuracy`` is at the attack's own threshold, if it has one. ``levels`` are of attacks with p-values,
+    and leave out the levels that are smaller than any p-value the attack could have given.
+    """
 
     name: str
     summary: str
@@ -98,10 +111,26 @@ class AttackResult:
     auc: Estimate
     advantage: Estimate
     rates: tuple[Rate, ...]
+    levels: tuple[Level, ...]
     balanced_accuracy: Estimate | None
     unscored: int
     curve: Curve
     histogram: Histogram
+
+
+@dataclass(frozen=True)
+class AgreementResult:
+    """On which share of members, and of non-members, two attacks say the same; the first of ``names`` is the truth.
+
+    ``by_p_value``: whether the calls are the attack's own, of records with a p-value of at most ``alpha``; where it has
+    none that small, they are those at the threshold that a share ``alpha`` of the non-members exceeds.
+    """
+
+    alpha: float
+    names: tuple[str, ...]
+    by_p_value: tuple[bool, ...]
+    members: tuple[tuple[float, ...], ...]
+    nonmembers: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -148,6 +177,7 @@ class Results:
     recipe: Recipe | None
     prior: float
     findings: tuple[AttackResult, ...]
+    agreement: AgreementResult | None
     detectable_auc: float
     groups: tuple[GroupResult, ...]
     exposed: tuple[Exposed, ...]
@@ -205,7 +235,10 @@ def read_results(folder: str | Path) -> Results:
     try:
         content = json.loads(path.read_text("utf-8"))
         if content.get("format") != FORMAT:
-            raise FolderError(f"{path} has format {content.get('format')}, this version of guestlist reads {FORMAT}.")
+            raise FolderError(
+                f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
+                "audit again in the same folder: it keeps what was collected, and writes the results anew."
+            )
         results = from_document(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
@@ -232,7 +265,10 @@ def _row(finding: AttackResult) -> dict[str, object]:
         row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr) | _spread(f"ppv@{rate.fpr:g}", rate.ppv)
     accuracy = finding.balanced_accuracy or Estimate(np.nan, np.nan, np.nan)
     row |= _spread("balanced_accuracy", accuracy)
-    return row | {"unscored": finding.unscored, "paper": finding.paper}
+    row |= {"unscored": finding.unscored, "paper": finding.paper}
+    for level in finding.levels:
+        row |= _spread(f"realised_fpr@{level.alpha:g}", level.fpr) | _spread(f"realised_tpr@{level.alpha:g}", level.tpr)
+    return row
 
 
 def _spread(name: str, estimate: Estimate) -> dict[str, float]:

@@ -130,7 +130,7 @@ def test_a_rate_that_could_show_nothing_is_told():
 def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt():
     told = words.answer(other_attack())
     assert "entropy beats guessing: AUC 0.600 (0.550 to 0.650)" in told
-    assert "8 attacks were run" in told
+    assert "9 attacks were run" in told
     assert "by luck" in told
 
 

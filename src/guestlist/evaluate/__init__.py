@@ -1,10 +1,12 @@
 """Scores and truth to numbers with intervals."""
 
+from guestlist.evaluate.agreement import Agreement, agreement, calls_at_fpr, calls_at_level
 from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, best_threshold, calls
 from guestlist.evaluate.conformal import conformal_p_values
 from guestlist.evaluate.curves import Roc, roc
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import proportion, proportion_difference
+from guestlist.evaluate.levels import rates_at_level
 from guestlist.evaluate.low_fpr import (
     Resolution,
     positive_predictive_value,
@@ -21,22 +23,27 @@ from guestlist.evaluate.samples import unscored
 
 __all__ = [
     "WITHHELD",
+    "Agreement",
     "CrossFit",
     "Estimate",
     "Resolution",
     "Roc",
     "advantage",
+    "agreement",
     "auc",
     "auc_difference",
     "balanced_accuracy",
     "best_threshold",
     "calls",
+    "calls_at_fpr",
+    "calls_at_level",
     "conformal_p_values",
     "pooled_auc",
     "pooled_tpr_at_fpr",
     "positive_predictive_value",
     "proportion",
     "proportion_difference",
+    "rates_at_level",
     "records_needed",
     "resolution",
     "roc",

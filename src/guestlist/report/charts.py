@@ -11,16 +11,29 @@ import math
 
 import numpy as np
 
+from guestlist.report.promises import tests
 from guestlist.results import AttackResult, Histogram, Results
+
+# Tests are told apart by shape as well as by colour.
+MARKS = (
+    ("circle", "--member"),
+    ("square", "--nonmember"),
+    ("diamond", "--ink"),
+    ("triangle-up", "--member"),
+    ("cross", "--nonmember"),
+    ("star", "--ink"),
+)
+LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
 
 
 def charts(results: Results) -> dict[str, dict]:
     """Every chart of the page, by the id of the element it is drawn into."""
-    return {
+    drawn = {
         "roc-linear": _roc(results, log=False),
         "roc-log": _roc(results, log=True),
         "scores": _scores(results.attack(results.headline)),
     }
+    return drawn | ({"asked-realised": _promises(tests(results))} if tests(results) else {})
 
 
 def text(words: str) -> str:
@@ -136,6 +149,53 @@ def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour:
         "fill": "tozeroy",
         "fillcolor": f"var(--{colour}-fill)",
         "hovertemplate": "%{y:.3~%}",
+    }
+
+
+def _promises(found: tuple[AttackResult, ...]) -> dict:
+    """Asked against realised false-positive rates, a mark with its interval for each, and the diagonal of promises."""
+    data = [{**_guessing(LEAST_REALISED), "name": "as asked", "showlegend": False}]
+    # Marks of one level stand side by side, or they would hide each other.
+    data += [
+        _marks(finding, 1.07 ** (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, finding in enumerate(found)
+    ]
+    asked = sorted({level.alpha for finding in found for level in finding.levels})
+    axis = _axis(type="log", tickformat="~%")
+    around = [math.log10(asked[0] / 2), math.log10(min(2 * asked[-1], 1.0))]
+    layout = _layout(
+        xaxis={**axis, "range": around, "tickvals": asked, "title": _title("false alarms asked for")},
+        yaxis={**axis, "range": [math.log10(LEAST_REALISED), 0], "dtick": 1, "title": _title("false alarms realised")},
+        height=380,
+        hovermode="closest",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+    return {"data": data, "layout": layout}
+
+
+def _marks(finding: AttackResult, beside: float, symbol: str, colour: str) -> dict:
+    levels = [level for level in finding.levels if not math.isnan(level.fpr.value)]
+    # A logarithm has no zero: what lies below the axis is drawn at its edge, and the hover tells the number.
+    at = [max(level.fpr.value, LEAST_REALISED) for level in levels]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": text(finding.name),
+        "x": [_short(level.alpha * beside) for level in levels],
+        "y": [_short(y) for y in at],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [_short(max(level.fpr.high - y, 0.0)) for level, y in zip(levels, at, strict=True)],
+            "arrayminus": [
+                _short(y - min(max(level.fpr.low, LEAST_REALISED / 10), y)) for level, y in zip(levels, at, strict=True)
+            ],
+            "color": f"var({colour})",
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "marker": {"symbol": symbol, "size": 9, "color": f"var({colour})"},
+        "customdata": [[_short(level.alpha), _short(level.fpr.value)] for level in levels],
+        "hovertemplate": "%{customdata[1]:.3~%} false alarms<br>where %{customdata[0]:.3~%} was asked for",
     }
 
 

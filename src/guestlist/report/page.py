@@ -13,7 +13,7 @@ import json
 import math
 
 from guestlist.evaluate import Estimate
-from guestlist.report import words
+from guestlist.report import matrix, promises, words
 from guestlist.report.charts import charts
 from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, percent
@@ -37,6 +37,8 @@ def page(results: Results) -> str:
         results=results,
         headline=words.headline(results),
         words=words,
+        promises=promises,
+        matrix=matrix,
         decimal=decimal,
         percent=percent,
         whisker=whisker,

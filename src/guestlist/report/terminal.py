@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 
-from guestlist.report import words
+from guestlist.report import promises, words
 from guestlist.report.legible import legible
 from guestlist.report.numerals import decimal, interval, percent
 from guestlist.results import AttackResult, Results
@@ -28,7 +28,7 @@ def summary(results: Results) -> str:
 
 
 def _context(results: Results) -> list[str]:
-    maybe = [words.exposed_group(results), words.recipe(results), words.unscored(results)]
+    maybe = [words.exposed_group(results), words.recipe(results), words.unscored(results), promises.broken(results)]
     return [
         words.basis(results),
         *(said for said in maybe if said),

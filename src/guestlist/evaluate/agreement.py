@@ -1,0 +1,83 @@
+"""Do two attacks call the same records? Agreement on members and on non-members, with the truth beside them.
+
+Attacks with equal figures may find the same members or different ones, and only their calls tell. A call is 1.0
+(member), 0.0, or NaN where the attack has nothing to say about a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.evaluate.low_fpr import threshold_at_fpr
+from guestlist.evaluate.samples import check_share
+
+TRUTH = "truth"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often any two say the same; the truth is the first of them.
+
+    Args:
+        names: "truth", then the attacks.
+        members, nonmembers: (names, names) shares of members, of non-members, on which two agree.
+    """
+
+    names: tuple[str, ...]
+    members: np.ndarray
+    nonmembers: np.ndarray
+
+
+def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
+    """Shares of members, and of non-members, on which two attacks' calls agree (Ye et al. 2022, Table 2).
+
+    Beside the truth stand an attack's TPR, on members, and one minus its FPR, on non-members.
+
+    Args:
+        calls: attack to (records,) true where it calls a record a member; NaN where it does not say, and a
+            pair is compared on the records about which both do. :func:`calls_at_level` and :func:`calls_at_fpr`
+            make them.
+        member: (records,) the truth.
+
+    Returns:
+        The names and two symmetric matrices; NaN where no record was called by both.
+
+    >>> found = agreement({"a": [1, 0, 1], "b": [1, 1, np.nan]}, np.array([True, True, False]))
+    >>> found.names, found.members[0]
+    (('truth', 'a', 'b'), array([1. , 0.5, 1. ]))
+    """
+    member = np.asarray(member, dtype=bool)
+    rows = [member, *calls.values()]
+    for name, row in zip((TRUTH, *calls), rows, strict=True):
+        if np.shape(row) != member.shape or member.ndim != 1:
+            raise ValueError(f"Expected calls of {name!r} shaped {member.shape}, found {np.shape(row)}.")
+    said = np.array(rows, dtype=np.float64)
+    if not np.isin(said[~np.isnan(said)], (0.0, 1.0)).all():
+        raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
+    return Agreement((TRUTH, *calls), _shares(said[:, member]), _shares(said[:, ~member]))
+
+
+def calls_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
+    """(records,) calls of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
+    check_share(alpha=alpha)
+    p_values = np.asarray(p_values, dtype=np.float64)
+    return np.where(np.isnan(p_values), np.nan, p_values <= alpha)
+
+
+def calls_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
+    """(records,) calls at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
+
+    Knows the truth: it is for comparing attacks at one rate, not for judging one.
+    """
+    scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    return np.where(np.isnan(scores), np.nan, scores >= threshold_at_fpr(scores[~member], fpr))
+
+
+def _shares(said: np.ndarray) -> np.ndarray:
+    yes, no = (said == 1.0).astype(np.float64), (said == 0.0).astype(np.float64)
+    known = yes + no
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
+        return (yes @ yes.T + no @ no.T) / (known @ known.T)

@@ -1,0 +1,40 @@
+"""What a test realises at a level: the shares of non-members and of members with a p-value of at most alpha.
+
+The threshold is the level itself, fixed before any record was seen, so Clopper and Pearson's interval is exact
+for fresh non-members under the same target, references and population. That is also what it is blind to: a test
+that learnt from few records or models may miss its level by the luck of those, on fresh records again and again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.evaluate.estimate import Estimate
+from guestlist.evaluate.intervals import proportion
+from guestlist.evaluate.samples import check_share, paired
+
+
+def rates_at_level(
+    p_values: np.ndarray, member: np.ndarray, alpha: float, *, level: float = 0.95
+) -> tuple[Estimate, Estimate]:
+    """FPR and TPR of a test that calls the records with a p-value of at most ``alpha`` (Ye et al. 2022).
+
+    A test that keeps its promise has an FPR of at most ``alpha``.
+
+    Args:
+        p_values: (records,) NaN is left out.
+        member: (records,) the truth.
+        level: confidence level of either interval.
+
+    Returns:
+        The two shares; one is withheld where no record of its kind has a p-value.
+
+    >>> fpr, tpr = rates_at_level(np.array([0.01, 0.04, 0.2, 0.6]), np.array([True, False, False, False]), 0.05)
+    >>> print(fpr)
+    0.333 [0.008, 0.906]
+    """
+    check_share(alpha=alpha)
+    p_values, member = paired(p_values, member)
+    sides = (p_values[~member], p_values[member])
+    fpr, tpr = (proportion(int((side <= alpha).sum()), len(side), level=level) for side in sides)
+    return fpr, tpr

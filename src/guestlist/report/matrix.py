@@ -1,0 +1,63 @@
+"""The table of agreement: few enough attacks to read, the truth first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from guestlist.report.numerals import percent
+from guestlist.results import AgreementResult, Results
+
+MOST = 8  # attacks in the table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: who, how they call, and a cell per column."""
+
+    name: str
+    calls: str
+    cells: tuple[str, ...]
+
+
+def rows(results: Results) -> tuple[Row, ...]:
+    """The headline attack and the tests; members' shares right of the diagonal, non-members' left of it.
+
+    Empty where there are fewer than two attacks to show.
+    """
+    found = results.agreement
+    shown = () if found is None else _shown(found, results.headline)
+    if len(shown) < 3:
+        return ()
+    return tuple(Row(found.names[i], _calls(found, i), tuple(_cell(found, i, j) for j in shown)) for i in shown)
+
+
+def reading(results: Results) -> str:
+    """How to read the table."""
+    alpha = results.agreement.alpha
+    chance = alpha**2 + (1 - alpha) ** 2
+    return (
+        "The share of records on which two attacks say the same: above the diagonal of members, below it of "
+        "non-members. The first row holds the members that each attack finds, the first column the non-members that it "
+        f"leaves alone. Two attacks that each call {percent(alpha)} of the records, with nothing in common, still agree "
+        f"on {percent(chance)} of them. Two that find as many members, but agree little on them, find different people."
+    )
+
+
+def _shown(found: AgreementResult, headline: str) -> tuple[int, ...]:
+    """Positions of the truth, then of the headline and as many tests as can be read, in the order of the attacks."""
+    tests = [i for i, own in enumerate(found.by_p_value) if own and found.names[i] != headline]
+    first = [i for i, name in enumerate(found.names) if i and name == headline]
+    return (0, *sorted([*first, *tests][:MOST]))
+
+
+def _calls(found: AgreementResult, i: int) -> str:
+    if i == 0:
+        return "who was a member"
+    rate = percent(found.alpha)
+    return f"p-value of at most {rate}" if found.by_p_value[i] else f"highest scores, at {rate} false alarms"
+
+
+def _cell(found: AgreementResult, i: int, j: int) -> str:
+    share = math.nan if i == j else (found.members if i < j else found.nonmembers)[i][j]
+    return percent(share)

@@ -1,0 +1,165 @@
+"""Asked against realised, and who agrees with whom: in the table, in words, drawn, and never by colour alone."""
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from guestlist.evaluate import Estimate
+from guestlist.report import matrix, page, promises, summary
+from guestlist.report.charts import charts
+from guestlist.report.legible import legible
+from guestlist.report.numerals import percent
+from guestlist.results import Level, from_document
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_finding
+
+UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+
+
+def shown(results) -> str:
+    """What the page lets a person read."""
+    return " ".join(html.unescape(UNSEEN.sub("", page(results))).split())
+
+
+def level(low, high, alpha=0.05):
+    return Level(alpha, Estimate((low + high) / 2, low, high), Estimate(0.5, 0.4, 0.6))
+
+
+def only(*levels):
+    """The leaking world in which loss is the only test."""
+    return with_finding(with_finding(leaking(), "reference", levels=()), "loss", levels=levels)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.051, 0.08, "calls too many"), (0.05, 0.08, ""), (0.02, 0.05, ""), (0.02, 0.049, "too cautious")],
+)
+def test_the_verdict_follows_from_the_interval(low, high, said):
+    results = only(level(low, high))
+    assert promises.verdict(results.attack("loss").levels[0]) == said
+    text = shown(results)
+    assert f"{percent(low)} to {percent(high)}{said}" in text
+    assert ("within chance of what it was asked for" in text) == (said == "")
+    assert (promises.broken(results) is not None) == (said == "calls too many")
+
+
+def test_a_test_without_p_values_that_count_has_no_verdict():
+    nothing = Estimate(*[float("nan")] * 3)
+    results = only(Level(0.05, nothing, nothing))
+    assert promises.verdict(results.attack("loss").levels[0]) == ""
+    assert charts(legible(results))["asked-realised"]["data"][1]["y"] == []
+
+
+def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
+    results = leaking()
+    text = shown(results)
+    for finding in promises.tests(results):
+        for one in finding.levels:
+            assert f"{percent(one.fpr.value)}{percent(one.fpr.low)} to {percent(one.fpr.high)}" in text
+    assert "Does each test keep its promise?" in text
+    assert "Out of reach: loss at 1%." in text
+    assert "–out of reach" in text
+    assert "Of 7 intervals 1 lies wholly above what was asked and 2 lie wholly below" in text
+
+
+def test_the_terminal_names_the_tests_that_call_too_many_and_no_others():
+    told = " ".join(summary(leaking()).split())
+    assert "More false alarms than asked for: reference 10%" in told
+    assert "where 5% was asked" in told
+    assert "loss 5.2%" not in told
+    assert "More false alarms" not in summary(only(level(0.02, 0.06)))
+
+
+def test_each_test_is_named_at_its_worst():
+    results = only(level(0.012, 0.03, alpha=0.01), level(0.08, 0.1), level(0.32, 0.4, alpha=0.3))
+    assert promises.broken(results).startswith("More false alarms than asked for: loss 9% (8% to 10%) where 5% was")
+
+
+def test_without_tests_there_is_no_section():
+    for text in (shown(predictions_only()), summary(predictions_only())):
+        assert "promise?" not in text
+        assert "same people?" not in text
+    assert "asked-realised" not in charts(legible(predictions_only()))
+
+
+def test_a_population_is_only_asked_for_where_it_would_help():
+    base = with_finding(leaking(), "loss", levels=())
+    assert promises.unasked(base) is None  # there was one
+    assert "needs a population" in promises.unasked(replace(base, subject=replace(base.subject, population=0)))
+    assert promises.unasked(leaking()) is None
+
+
+def test_the_chart_draws_the_table():
+    results = legible(leaking())
+    diagonal, *marks = charts(results)["asked-realised"]["data"]
+    assert diagonal["x"] == diagonal["y"]
+    assert [mark["name"] for mark in marks] == ["loss", "reference"]
+    assert marks[0]["marker"]["symbol"] != marks[1]["marker"]["symbol"]
+    for mark, finding in zip(marks, promises.tests(results), strict=True):
+        assert mark["customdata"] == [[one.alpha, one.fpr.value] for one in finding.levels]
+        assert min(mark["y"]) > 0  # a logarithm has no zero
+        for one, y, above, below in zip(
+            finding.levels, mark["y"], mark["error_y"]["array"], mark["error_y"]["arrayminus"], strict=True
+        ):
+            assert y + above == pytest.approx(max(one.fpr.high, y), abs=1e-5)
+            assert y - below == pytest.approx(max(one.fpr.low, min(y, 1e-4)), abs=1e-5)
+
+
+def test_members_stand_above_the_diagonal_and_nonmembers_below():
+    results = quiet()
+    found, table = results.agreement, matrix.rows(results)
+    assert "same people?" in shown(results)
+    assert [row.name for row in table] == ["truth", "loss", "lira", "reference"]
+    assert [row.calls for row in table] == [
+        "who was a member",
+        "p-value of at most 10%",
+        "highest scores, at 10% false alarms",
+        "p-value of at most 10%",
+    ]
+    at = [found.names.index(row.name) for row in table]
+    for i, row in enumerate(table):
+        for j, cell in enumerate(row.cells):
+            side = found.members if i < j else found.nonmembers
+            assert cell == ("–" if i == j else percent(side[at[i]][at[j]]))
+    text = shown(results)
+    assert f"{table[0].cells[1]} of members" in text
+    assert f"{table[1].cells[0]} of non-members" in text
+
+
+def test_the_table_of_agreement_stays_readable_and_keeps_the_headline():
+    results = leaking()
+    everyone = replace(results.agreement, by_p_value=(False, *[True] * len(results.findings)))
+    table = matrix.rows(replace(results, agreement=everyone))
+    assert len(table) == 1 + matrix.MOST < 1 + len(results.findings)
+    assert results.headline in [row.name for row in table]
+    alone = replace(results.agreement, by_p_value=(False,) * (1 + len(results.findings)))
+    assert matrix.rows(replace(results, agreement=alone)) == ()
+    assert "same people?" not in shown(replace(results, agreement=alone))
+
+
+def test_an_unknown_share_is_a_dash():
+    results = leaking()
+    blind = replace(results.agreement, members=tuple((float("nan"),) * len(r) for r in results.agreement.members))
+    assert matrix.rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
+
+
+def test_levels_and_agreement_survive_the_document():
+    results = leaking()
+    again = from_document(json.loads(json.dumps(results.document(), allow_nan=False)))
+    assert again.agreement == results.agreement
+    assert [f.levels for f in again.findings] == [f.levels for f in results.findings]
+    assert from_document(json.loads(json.dumps(predictions_only().document()))).agreement is None
+
+
+def test_hostile_names_are_text_in_both_tables():
+    results = legible(hostile())
+    assert len(matrix.rows(results)) == 4
+    assert len(promises.tests(results)) == 2
+    source = page(hostile())
+    section = source[source.index('id="promises"') : source.index('id="distribution"')]
+    assert "<script" not in section
+    assert "<img" not in section
+    assert section.count("&lt;script&gt;") >= 10
+    assert HOSTILE not in section
