@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
-from guestlist.attacks import ATTACKS
+from guestlist.attacks import ATTACKS, Attack
+from guestlist.evidence.table import KINDS
 
 ROOT = Path(__file__).parents[1]
+# What only some targets give, in words.
+LIVE = {"neighbourhood": ["a K-NN target"], "leaves": ["a tree model"]}
 
 
 def attack_table() -> str:
     """The table of attacks, in Markdown."""
-    rows = ["| attack | references | looks at | paper |", "| --- | --- | --- | --- |"]
+    rows = ["| attack | needs | looks at | paper |", "| --- | --- | --- | --- |"]
     for name, attack in ATTACKS.items():
-        references = "none" if attack.references == 0 else f"{attack.references} or more"
         by_name = "" if attack.default else " (by name)"
-        rows.append(f"| `{name}`{by_name} | {references} | {attack.summary} | {attack.paper} |")
+        rows.append(f"| `{name}`{by_name} | {_needs(attack)} | {attack.summary} | {attack.paper} |")
+    return "\n".join(rows)
+
+
+def _needs(attack: Attack) -> str:
+    references = {0: [], 1: ["1 reference"]}.get(attack.references, [f"{attack.references} references"])
+    evidence = {"": [], **LIVE}.get(attack.evidence, [f"`{attack.evidence}`"])
+    return ", ".join(references + evidence) or "nothing"
+
+
+def evidence_table() -> str:
+    """What can be collected beyond references, in Markdown."""
+    rows = ["| evidence | in Python | what it is | cost | attacks |", "| --- | --- | --- | --- | --- |"]
+    for name, kind in KINDS.items():
+        options = ", ".join(f"{field.name}={field.default!r}" for field in fields(kind.plan))
+        attacks = ", ".join(f"`{a}`" for a, attack in ATTACKS.items() if attack.evidence == name)
+        plan = f"`gl.{kind.plan.__name__}({options})`"
+        rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {attacks} |")
     return "\n".join(rows)
 
 
@@ -55,8 +75,8 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"attacks": attack_table, "newcomer": newcomer_table, "collection": collection_table}
-PAGES = ("README.md", "docs/benchmarks.md")
+TABLES = {"attacks": attack_table, "evidence": evidence_table, "newcomer": newcomer_table, "collection": collection_table}
+PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md")
 
 
 def updated(page: str) -> str:
