@@ -89,14 +89,21 @@ def lira_offline(signals, variance):
 
 
 def reference(signals):
+    return _reference(signals, lambda t, d: stats.t.logcdf(t, d) - stats.t.logsf(t, d))
+
+
+def reference_p_value(signals):
+    return _reference(signals, stats.t.sf)
+
+
+def _reference(signals, of_t):
     pooled, freedom = _pooled_variance(signals, 2), _pooled_freedom(signals, 2)
 
     def score(signals, i):
         x, _, outside = sides(signals, "margin", i)
         n = len(outside)
         scale = math.sqrt(_variance(outside, pooled, "record") * (1 + 1 / n))
-        t, d = (x - statistics.fmean(outside)) / scale, n - 1 if n > 1 else freedom
-        return stats.t.logcdf(t, d) - stats.t.logsf(t, d)
+        return of_t((x - statistics.fmean(outside)) / scale, n - 1 if n > 1 else freedom)
 
     return each_record(score, signals)
 
@@ -109,6 +116,65 @@ def reference_empirical(signals):
         return sum(1.0 if y > x else 0.5 if y == x else 0.0 for y in outside) / len(outside)
 
     return each_record(score, signals)
+
+
+def reference_empirical_p_value(signals):
+    def p_value(signals, i):
+        x, _, outside = sides(signals, "loss", i)
+        if math.isnan(x) or not outside:
+            return math.nan
+        return (1 + sum(y <= x for y in outside)) / (1 + len(outside))
+
+    return each_record(p_value, signals)
+
+
+def losses_of_nonmembers(signals, i):
+    """What the references' losses are on the records of the class of ``i`` that they did not train on; else on any."""
+    records = range(len(signals.labels))
+    for known in ([j for j in records if signals.labels[j] == signals.labels[i]], records):
+        found = [x for j in known for x in sides(signals, "loss", j)[2]]
+        if found:
+            return found
+    return []
+
+
+def shadow(signals):
+    def score(signals, i):
+        x, pooled = signals.target("loss")[i], losses_of_nonmembers(signals, i)
+        if math.isnan(x):
+            return math.nan
+        return -sum(1.0 if y < x else 0.5 if y == x else 0.0 for y in pooled) / len(pooled)
+
+    return each_record(score, signals)
+
+
+def shadow_p_value(signals):
+    def p_value(signals, i):
+        x, pooled = signals.target("loss")[i], losses_of_nonmembers(signals, i)
+        if math.isnan(x) or not pooled:
+            return math.nan
+        return (1 + sum(y <= x for y in pooled)) / (1 + len(pooled))
+
+    return each_record(p_value, signals)
+
+
+def population_p_value(signals):
+    """Every record against the population records, without itself where it is one of them."""
+    loss, population = signals.target("loss"), signals.evidence.population
+
+    def p_value(signals, i):
+        others = [x for j, x in enumerate(loss) if population[j] and not math.isnan(x) and j != i]
+        if math.isnan(loss[i]):
+            return math.nan
+        return (1 + sum(x <= loss[i] for x in others)) / (1 + len(others))
+
+    return each_record(p_value, signals)
+
+
+def among(signals, models):
+    """The target with these models in the place of its references, row by row."""
+    values = {name: np.array([signals.target(name), *rows]) for name, rows in models.values.items()}
+    return type(signals)(values, np.array(models.member), signals.labels)
 
 
 def difficulty(signals):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate, agreement
     from guestlist.evidence.distilled import Distilled
+    from guestlist.evidence.left_out import LeftOut
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
@@ -34,6 +35,7 @@ _WHERE = {
     "Estimate": "guestlist.evaluate",
     "Distilled": "guestlist.evidence.distilled",
     "Fit": "guestlist.defences",
+    "LeftOut": "guestlist.evidence.left_out",
     "Predictions": "guestlist.predictions",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
@@ -60,6 +62,7 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
+    "LeftOut",
     "Predictions",
     "Results",
     "Signals",

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -76,8 +76,12 @@ class Question:
                     "it is kept."
                 ) from error
 
+    def take(self, records: np.ndarray) -> Question:
+        """The same about some of the records."""
+        return replace(self, labels=self.labels[records])
+
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
-        """Name to (records,) signals of answers about the whole pool."""
+        """Name to (records,) signals of answers about all the records that are asked about."""
         return signals_of(answers, self.labels, self.scale, self.smallest)
 
 

@@ -15,6 +15,8 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
     """
     from torch import nn
 
+    if not hasattr(nn, activation):
+        raise ValueError(f"Expected activation={activation!r} to be the name of a module of torch.nn, such as 'ReLU'.")
     sizes = [features, *hidden]
     layers = [
         part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
@@ -31,6 +33,8 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
     """
     from torch import nn
 
+    if not filters:
+        raise ValueError("Expected filters=() to hold the filters of one layer or more.")
     layers, width = [], side
     for before, after in zip([channels, *filters[:-1]], filters, strict=True):
         layers += [nn.Conv2d(before, after, 3), nn.ReLU(), nn.MaxPool2d(2)]

@@ -37,6 +37,8 @@ class Fit:
         for name in ("epochs", "batch_size", "learning_rate"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
+        if self.weight_decay < 0:
+            raise ValueError(f"Expected weight_decay={self.weight_decay} to be 0 or more.")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
 

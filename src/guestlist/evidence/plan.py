@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.files import read_json, write_json
+from guestlist.serial import to_json
 from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.training import Progress, Question, Task, run_all
@@ -61,7 +62,7 @@ def place(store: Store, name: str) -> Path:
 def begin_plan(store: Store, plan: Plan) -> None:
     """Note the plan in the folder; refuse one whose options differ from what is there already."""
     path = place(store, plan.name) / "plan.json"
-    wanted = asdict(plan)
+    wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
     if path.exists():
         kept = _read(path)
         differ = [name for name in wanted if name not in plan.grows and kept.get(name) != wanted[name]]

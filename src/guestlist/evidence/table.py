@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from guestlist.errors import InputError
 from guestlist.evidence.distilled import Distilled
+from guestlist.evidence.left_out import LeftOut
 from guestlist.evidence.plan import Plan, noted
 from guestlist.evidence.views import Evidence
 from guestlist.store import Store
@@ -29,11 +30,14 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "distilled": Kind(Distilled, "models taught by the target's answers", "trains as many models as asked for"),
+    "left_out": Kind(
+        LeftOut, "models trained without single records", "trains as many models as asked for, for every chosen member"
+    ),
 }
 
 
 def parse_plan(text: str) -> Plan:
-    """A plan from a command line: ``distilled``, or ``distilled:models=32,records=pool``."""
+    """A plan from a command line: ``distilled``, or ``distilled:models=32,records=pool``; ``+`` joins several names."""
     name, _, options = text.partition(":")
     if name not in KINDS:
         raise InputError(f"There is no evidence {name!r}; there are {', '.join(KINDS)}.")
@@ -44,7 +48,7 @@ def parse_plan(text: str) -> Plan:
         if key not in known:
             raise InputError(f"Evidence {name!r} has no option {key!r}; it has {', '.join(known)}.")
         try:
-            given[key] = known[key](value)
+            given[key] = tuple(value.split("+")) if known[key] is tuple else known[key](value)
         except ValueError as error:
             raise InputError(f"Option {key!r} of {name!r} must be a {known[key].__name__}, found {value!r}.") from error
     try:

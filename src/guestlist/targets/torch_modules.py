@@ -105,7 +105,7 @@ class _Distil:
 
 
 def _distil(module, labels, train, distil, batch_size) -> _Distil | None:
-    how = train if isinstance(train, Fit) else distil
+    how = train if distil is None and isinstance(train, Fit) else distil
     return None if how is None else _Distil(module, how, batch_size)
 
 

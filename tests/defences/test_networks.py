@@ -1,0 +1,57 @@
+"""The networks have the papers' layers: their parameters are counted by hand."""
+
+import pytest
+
+import guestlist as gl
+
+torch = pytest.importorskip("torch")
+
+
+def parameters(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize(("features", "classes"), [(600, 100), (446, 30), (3, 2)])
+def test_the_perceptron_has_four_hidden_layers_of_halving_width(features, classes):
+    module = gl.mlp(features, classes)
+    counted = (features + 1) * 512 + 513 * 256 + 257 * 128 + 129 * 64 + 65 * classes
+    assert parameters(module) == counted
+    linear = [(m.in_features, m.out_features) for m in module if isinstance(m, torch.nn.Linear)]
+    assert linear == [(features, 512), (512, 256), (256, 128), (128, 64), (64, classes)]
+    assert isinstance(module[-1], torch.nn.Linear)  # logits: no softmax at the end
+    assert sum(isinstance(m, torch.nn.ReLU) for m in module) == 4
+
+
+def test_layers_and_activation_may_be_chosen():
+    module = gl.mlp(7, 3, hidden=(5,), activation="Tanh")
+    assert parameters(module) == 8 * 5 + 6 * 3
+    assert isinstance(module[1], torch.nn.Tanh)
+    assert parameters(gl.mlp(7, 3, hidden=())) == 8 * 3  # logistic regression
+
+
+@pytest.mark.parametrize(("side", "channels", "width"), [(28, 1, 5), (32, 3, 6)])
+def test_the_convolutional_network_has_two_layers_of_filters(side, channels, width):
+    """3 x 3 filters lose two pixels, and pooling halves: 28 -> 26 -> 13 -> 11 -> 5, and 32 -> 30 -> 15 -> 13 -> 6."""
+    module = gl.cnn(side, 10, channels=channels)
+    counted = (9 * channels + 1) * 32 + (9 * 32 + 1) * 64 + (64 * width * width + 1) * 10
+    assert parameters(module) == counted
+    assert module(torch.zeros(2, channels, side, side)).shape == (2, 10)
+
+
+def test_what_cannot_be_built_is_told():
+    with pytest.raises(ValueError, match="Expected activation='Relu'"):
+        gl.mlp(3, 2, activation="Relu")
+    with pytest.raises(ValueError, match="Expected side=8 to be large enough for 2 layers"):
+        gl.cnn(8, 10, filters=(4, 4))
+    with pytest.raises(ValueError, match=r"Expected filters=\(\)"):
+        gl.cnn(28, 10, filters=())
+
+
+def test_every_part_can_be_drawn_anew():
+    from guestlist.defences.plain import fresh
+
+    for module in (gl.mlp(4, 3), gl.cnn(12, 3)):
+        again = fresh(module)
+        for before, after in zip(module.parameters(), again.parameters(), strict=True):
+            assert before.shape == after.shape
+            assert not torch.equal(before, after)

@@ -1,0 +1,152 @@
+"""Plain training does what it says: against a loop written out, with hard and soft labels, on tables and on images."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.defences.plain import fresh
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Many threads add up in any order, and here bits are compared."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def images():
+    """(x, y): bright squares in one of three corners."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=120)
+    x = rng.normal(0, 0.3, size=(120, 2, 10, 10))
+    for i, label in enumerate(y):
+        x[i, :, 5 * (label // 2) : 5 * (label // 2) + 5, 5 * (label % 2) : 5 * (label % 2) + 5] += 1
+    return x, y
+
+
+def written_out(fit, module, x, y, seed, step):
+    """The same training as a loop, one batch after the other; ``step`` changes the parameters."""
+    rng = np.random.default_rng(seed)
+    torch.manual_seed(int(rng.integers(2**63)))
+    module = fresh(module)
+    x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(y)
+    module.train()
+    for _ in range(fit.epochs):
+        for batch in np.array_split(rng.permutation(len(y)), max(1, round(len(y) / fit.batch_size))):
+            module.zero_grad()
+            logits = module(x[batch])
+            (torch.logsumexp(logits, 1) - logits[torch.arange(len(batch)), y[batch]]).mean().backward()
+            with torch.no_grad():
+                step(list(module.parameters()))
+    return module.eval()
+
+
+def momentum_step(learning_rate, momentum, decay):
+    """v <- momentum v + gradient + decay p, then p <- p - learning rate v."""
+    velocity = {}
+
+    def step(parameters):
+        for k, p in enumerate(parameters):
+            velocity[k] = momentum * velocity.get(k, 0) + p.grad + decay * p
+            p -= learning_rate * velocity[k]
+
+    return step
+
+
+def answers(module, x):
+    with torch.no_grad():
+        return module(torch.tensor(np.asarray(x), dtype=torch.float32)).numpy()
+
+
+@pytest.mark.parametrize(("momentum", "decay"), [(0.0, 0.0), (0.9, 0.0), (0.5, 0.1)])
+def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
+    x, y = blobs[0]
+    fit = gl.Fit(3, 32, 0.05, weight_decay=decay, optimizer="sgd", momentum=momentum)
+    module = gl.mlp(5, 3, hidden=(8,))
+    found = fit(module, x, y, np.random.default_rng(7))
+    expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
+    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-4, atol=1e-5)
+
+
+def test_momentum_changes_what_is_learnt(blobs):
+    x, y = blobs[0]
+    module = gl.mlp(5, 3, hidden=(8,))
+    slow, fast = (
+        gl.Fit(3, learning_rate=0.05, optimizer="sgd", momentum=m)(module, x, y, np.random.default_rng(7))
+        for m in (0.0, 0.9)
+    )
+    assert np.abs(answers(slow, x) - answers(fast, x)).max() > 0.1
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_certain_soft_labels_train_as_hard_ones_do(optimizer, blobs):
+    x, y = blobs[0]
+    module, fit = gl.mlp(5, 3, hidden=(8,)).double(), gl.Fit(3, learning_rate=0.01, optimizer=optimizer)
+    hard, soft = (fit(module, x, labels, np.random.default_rng(7)) for labels in (y, np.eye(3)[y]))
+    for one, other in zip(hard.parameters(), soft.parameters(), strict=True):
+        np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-6, atol=1e-9)
+
+
+def test_soft_labels_minimise_the_expected_loss(blobs):
+    """Without features there is only a constant to learn, and the best one is the mean of the soft labels."""
+    _, y = blobs[0]
+    soft = np.random.default_rng(0).dirichlet(np.ones(3), size=len(y))
+    fit = gl.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
+    module = fit(gl.mlp(2, 3, hidden=()), np.zeros((len(y), 2)), soft, np.random.default_rng(0))
+    found = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
+    np.testing.assert_allclose(found, soft.mean(axis=0), atol=1e-4)
+
+
+def test_how_images_lie_in_memory_does_not_change_what_is_learnt(images):
+    x, y = images
+    fit, module = gl.Fit(2, 32, 0.05, optimizer="sgd"), gl.cnn(10, 3, channels=2, filters=(4, 4))
+    found = fit(module, x, y, np.random.default_rng(7))
+    assert next(found.parameters()).is_contiguous(memory_format=torch.channels_last)
+    expected = written_out(fit, module, x, y, 7, momentum_step(0.05, 0.0, 0.0))
+    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+
+
+def test_images_are_audited(images):
+    x, y = images
+    fit = gl.Fit(6, 16, 0.01)
+    module = fit(gl.cnn(10, 3, channels=2, filters=(4,)), x[:60], y[:60], np.random.default_rng(0))
+    target = gl.torch_target(module, classes=[0, 1, 2], train=fit)
+    plans = [gl.Distilled(2), gl.LeftOut(records=2, models=2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        results = gl.audit(target, (x[:60], y[:60]), (x[60:], y[60:]), references=0, also=plans, jobs=1)
+    assert results.subject.accuracy_nonmembers > 0.6
+    assert results.attack("leave_one_out").unscored == 120 - 4
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
+    x, y = blobs[0]
+    fit, module = gl.Fit(2), gl.mlp(5, 3, hidden=(8,))
+    first, again, other = (answers(fit(module, x, y, np.random.default_rng(seed)), x) for seed in (0, 0, 1))
+    assert (first == again).all()
+    assert not (first == other).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"optimizer": "adam"}, "optimizer='adam'"),
+        ({"epochs": 0}, "epochs=0"),
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"learning_rate": 0.0}, r"learning_rate=0\.0"),
+        ({"weight_decay": -1.0}, r"weight_decay=-1\.0"),
+        ({"optimizer": "sgd", "momentum": 1.0}, r"momentum=1\.0"),
+        ({"optimizer": "sgd", "momentum": -0.1}, r"momentum=-0\.1"),
+        ({"momentum": 0.9}, r"momentum=0\.9"),
+    ],
+)
+def test_bad_options_are_told(options, name):
+    with pytest.raises(ValueError, match=f"Expected {name}"):
+        gl.Fit(**options)
