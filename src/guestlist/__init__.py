@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate
     from guestlist.evidence.distilled import Distilled
+    from guestlist.evidence.perturbed import Perturbed
+    from guestlist.evidence.quantiles import Quantiles
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
@@ -34,7 +36,9 @@ _WHERE = {
     "Estimate": "guestlist.evaluate",
     "Distilled": "guestlist.evidence.distilled",
     "Fit": "guestlist.defences",
+    "Perturbed": "guestlist.evidence.perturbed",
     "Predictions": "guestlist.predictions",
+    "Quantiles": "guestlist.evidence.quantiles",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
     "Signals": "guestlist.signals",
@@ -59,7 +63,9 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
+    "Perturbed",
     "Predictions",
+    "Quantiles",
     "Results",
     "Signals",
     "Target",
