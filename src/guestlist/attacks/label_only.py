@@ -8,14 +8,14 @@ from guestlist.signals import Signals
 
 
 def label_only(signals: Signals) -> np.ndarray:
-    """Share of right labels over a record and its perturbed copies (Choquette-Choo et al. 2021, section 4).
+    """How firmly the target's label is right: a distance from its decision boundary (Choquette-Choo et al. 2021).
 
-    The record counts as one more copy, so that among equally robust ones those that the target labels rightly score
-    higher. Only labels are looked at. Records whose labels are all right have equal scores, so few copies resolve no
-    low false-positive rates.
+    Where the label of the record is right, the share of perturbed copies whose label is right as well; where it is
+    wrong, minus the share of copies whose label is wrong: a record on the wrong side of the boundary scores below those
+    on the right one. Only labels are looked at. Records whose copies are all labelled alike have equal scores, so
+    few copies resolve no low false-positive rates.
 
     Returns:
-        (records,) shares; NaN where the target was not asked about copies of the record.
+        (records,) scores in [-1, 1]; NaN where the target was not asked about copies of the record.
     """
-    view = signals.evidence.need("perturbed")
-    return (signals.target("correct") + view.copies * view.share) / (1 + view.copies)
+    return signals.evidence.need("perturbed").share - (1 - signals.target("correct"))

@@ -206,7 +206,7 @@ ATTACKS: dict[str, Attack] = {
         label_only.label_only,
         ("correct",),
         0,
-        "share of right labels over a record and its perturbed copies",
+        "how firmly the label is right under perturbations",
         "Choquette-Choo et al. 2021",
         evidence="perturbed",
     ),
