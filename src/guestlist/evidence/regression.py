@@ -77,8 +77,9 @@ def quantile_regression(
     gain = plain - ours
     if gain.mean() > SURELY * gain.std(ddof=1) / math.sqrt(len(gain)):
         return Fitted(predicted, "")
+    within = ", a gain that chance explains" if gain.mean() > 0 else ""
     why = f"its pinball loss on {len(check)} records that it had not seen is {ours.mean():.3g}, a constant's {plain.mean():.3g}"
-    return Fitted(np.full(len(y), constant), why)
+    return Fitted(np.full(len(y), constant), why + within)
 
 
 def pinball(y: np.ndarray, quantile: np.ndarray, level: float) -> np.ndarray:
