@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from guestlist.evaluate import Estimate, agreement
     from guestlist.evidence.distilled import Distilled
     from guestlist.evidence.left_out import LeftOut
+    from guestlist.evidence.perturbed import Perturbed
+    from guestlist.evidence.quantiles import Quantiles
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
@@ -36,7 +38,9 @@ _WHERE = {
     "Distilled": "guestlist.evidence.distilled",
     "Fit": "guestlist.defences",
     "LeftOut": "guestlist.evidence.left_out",
+    "Perturbed": "guestlist.evidence.perturbed",
     "Predictions": "guestlist.predictions",
+    "Quantiles": "guestlist.evidence.quantiles",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
     "Signals": "guestlist.signals",
@@ -63,7 +67,9 @@ __all__ = [
     "Estimate",
     "Fit",
     "LeftOut",
+    "Perturbed",
     "Predictions",
+    "Quantiles",
     "Results",
     "Signals",
     "Target",

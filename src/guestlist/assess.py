@@ -33,7 +33,7 @@ from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
 from guestlist.levels import levels_of, p_values_of
-from guestlist.notices import chance_notice, copy_notice, saturation_notice, size_notice
+from guestlist.notices import chance_notice, copy_notice, regression_notice, saturation_notice, size_notice
 from guestlist.results import (
     AgreementResult,
     AttackResult,
@@ -150,7 +150,7 @@ def _notices(store: Store, signals: Signals, truth: Truth) -> list[str]:
     told = chance_notice(signals.target("correct")[outside], signals.labels[outside])
     if store.manifest.scale == "probabilities":
         told += saturation_notice(store.answers()[truth.asked])
-    return told + size_notice(store, signals) + copy_notice(signals)
+    return told + size_notice(store, signals) + copy_notice(signals) + regression_notice(signals.evidence)
 
 
 def evaluate_attack(
@@ -258,8 +258,9 @@ def _references(store: Store, signals: Signals) -> References | None:
 
 def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
     """What this audit did not look at, in words."""
+    labels = "" if signals.evidence.perturbed else ", or only its labels"
     silent = [
-        "Attackers who see the model's parameters or gradients, or only its labels.",
+        f"Attackers who see the model's parameters or gradients{labels}.",
         "Whether members and non-members are different kinds of records: if they do not come from one source, an "
         "attack may tell them apart without the model.",
         "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",

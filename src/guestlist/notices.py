@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist.evidence import Evidence
 from guestlist.signals import Signals
 from guestlist.store import Store
 
@@ -67,3 +68,9 @@ def copy_notice(signals: Signals) -> list[str]:
         f"{same.sum()} of {signals.references} references answer exactly as the target does, about every record. Does the "
         "recipe train them anew? If it does not, attacks that compare with them see nothing."
     ]
+
+
+def regression_notice(evidence: Evidence) -> list[str]:
+    """What to tell of a quantile regression that learnt nothing."""
+    found = evidence.quantiles
+    return [found.degenerate] if found is not None and found.degenerate else []

@@ -12,12 +12,14 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from guestlist.evidence import Evidence, Models
+from guestlist.evidence import Ceilings, Evidence, Models, Robustness
 from guestlist.games.bernoulli import iid
 from guestlist.signals import Rotation
 
 # How many distilled models, and how many trained without the record, each target of a world has.
 OTHERS = 16
+# How many perturbed copies each record has, and how far a regressor is from a record's true difficulty.
+COPIES, ERROR = 20, 0.5
 # A design draws (models, records) membership and says which models are left out together (None: each alone).
 Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
 
@@ -71,8 +73,20 @@ def gaussian_world(
         values = binary_signals(difficulty + deviation * noise)
         return Models(values, np.zeros((OTHERS, records), dtype=bool))
 
+    def robustness(k: int) -> Robustness:
+        """Copies are labelled rightly as often as the target's probability says."""
+        draws = np.random.default_rng([*np.atleast_1d(seed), 3, k]).binomial(COPIES, expit(margin[k]))
+        return Robustness(draws / COPIES, COPIES)
+
+    def ceilings(k: int) -> Ceilings:
+        """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
+        noise = np.random.default_rng([*np.atleast_1d(seed), 4, k]).normal(size=(3, records))
+        above = 1.645 * deviation
+        beyond = deviation * noise[0] - above - ERROR * noise[1]
+        return Ceilings(margin[k], difficulty + above + ERROR * noise[2], np.sort(beyond))
+
     def evidence(k: int) -> Evidence:
-        return Evidence(distilled=models(k, 1), left_out=models(k, 2))
+        return Evidence(distilled=models(k, 1), left_out=models(k, 2), perturbed=robustness(k), quantiles=ceilings(k))
 
     return Rotation(binary_signals(margin), member, labels, together, evidence)
 

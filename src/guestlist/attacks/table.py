@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, hypotheses, likelihood, metrics, nearest, ratios
+from guestlist.attacks import bayes, hypotheses, label_only, likelihood, metrics, nearest, quantile, ratios
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evidence.missing import missing_evidence
@@ -201,6 +201,23 @@ ATTACKS: dict[str, Attack] = {
     ),
     "lira_bayes_offline": _compared(
         bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
+    ),
+    "label_only": Attack(
+        label_only.label_only,
+        ("correct",),
+        0,
+        "how firmly the label is right under perturbations",
+        "Choquette-Choo et al. 2021",
+        evidence="perturbed",
+    ),
+    "quantile": Attack(
+        quantile.quantile,
+        ("margin",),
+        0,
+        "hinge beyond a quantile regressed on known non-members",
+        "Bertran et al. 2023",
+        evidence="quantiles",
+        p_value=quantile.quantile_p_value,
     ),
     "knn_likelihood_ratio": _nearest(
         nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"

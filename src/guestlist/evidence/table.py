@@ -8,7 +8,9 @@ from dataclasses import dataclass, fields
 from guestlist.errors import InputError
 from guestlist.evidence.distilled import Distilled
 from guestlist.evidence.left_out import LeftOut
+from guestlist.evidence.perturbed import Perturbed
 from guestlist.evidence.plan import Plan, noted
+from guestlist.evidence.quantiles import Quantiles
 from guestlist.evidence.views import Evidence
 from guestlist.store import Store
 
@@ -32,6 +34,10 @@ KINDS: dict[str, Kind] = {
     "distilled": Kind(Distilled, "models taught by the target's answers", "trains as many models as asked for"),
     "left_out": Kind(
         LeftOut, "models trained without single records", "trains as many models as asked for, for every chosen member"
+    ),
+    "perturbed": Kind(Perturbed, "the target's labels of perturbed records", "asks the target once per copy"),
+    "quantiles": Kind(
+        Quantiles, "quantiles of the target's hinge on non-members", "trains one regressor on known non-members"
     ),
 }
 

@@ -53,6 +53,42 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True)
+class Robustness:
+    """How often the target labels a record rightly although it was changed a little.
+
+    Args:
+        share: (records,) share of perturbed copies that it labels rightly. NaN: it was not asked.
+        copies: how many there are of each record.
+    """
+
+    share: np.ndarray
+    copies: int
+
+    def take(self, records: np.ndarray) -> Robustness:
+        return replace(self, share=self.share[records])
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """What the target's hinge rarely exceeds on non-members, learnt from some that are known.
+
+    Args:
+        hinge: (records,) the target's logit of the true class minus the largest other one.
+        ceiling: (records,) predicted quantile of the hinge, were the record no member. NaN: it is a known one.
+        beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
+        degenerate: a sentence, if the regressor learnt nothing and the ceiling is one for all records.
+    """
+
+    hinge: np.ndarray
+    ceiling: np.ndarray
+    beyond: np.ndarray
+    degenerate: str = ""
+
+    def take(self, records: np.ndarray) -> Ceilings:
+        return replace(self, hinge=self.hinge[records], ceiling=self.ceiling[records])
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All that was collected about one target beyond its signals; None: it was not collected.
 
@@ -61,12 +97,16 @@ class Evidence:
         neighbourhood: where the target looks for neighbours, if it is a K-NN model.
         distilled: models that were taught by the target, on records that carry its answers as labels.
         left_out: models trained as the target was, but without the record that they are asked about.
+        perturbed: how the target labels perturbed copies of the records.
+        quantiles: what the target's hinge rarely exceeds on non-members.
     """
 
     population: np.ndarray | None = None
     neighbourhood: Neighbourhood | None = None
     distilled: Models | None = None
     left_out: Models | None = None
+    perturbed: Robustness | None = None
+    quantiles: Ceilings | None = None
 
     def need(self, name: str):
         """One part of it; an error that says how to collect it where it is missing."""

@@ -1,0 +1,57 @@
+"""Label only: by hand, on made-up worlds without a leak, and on models that learnt their records by heart."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from guestlist.attacks.label_only import label_only
+from guestlist.errors import NotCollectedError
+from guestlist.evaluate.many import aucs
+from guestlist.evidence import Evidence, Robustness
+from guestlist.signals import Signals
+from worlds import noise_world
+
+
+def seen(correct, share) -> Signals:
+    values = {"correct": np.array([correct], dtype=float)}
+    view = Robustness(np.array(share), 4)
+    records = len(correct)
+    return Signals(values, np.zeros((0, records), bool), np.zeros(records, int), Evidence(perturbed=view))
+
+
+def test_by_hand():
+    scores = label_only(seen([1, 1, 0, 0, 1, 1], [1.0, 0.25, 0.75, 0.0, np.nan, 0.0]))
+    np.testing.assert_array_equal(scores, [1, 0.25, -0.25, -1, np.nan, 0])
+
+
+def test_labels_are_all_that_it_reads():
+    """The view above holds nothing but labels; what confidence says is not even there."""
+    assert set(seen([1], [1.0]).values) == {"correct"}
+
+
+def test_without_perturbed_records_it_says_how_to_get_them():
+    signals = Signals({"correct": np.ones((1, 2))}, np.zeros((0, 2), bool), np.zeros(2, int))
+    with pytest.raises(NotCollectedError, match=r"gl\.Perturbed\(\).*--also perturbed"):
+        label_only(signals)
+
+
+def test_no_advantage_without_a_leak():
+    means = []
+    for seed in range(20):
+        world = noise_world(records=400, models=8, seed=seed, spread=0.5)
+        means.append(aucs(np.stack([label_only(world.facing(k)) for k in range(8)]), world.member).mean())
+    error = np.std(means, ddof=1) / np.sqrt(len(means))
+    assert error < 0.004
+    assert abs(np.mean(means) - 0.5) < 4 * error
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(10, random_state=0), KNeighborsClassifier(1, metric="manhattan")]
+)
+@pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
+def test_models_that_know_their_records_by_heart(model, blobs):
+    model = model.fit(*blobs[0])
+    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], also=[gl.Perturbed(20)], jobs=1)
+    assert results.attacks["auc_low"].iloc[0] > 0.55

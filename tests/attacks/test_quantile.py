@@ -1,0 +1,74 @@
+"""Quantile regression as an attack: by hand, without a leak, and p-values that hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+import guestlist as gl
+from guestlist.attacks.quantile import quantile, quantile_p_value
+from guestlist.errors import NotCollectedError
+from guestlist.evaluate.many import aucs
+from guestlist.evidence import Ceilings, Evidence
+from guestlist.signals import Signals
+from guestlist.store import open_store
+from worlds import gaussian_world, noise_world
+
+
+def test_by_hand():
+    view = Ceilings(np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, np.nan, 5.0]), np.array([-2.0, -1.0, 0.0]))
+    values = {"margin": np.zeros((1, 4))}
+    signals = Signals(values, np.zeros((0, 4), bool), np.zeros(4, int), Evidence(quantiles=view))
+    np.testing.assert_array_equal(quantile(signals), [2, 0, np.nan, -1])
+    np.testing.assert_array_equal(quantile_p_value(signals), [1 / 4, 2 / 4, np.nan, 3 / 4])
+
+
+def test_without_the_regression_it_says_how_to_get_it():
+    signals = Signals({"margin": np.ones((1, 2))}, np.zeros((0, 2), bool), np.zeros(2, int))
+    with pytest.raises(NotCollectedError, match=r"gl\.Quantiles\(\).*--also quantiles"):
+        quantile(signals)
+
+
+def test_no_advantage_without_a_leak():
+    means = []
+    for seed in range(20):
+        world = noise_world(records=400, models=8, seed=seed, spread=0.5)
+        means.append(aucs(np.stack([quantile(world.facing(k)) for k in range(8)]), world.member).mean())
+    error = np.std(means, ddof=1) / np.sqrt(len(means))
+    assert error < 0.004
+    assert abs(np.mean(means) - 0.5) < 4 * error
+
+
+def test_p_values_of_nonmembers_hold_in_made_up_worlds():
+    world = gaussian_world(1.0, models=9, seed=3, spread=0.5)
+    p_values = np.concatenate([quantile_p_value(world.facing(k))[~world.member[k]] for k in range(9)])
+    for level in (0.01, 0.05, 0.25):
+        assert abs((p_values <= level).mean() - level) < 0.15 * level + 0.001
+
+
+@pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
+def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
+    """Of non-members that were not known, a share of alpha has a p-value of at most alpha; of members, more."""
+    rng = np.random.default_rng(0)
+    inside, outside, learnt = [], [], 0
+    for seed in range(8):
+        y = rng.integers(3, size=1000)
+        x = rng.normal(size=(1000, 4)) + 1.2 * np.eye(4)[y]
+        model = RandomForestClassifier(20, min_samples_leaf=2, random_state=seed).fit(x[:200], y[:200])
+        folder, sides = tmp_path / str(seed), ((x[:200], y[:200]), (x[200:], y[200:]))
+        gl.audit(model, *sides, references=0, attacks=["quantile"], also=[gl.Quantiles()], folder=folder, seed=seed)
+        store = open_store(folder)
+        signals, view = store.facing(), gl.Quantiles.read(store)
+        p_values = quantile_p_value(replace(signals, evidence=Evidence(quantiles=view)))
+        learnt += not view.degenerate
+        inside.append(p_values[:200])
+        outside.append(p_values[200:][~np.isnan(p_values[200:])])
+    assert learnt >= 4  # or else this would be about constants
+    inside, outside = np.concatenate(inside), np.concatenate(outside)
+    assert len(outside) == 8 * 400
+    for level in (0.05, 0.1, 0.25, 0.5):
+        error = np.sqrt(level * (1 - level) * (1 / 3200 + 1 / 1600))
+        assert (outside <= level).mean() < level + 3 * error
+        assert (outside <= level).mean() > 0.6 * level - 3 * error  # ties make it cautious, not blind
+    assert (inside <= 0.1).mean() > 1.5 * (outside <= 0.1).mean()
