@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
+    from guestlist.risks import leaf_risk
     from guestlist.signals import SIGNALS, Signals
     from guestlist.targets import Target, function_target
     from guestlist.targets.torch_modules import torch_target
@@ -44,6 +45,7 @@ _WHERE = {
     "audit_predictions": "guestlist.predictions",
     "cnn": "guestlist.defences",
     "function_target": "guestlist.targets",
+    "leaf_risk": "guestlist.risks",
     "mlp": "guestlist.defences",
     "read_results": "guestlist.results",
     "torch_target": "guestlist.targets.torch_modules",
@@ -68,6 +70,7 @@ __all__ = [
     "audit_predictions",
     "cnn",
     "function_target",
+    "leaf_risk",
     "mlp",
     "read_results",
     "torch_target",

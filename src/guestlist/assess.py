@@ -29,7 +29,7 @@ from guestlist.evidence import NOTHING, Evidence
 from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
-from guestlist.notices import chance_notice, copy_notice, saturation_notice, size_notice
+from guestlist.notices import chance_notice, copy_notice, leaf_notice, saturation_notice, size_notice
 from guestlist.results import (
     AttackResult,
     Curve,
@@ -114,7 +114,7 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
-        notices=(*notices, *_notices(store, signals, truth)),
+        notices=(*notices, *_notices(store, signals, truth), *leaf_notice(records)),
         untested=_untested(signals, store),
         provenance=_provenance(store),
         records=records,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from guestlist.signals import Signals
 from guestlist.store import Store
@@ -66,4 +67,18 @@ def copy_notice(signals: Signals) -> list[str]:
     return [
         f"{same.sum()} of {signals.references} references answer exactly as the target does, about every record. Does the "
         "recipe train them anew? If it does not, attacks that compare with them see nothing."
+    ]
+
+
+def leaf_notice(records: pd.DataFrame) -> list[str]:
+    """What to tell of members that stand alone in the leaves of a tree model."""
+    if "alone" not in records:
+        return []
+    alone = (records["alone"] > 0.5)[records["member"]]
+    if not alone.any():
+        return []
+    return [
+        f"{alone.sum()} of {len(alone)} members are alone in their leaf in more than half of the trees: what those leaves "
+        "answer was learnt from one record, and the model file tells so. Larger leaves or shallower trees blur it "
+        "(min_samples_leaf, max_depth, min_child_weight)."
     ]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, hypotheses, likelihood, metrics, nearest, ratios
+from guestlist.attacks import bayes, hypotheses, likelihood, metrics, nearest, ratios, trees
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evidence.missing import missing_evidence
@@ -206,6 +206,9 @@ ATTACKS: dict[str, Attack] = {
         nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"
     ),
     "t_waka": _nearest(nearest.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
+    "leaf_shares": Attack(
+        trees.leaf_shares, (), 0, "training counts that trees keep in their leaves", "guestlist", evidence="leaves"
+    ),
 }
 
 
