@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from guestlist.attacks import ATTACKS, Attack
+    from guestlist.attacks.combined import combined
     from guestlist.auditing import audit
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
@@ -44,6 +45,7 @@ _WHERE = {
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
     "cnn": "guestlist.defences",
+    "combined": "guestlist.attacks.combined",
     "function_target": "guestlist.targets",
     "leaf_risk": "guestlist.risks",
     "mlp": "guestlist.defences",
@@ -69,6 +71,7 @@ __all__ = [
     "audit",
     "audit_predictions",
     "cnn",
+    "combined",
     "function_target",
     "leaf_risk",
     "mlp",

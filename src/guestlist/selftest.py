@@ -23,7 +23,7 @@ from guestlist.signals import Signals
 from guestlist.worlds import DESIGNS, exactly_half, gaussian_world, noise_world
 
 WORLDS, REPEATS = 160, 1000
-_MOST_REFERENCES = max(attack.references for attack in ATTACKS.values())
+_MOST_REFERENCES = 7  # of a target in the smallest worlds
 _EVIDENCE = {attack.evidence for attack in ATTACKS.values()}  # the worlds have all of it but LIVE
 SHIFT = 1.0
 BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
