@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from guestlist.attacks import ATTACKS, Attack
+    from guestlist.attacks.combined import combined
     from guestlist.auditing import audit
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
+    from guestlist.risks import leaf_risk
     from guestlist.signals import SIGNALS, Signals
     from guestlist.targets import Target, function_target
     from guestlist.targets.torch_modules import torch_target
@@ -50,7 +52,9 @@ _WHERE = {
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
     "cnn": "guestlist.defences",
+    "combined": "guestlist.attacks.combined",
     "function_target": "guestlist.targets",
+    "leaf_risk": "guestlist.risks",
     "mlp": "guestlist.defences",
     "read_results": "guestlist.results",
     "torch_target": "guestlist.targets.torch_modules",
@@ -78,7 +82,9 @@ __all__ = [
     "audit",
     "audit_predictions",
     "cnn",
+    "combined",
     "function_target",
+    "leaf_risk",
     "mlp",
     "read_results",
     "torch_target",

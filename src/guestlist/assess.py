@@ -33,7 +33,14 @@ from guestlist.exposure import by_group, most_exposed, record_table
 from guestlist.files import write_json, write_parquet
 from guestlist.headline import choose_headline
 from guestlist.levels import levels_of, p_values_of
-from guestlist.notices import chance_notice, copy_notice, regression_notice, saturation_notice, size_notice
+from guestlist.notices import (
+    chance_notice,
+    copy_notice,
+    leaf_notice,
+    regression_notice,
+    saturation_notice,
+    size_notice,
+)
 from guestlist.results import (
     AgreementResult,
     AttackResult,
@@ -125,7 +132,7 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
-        notices=(*notices, *_notices(store, signals, truth)),
+        notices=(*notices, *_notices(store, signals, truth), *leaf_notice(records)),
         untested=_untested(signals, store),
         provenance=_provenance(store),
         records=records,

@@ -79,7 +79,8 @@ def audit(
         label, group, id: columns of tables; ``group`` may be several.
         references: how many models to train for comparison; 0 runs only the attacks that need none;
             ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
-        attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; all that can run by default.
+        attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
+            all that can run by default.
         also: evidence that some attacks need, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.

@@ -9,6 +9,7 @@ import pandas as pd
 
 from guestlist.evaluate import auc, conformal_p_values
 from guestlist.results import Exposed, GroupResult
+from guestlist.risks.trees import leaf_risk_of
 from guestlist.signals import Signals
 
 MOST = 20
@@ -32,6 +33,9 @@ def record_table(
     records.insert(3, "member", member)
     for name in ("p_y", "loss", "correct"):
         records[name] = signals.target(name)[asked]
+    leaves = signals.evidence.leaves
+    if leaves is not None and leaves.leaf.shape[1]:
+        records = records.assign(**leaf_risk_of(leaves.leaf[asked], member)._asdict())
     for name, values in scores.items():
         records[f"score_{name}"] = values[asked]
     for name, values in p_values.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from guestlist.evidence import Evidence
 from guestlist.signals import Signals
@@ -74,3 +75,17 @@ def regression_notice(evidence: Evidence) -> list[str]:
     """What to tell of a quantile regression that learnt nothing."""
     found = evidence.quantiles
     return [found.degenerate] if found is not None and found.degenerate else []
+
+
+def leaf_notice(records: pd.DataFrame) -> list[str]:
+    """What to tell of members that stand alone in the leaves of a tree model."""
+    if "alone" not in records:
+        return []
+    alone = (records["alone"] > 0.5)[records["member"]]
+    if not alone.any():
+        return []
+    return [
+        f"{alone.sum()} of {len(alone)} members are alone in their leaf in more than half of the trees: what those leaves "
+        "answer was learnt from one record, and the model file tells so. Larger leaves or shallower trees blur it "
+        "(min_samples_leaf, max_depth, min_child_weight)."
+    ]

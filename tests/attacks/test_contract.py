@@ -8,14 +8,16 @@ import pytest
 from guestlist.attacks import ATTACKS
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs
+from guestlist.evidence import LIVE
 from guestlist.signals import Signals
 from worlds import DESIGNS, awkward_world, exactly_half, gaussian_world, noise_world, target_of
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
 # .0008.
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
-# Attacks on K-NN targets need K-NN models: test_nearest.py holds them to the same contract.
-NAMES = [name for name, attack in ATTACKS.items() if attack.evidence != "neighbourhood"]
+# Attacks on K-NN targets need K-NN models, and those on trees need trees: test_nearest.py and test_trees.py hold them to
+# the same contract.
+NAMES = [name for name, attack in ATTACKS.items() if attack.evidence not in LIVE]
 ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_mocks]
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, hypotheses, label_only, likelihood, metrics, nearest, quantile, ratios
+from guestlist.attacks import bayes, hypotheses, label_only, likelihood, metrics, nearest, quantile, ratios, trees
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evidence.missing import missing_evidence
@@ -223,6 +223,9 @@ ATTACKS: dict[str, Attack] = {
         nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"
     ),
     "t_waka": _nearest(nearest.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
+    "leaf_shares": Attack(
+        trees.leaf_shares, (), 0, "training counts that trees keep in their leaves", "guestlist", evidence="leaves"
+    ),
 }
 
 
@@ -230,6 +233,7 @@ def named(names: Sequence[str | Callable] | None, references: int, evidence: Col
     """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
 
     Args:
+        names: also combinations, made by ``combined`` or written as ``union(loss,lira)``.
         evidence: the parts of ``Evidence`` that there will be.
     """
     if names is None:
@@ -238,20 +242,33 @@ def named(names: Sequence[str | Callable] | None, references: int, evidence: Col
     if not names:
         raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
     chosen: dict[str, Attack] = {}
-    for name in names:
-        attack = Attack(name, (), 0, "given by the user", "") if callable(name) else _known(name, references, evidence)
-        own = _own_name(name) if callable(name) else name
-        if own in chosen or (callable(name) and own in ATTACKS):
-            raise InputError(f"Two attacks are named {own!r}; name your functions differently.")
-        chosen[own] = attack
+    for given in names:
+        name, attack = _one(given)
+        _check(name, attack, references, evidence)
+        if name in chosen or (callable(given) and name in ATTACKS):
+            raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
+        chosen[name] = attack
     return chosen
+
+
+def _one(given: str | Callable) -> tuple[str, Attack]:
+    from guestlist.attacks.combined import Combination, parse_combination  # it combines the rows of this table
+
+    combination = parse_combination(given) if isinstance(given, str) else given
+    if isinstance(combination, Combination):
+        return combination.__name__, combination.attack
+    if callable(given):
+        return _own_name(given), Attack(given, (), 0, "given by the user", "")
+    if given not in ATTACKS:
+        raise InputError(f"There is no attack {given!r}; there are {', '.join(ATTACKS)}.")
+    return given, ATTACKS[given]
 
 
 def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) -> None:
     """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained."""
     rng = np.random.default_rng(0)
     for name, attack in attacks.items():
-        if name in ATTACKS:
+        if attack.paper:  # one of ours
             continue
         margin = rng.normal(size=(1 + references, len(labels)))
         signals = Signals(binary_signals(margin), rng.random((references, len(labels))) < 0.5, labels)
@@ -265,14 +282,11 @@ def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) 
             )
 
 
-def _known(name: str, references: int, evidence: Collection[str]) -> Attack:
-    if name not in ATTACKS:
-        raise InputError(f"There is no attack {name!r}; there are {', '.join(ATTACKS)}.")
-    if ATTACKS[name].references > references:
-        raise InputError(f"Attack {name!r} needs at least {ATTACKS[name].references} references, found {references}.")
-    if ATTACKS[name].evidence and ATTACKS[name].evidence not in evidence:
-        raise NotCollectedError(f"Attack {name!r} {missing_evidence(ATTACKS[name].evidence)}")
-    return ATTACKS[name]
+def _check(name: str, attack: Attack, references: int, evidence: Collection[str]) -> None:
+    if attack.references > references:
+        raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
+    if attack.evidence and attack.evidence not in evidence:
+        raise NotCollectedError(f"Attack {name!r} {missing_evidence(attack.evidence)}")
 
 
 def _own_name(function: Callable) -> str:

@@ -13,6 +13,7 @@ from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
+from guestlist.cli.trees import trees
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,5 +25,5 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, gate, show, selftest, knn, demo):
+for command in (audit, collect, report, gate, show, selftest, knn, trees, demo):
     main.add_command(command)

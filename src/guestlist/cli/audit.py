@@ -42,7 +42,12 @@ from guestlist.errors import FolderError
 @click.option(
     "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
 )
-@click.option("--attack", "attacks", multiple=True, help="Run only these; see: guestlist show attacks.")
+@click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    help="Run only these; see: guestlist show attacks. union(loss,lira), majority(…) and intersection(…) combine them.",
+)
 @also
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")

@@ -11,6 +11,11 @@ _WHAT: dict[str, tuple[str, str]] = {
         "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline.",
         "",
     ),
+    "leaves": (
+        "looks at the leaves of trees, and the target is none that it knows: a tree, forest or boosted trees of "
+        "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline.",
+        "",
+    ),
     "distilled": ("compares the target with models distilled from it, which were not trained.", "Distilled"),
     "left_out": ("compares the target with models trained without the record, which were not trained.", "LeftOut"),
     "perturbed": ("looks at the target's labels of perturbed records, which it was not asked for.", "Perturbed"),

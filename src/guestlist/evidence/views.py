@@ -89,12 +89,40 @@ class Ceilings:
 
 
 @dataclass(frozen=True)
+class Leaves:
+    """Where records fall in the trees of the target, and what its file tells about the training records that did.
+
+    Args:
+        leaf: (records, trees) numbers of leaves; those of different trees have nothing to do with each other.
+        held: (records, trees) training records in the record's leaf, as the model keeps it; None: it keeps nothing.
+        by_class: whether only those of the record's own class are counted.
+        bag: (trees,) training records of each tree; None: the model does not keep it.
+        rate: share of the asked records that the target trained on.
+        asked: (records,) true for the records it may have trained on.
+        weight: (records, trees) what each record adds to ``held`` and ``bag`` if it is a member; None: 1.
+    """
+
+    leaf: np.ndarray
+    held: np.ndarray | None
+    by_class: bool
+    bag: np.ndarray | None
+    rate: float
+    asked: np.ndarray
+    weight: np.ndarray | None = None
+
+    def take(self, records: np.ndarray) -> Leaves:
+        by_record = {name: getattr(self, name) for name in ("leaf", "held", "asked", "weight")}
+        return replace(self, **{name: _taken(part, records) for name, part in by_record.items()})
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All that was collected about one target beyond its signals; None: it was not collected.
 
     Args:
         population: (records,) true for records that the target was not trained on, and that nobody asks about.
         neighbourhood: where the target looks for neighbours, if it is a K-NN model.
+        leaves: where records fall in its trees, if it is made of trees.
         distilled: models that were taught by the target, on records that carry its answers as labels.
         left_out: models trained as the target was, but without the record that they are asked about.
         perturbed: how the target labels perturbed copies of the records.
@@ -103,6 +131,7 @@ class Evidence:
 
     population: np.ndarray | None = None
     neighbourhood: Neighbourhood | None = None
+    leaves: Leaves | None = None
     distilled: Models | None = None
     left_out: Models | None = None
     perturbed: Robustness | None = None
@@ -121,6 +150,8 @@ class Evidence:
 
 
 NOTHING = Evidence()
+# What only some models give, at once and unasked; worlds that are made up have none of it.
+LIVE = ("neighbourhood", "leaves")
 
 
 def _taken(part, records: np.ndarray):

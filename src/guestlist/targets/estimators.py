@@ -11,6 +11,7 @@ from guestlist.data import Data, encode
 from guestlist.errors import InputError
 from guestlist.recipes import SEEDS, THREADS, describe, last
 from guestlist.targets.target import Neighbours, Predict, Target
+from guestlist.targets.trees import reaching_last, tree_leaves
 
 
 def estimator_target(model) -> Target:
@@ -41,6 +42,7 @@ def estimator_target(model) -> Target:
         arrays=names is None and hasattr(model, "n_features_in_"),
         width=getattr(model, "n_features_in_", None),
         neighbours=_neighbours(model),
+        leaves=tree_leaves(model),
     )
 
 
@@ -151,7 +153,7 @@ def _neighbours(model) -> Callable[[object], Neighbours] | None:
         return None
 
     def space(x) -> Neighbours:
-        before = model[:-1].transform(x) if isinstance(model, Pipeline) and len(model) > 1 else x
+        before = reaching_last(model, x)
         dense = before.toarray() if hasattr(before, "toarray") else before
         return Neighbours(np.asarray(dense, dtype=np.float64), last.n_neighbors, metric)
 

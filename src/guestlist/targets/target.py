@@ -31,6 +31,18 @@ class Neighbours(NamedTuple):
     metric: str
 
 
+class Trees(NamedTuple):
+    """The leaves of a tree model: (records, trees) numbers of leaves, and what the model file tells about each leaf.
+
+    ``held`` is a table per tree: (leaves,) training records in each leaf, or (leaves, classes) by class; None: the model
+    keeps no such numbers. ``weight`` is what each record adds to them, (records, trees), if that is not simply 1.
+    """
+
+    leaf: np.ndarray
+    held: tuple[np.ndarray, ...] | None
+    weight: np.ndarray | None = None
+
+
 @dataclass(frozen=True)
 class Target:
     """A model that answers, and the recipe that trains its references.
@@ -49,6 +61,7 @@ class Target:
         distil: ``(data, soft, rng) -> predict``: the same training with (records, classes) probabilities in the place of
             labels; None if it cannot be done, and ``undistillable`` says why.
         neighbours: features to where a K-NN model looks for neighbours; None for other models.
+        leaves: features to the leaves they fall in; None for models that are no trees.
     """
 
     predict: Predict
@@ -61,6 +74,7 @@ class Target:
     arrays: bool = False
     width: int | None = None
     neighbours: Callable[[object], Neighbours] | None = None
+    leaves: Callable[[object], Trees] | None = None
     untrainable: str = ""
     distil: SoftTrainer | None = None
     undistillable: str = ""

@@ -1,0 +1,65 @@
+"""``trees``: which members stand alone in the leaves of a tree model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import allow_pickle, as_json, trust
+
+
+@click.command()
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
+)
+@click.option(
+    "--members", type=click.Path(path_type=Path), required=True, help="Records it was trained on: .csv or .parquet."
+)
+@click.option("--label", required=True, help="Column that holds the label.")
+@click.option("--id", "id_", help="Column that names the records.")
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many records to list.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write all of them: .csv or .parquet.")
+@trust
+@allow_pickle
+@as_json
+def trees(model, members, label, id_, most, out, trust, allow_pickle, as_json):
+    """Members that stand alone in the leaves of a tree model; trains nothing.
+
+    \b
+    guestlist trees --model forest.skops --members train.parquet --label income
+    """
+    from guestlist.risks import leaf_risk
+    from guestlist.targets.files import load_model
+
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise click.UsageError(f"Expected --out with .csv or .parquet, found {out.name}.")
+    fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
+    found = leaf_risk(fitted, members, label=label, id=id_)
+    if out is not None:
+        found.to_csv(out, index=False) if out.suffix == ".csv" else found.to_parquet(out, index=False)
+    top = found.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(most)
+    lone = int((found["alone"] > 0.5).sum())
+    if as_json:
+        rows = json.loads(top.to_json(orient="records"))
+        summary = {"members": len(found), "alone": lone, "leaf_size": float(found["leaf_size"].median())}
+        click.echo(json.dumps({**summary, "most": rows}, indent=1))
+        return
+    from guestlist.cli.show import show_table
+
+    click.echo(f"{lone} of {len(found)} members are alone in their leaf in more than half of the trees.")
+    click.echo(
+        f"Half of the members share their leaf, in the median tree, with {found['leaf_size'].median() - 1:g} others or fewer."
+    )
+    show_table(
+        [
+            {"id": row.id, "label": row.label, "leaf size": f"{row.leaf_size:g}", "alone": f"{row.alone:.0%}"}
+            for row in top.itertuples()
+        ]
+    )
+    if out is not None:
+        click.echo(out)

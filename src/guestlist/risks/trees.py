@@ -1,0 +1,63 @@
+"""Members that stand alone in the leaves of a tree model: there the model says what it learnt from one record.
+
+This is a screen by whoever trained the model and knows its members; it is no attack. It trains nothing, and looks at the
+shape of the trees, not at their answers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from guestlist.data import as_data
+from guestlist.errors import InputError
+from guestlist.targets import as_target
+
+
+class LeafRisk(NamedTuple):
+    """(records,) each: how small the leaves of a record are.
+
+    ``leaf_size`` is the median over trees of the number of members in its leaf; ``alone`` the share of trees in which no
+    other member is there.
+    """
+
+    leaf_size: np.ndarray
+    alone: np.ndarray
+
+
+def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
+    """How small the leaves of each record are.
+
+    Args:
+        leaf: (records, trees) numbers of leaves.
+        member: (records,) true for the records that the model was trained on.
+    """
+    size = np.stack([np.bincount(own, member, own.max() + 1)[own] for own in leaf.T], axis=1)
+    return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
+
+
+def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:
+    """Which members stand alone in the leaves of a fitted tree, forest or boosted trees.
+
+    Args:
+        model: of scikit-learn, XGBoost or LightGBM, alone or last in a pipeline.
+        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        label, id: columns of a table.
+
+    Returns:
+        One row per member, in the order given: ``id``, ``label``, ``leaf_size`` (median over trees of the number of
+        members in its leaf) and ``alone`` (share of trees in which it is the only member of its leaf).
+    """
+    target = as_target(model)
+    if target.leaves is None:
+        raise InputError(
+            f"Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {target.name}."
+        )
+    data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
+    leaf = target.leaves(data.x).leaf
+    if not leaf.shape[1]:
+        raise InputError(f"{target.name} has no trees.")
+    risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))
+    return pd.DataFrame({"id": data.ids, "label": data.y, **risk._asdict()})

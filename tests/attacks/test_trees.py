@@ -1,0 +1,157 @@
+"""The attack on the leaves of trees: the contract of all attacks, on trees, and a slow version of the formula."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.attacks import ATTACKS
+from guestlist.data import Data
+from guestlist.errors import NotCollectedError
+from guestlist.evaluate import auc
+from guestlist.evidence import Evidence, Leaves
+from guestlist.evidence.live import live_evidence
+from guestlist.signals import Signals
+from guestlist.targets import as_target
+
+leaf_shares = ATTACKS["leaf_shares"].score
+
+
+def view(leaves, labels):
+    records = len(labels)
+    return Signals({}, np.zeros((0, records), dtype=bool), labels, Evidence(leaves=leaves))
+
+
+def world(model, seed=0, records=400, noise=False):
+    """What the file of a model tells about its members and others; with ``noise``, about other people's members."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=records)
+    x = rng.normal(size=(records, 4)) + y[:, None]
+    member = rng.random(records) < 0.5
+    model.fit(x[member], y[member])
+    sides = np.where(member, "members", "nonmembers").astype(object)
+    found = live_evidence(as_target(model), Data(x, y, np.arange(records)), sides)
+    return view(found["leaves"], y), rng.permutation(member) if noise else member
+
+
+def boosted(library, **settings):
+    def make():
+        package = pytest.importorskip(library)
+        name = {"xgboost": "XGBClassifier", "lightgbm": "LGBMClassifier"}[library]
+        return getattr(package, name)(n_estimators=10, n_jobs=1, **settings)
+
+    return make
+
+
+MODELS = {
+    "tree": lambda: DecisionTreeClassifier(random_state=0),
+    "forest": lambda: RandomForestClassifier(10, random_state=0),
+    "weighted forest": lambda: RandomForestClassifier(10, class_weight="balanced", random_state=0),
+    "extra trees": lambda: ExtraTreesClassifier(10, max_depth=6, random_state=0),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=5, subsample=0.7, random_state=0),
+    "xgboost": boosted("xgboost"),
+    "lightgbm": boosted("lightgbm", verbose=-1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_rise_with_membership(name):
+    signals, member = world(MODELS[name]())
+    scores = leaf_shares(signals)
+    assert scores.shape == member.shape
+    assert np.isfinite(scores).all()
+    assert auc(scores, member).low > 0.55
+
+
+def test_no_advantage_where_membership_is_noise():
+    found = []
+    for seed in range(60):
+        signals, truth = world(RandomForestClassifier(4, random_state=seed), seed, records=200, noise=True)
+        found.append(auc(leaf_shares(signals), truth).value)
+    assert abs(np.mean(found) - 0.5) < 4 * np.std(found) / np.sqrt(len(found))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_shuffled_records_give_shuffled_scores(name):
+    signals, _ = world(MODELS[name]())
+    order = np.random.default_rng(1).permutation(len(signals.labels))
+    np.testing.assert_allclose(leaf_shares(signals.take(order)), leaf_shares(signals)[order], rtol=1e-9)
+
+
+def test_the_score_is_the_likelihood_ratio_of_the_counts():
+    """By enumeration: a record's leaf holds n of the sample, whose members are drawn one by one."""
+    rng = np.random.default_rng(0)
+    records, trees, rate = 60, 7, 0.6
+    leaf, labels = rng.integers(4, size=(records, trees)), rng.integers(2, size=records)
+    bag = rng.integers(15, 36, size=trees).astype(float)  # at most the 36 members
+    candidates = np.array(
+        [[((leaf[:, t] == leaf[i, t]) & (labels == labels[i])).sum() for t in range(trees)] for i in range(records)]
+    )
+    held = np.minimum(rng.integers(1, 4, size=candidates.shape), np.maximum(candidates - 1, 1)).astype(float)
+    found = leaf_shares(view(Leaves(leaf, held, True, bag, rate, np.ones(records, dtype=bool)), labels))
+    for i in range(records):
+        if (candidates[i] == held[i]).any():
+            continue  # certain
+        ratios = []
+        for t in range(trees):
+            others, n, b = candidates[i, t] - 1, held[i, t], bag[t] / records
+            without = binom.pmf(n, others, b)
+            within = b / rate * binom.pmf(n - 1, others, b) + (1 - b / rate) * without
+            ratios.append(np.log(within / without))
+        assert found[i] == pytest.approx(np.mean(ratios), abs=1e-4)
+    assert (candidates > held).all(axis=1).sum() > 20
+
+
+def test_a_leaf_whose_every_candidate_was_counted_is_certain():
+    """Leaf 0: two candidates, two in training. Leaf 1: three, of which one. The last record is not asked about."""
+    leaf = np.array([[0], [0], [1], [1], [1], [0]])
+    held = np.array([[2.0], [2.0], [1.0], [1.0], [1.0], [2.0]])
+    asked = np.arange(6) < 5
+    scores = leaf_shares(view(Leaves(leaf, held, False, np.array([3.0]), 0.6, asked), np.zeros(6, dtype=int)))
+    assert scores[0] == scores[1] > 10
+    assert scores[2] == pytest.approx(np.log((1 / 2) / (0.6 / 0.4)), abs=1e-4)
+    assert np.isnan(scores[5])
+
+
+@pytest.mark.parametrize(("others", "expected"), [("of the other class", 1.0), ("of the same class", 0.5)])
+def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others, expected):
+    """Members on a line, of one class and the other in turn; each leaf is one member's, and one non-member's."""
+    x, y = np.arange(100.0)[:, None], np.arange(100) % 2
+    model = DecisionTreeClassifier(random_state=0).fit(x, y)
+    their = y if others == "of the same class" else 1 - y
+    pool = Data(np.vstack([x, x + 0.25]), np.r_[y, their], np.arange(200))
+    found = live_evidence(as_target(model), pool, np.repeat(["members", "nonmembers"], 100).astype(object))
+    scores = leaf_shares(view(found["leaves"], pool.y))
+    assert auc(scores, np.arange(200) < 100).value == expected
+
+
+def test_a_target_that_is_no_tree_is_told(blobs):
+    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, dtype=int))
+    with pytest.raises(NotCollectedError, match="leaves of trees"):
+        leaf_shares(signals)
+    with pytest.raises(NotCollectedError, match="leaves of trees"):
+        gl.audit(LogisticRegression().fit(*blobs[0]), *blobs, references=0, attacks=["leaf_shares"])
+
+
+def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
+    rng = np.random.default_rng(0)
+    population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
+    found = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
+    assert found.attack("leaf_shares").auc.low > found.attack("loss").auc.high
+    assert found.headline == "loss"  # on mock targets only what they say is known
+    assert {"leaf_size", "alone"} <= set(found.records)
+    expected = gl.leaf_risk(tree, blobs[0])
+    members = found.records[found.records["member"]]
+    np.testing.assert_array_equal(members["alone"], expected["alone"])
+    np.testing.assert_array_equal(members["leaf_size"], expected["leaf_size"])
+    lone = (expected["alone"] > 0.5).sum()
+    assert lone > 0
+    assert any(notice.startswith(f"{lone} of 240 members are alone in their leaf") for notice in found.notices)
+
+
+def test_alone_it_is_the_headline(blobs, tree):
+    found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
+    assert (found.headline, found.chosen) == ("leaf_shares", "fixed before the audit")
