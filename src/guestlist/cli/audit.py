@@ -7,7 +7,18 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import allow_pickle, also, as_json, conclude, jobs, notices, progress_bar, quiet, trust
+from guestlist.cli.common import (
+    allow_pickle,
+    also,
+    as_json,
+    attacks,
+    conclude,
+    jobs,
+    notices,
+    progress_bar,
+    quiet,
+    trust,
+)
 from guestlist.errors import FolderError
 
 
@@ -42,12 +53,7 @@ from guestlist.errors import FolderError
 @click.option(
     "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
 )
-@click.option(
-    "--attack",
-    "attacks",
-    multiple=True,
-    help="Run only these; see: guestlist show attacks. union(loss,lira), majority(…) and intersection(…) combine them.",
-)
+@attacks
 @also
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
@@ -161,6 +167,7 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
 @click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
 @also
+@attacks
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
 @allow_pickle
@@ -168,14 +175,17 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @quiet
 @as_json
 def collect(folder, references, until_width, at_most, as_json, **options):
-    """Add references or other evidence to the audit in FOLDER, and evaluate it again."""
+    """Add references or other evidence to the audit in FOLDER, and evaluate it again.
+
+    With --attack, other attacks than before are run.
+    """
     from guestlist.growing import UntilWidth
     from guestlist.store import open_store
 
     if references is not None and until_width is not None:
         raise click.UsageError("Give either --references or --until-width.")
-    if references is None and until_width is None and not options["also"]:
-        raise click.UsageError("What is to be collected? Give --references, --until-width or --also.")
+    if references is None and until_width is None and not (options["also"] or options["attacks"]):
+        raise click.UsageError("What is to be collected? Give --references, --until-width, --also or --attack.")
     folder = folder.resolve()
     store = open_store(folder)
     about = store.manifest.about
@@ -197,9 +207,19 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     inputs = {name: path and folder / path for name, path in about["inputs"].items()}
+    options["attacks"] = options["attacks"] or _with_those_of(options["also"], about["options"]["attacks"])
     with notices():
         results = _audit_model(inputs, folder, {**about["options"], **options, "references": references})
     conclude(results, folder, as_json)
+
+
+def _with_those_of(also, attacks) -> list[str]:
+    """The attacks that were named before and those that new evidence is for; empty stands for all that can run."""
+    from guestlist.attacks import ATTACKS
+
+    kinds = {text.partition(":")[0] for text in also}
+    new = [name for name, attack in ATTACKS.items() if attack.evidence in kinds and attack.default]
+    return [*attacks, *(name for name in new if name not in attacks)] if attacks else []
 
 
 @click.command()

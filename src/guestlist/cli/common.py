@@ -42,6 +42,12 @@ jobs = click.option(
     help="Processes; -1 for one per core. Results do not depend on it.",
 )
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
+attacks = click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    help="Run only these; see: guestlist show attacks. union(loss,lira), majority(…) and intersection(…) combine them.",
+)
 also = click.option(
     "--also",
     multiple=True,
