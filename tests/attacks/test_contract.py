@@ -72,8 +72,8 @@ def test_no_advantage_where_there_is_no_leak(models, design):
 @pytest.mark.parametrize("name", LEARNED)
 def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design):
     found = []
-    for seed in range(24):
-        world = noise_world(records=300, models=8, seed=seed, spread=0.5, design=DESIGNS[design])
+    for seed in range(12):
+        world = noise_world(records=400, models=4, seed=seed, spread=0.5, design=DESIGNS[design])
         scores = np.stack([ATTACKS[name].score(world.facing(k)) for k in range(4)])
         found.append(aucs(scores, world.member[:4]).mean())
     error = np.std(found, ddof=1) / np.sqrt(len(found))

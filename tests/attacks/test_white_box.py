@@ -2,10 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 
 import guestlist as gl
-from guestlist.attacks.white_box import normal_scores, white_box
+from guestlist.attacks.white_box import white_box
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.evidence import Evidence, WhiteBox
@@ -13,13 +12,14 @@ from guestlist.signals import Signals
 from worlds import gaussian_world, target_of
 
 
-def test_normal_scores_are_quantiles_of_ranks_among_the_known():
-    known = np.array([[1.0], [2.0], [2.0], [4.0]])
-    found = normal_scores(np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [np.nan]]), known)[:, 0]
-    np.testing.assert_allclose(found[:5], ndtri(np.array([0.5, 1, 2.5, 3.5, 4.5]) / 5))
-    assert np.isnan(found[5])
-    powers = np.exp(np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]))
-    np.testing.assert_array_equal(normal_scores(powers, np.exp(known))[:, 0], found[:5])
+def test_only_the_order_of_a_feature_counts():
+    """Gradients range over many powers of ten: no scale is the right one."""
+    signals, _ = target_of(gaussian_world(1.0, records=400, models=2))
+    inner = signals.evidence.inner
+    powers = replace(inner, features=np.exp(2 * inner.features))
+    found = white_box(replace(signals, evidence=Evidence(inner=powers)))
+    judged = ~inner.known
+    assert np.corrcoef(found[judged], white_box(signals)[judged])[0, 1] > 0.95  # other records in each tree's sample
 
 
 def test_the_rest_of_the_truth_plays_no_part():
@@ -49,11 +49,11 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
 
     x, y = load_digits(return_X_y=True)
     x, y = x / 16, np.where(np.arange(len(y)) % 3 == 0, (y + 1) % 10, y)  # labels that can only be learnt by heart
-    members, nonmembers = (x[:600], y[:600]), (x[600:1200], y[600:1200])
-    module = gl.Fit(epochs=60, learning_rate=0.003)(gl.mlp(64, 10, hidden=(64,)), *members, np.random.default_rng(0))
+    members, nonmembers = (x[:400], y[:400]), (x[400:800], y[400:800])
+    module = gl.Fit(epochs=30, learning_rate=0.003)(gl.mlp(64, 10, hidden=(64,)), *members, np.random.default_rng(0))
     found = gl.audit(gl.torch_target(module), members, nonmembers, references=0, also=[gl.Inner()])
     assert found.attack("white_box").auc.low > 0.6
-    assert found.attack("white_box").unscored == 600
+    assert found.attack("white_box").unscored == 400
     assert "parameters" not in " ".join(found.untested)
     without = gl.audit(gl.torch_target(module), members, nonmembers, references=0)
     assert "parameters" in " ".join(without.untested)

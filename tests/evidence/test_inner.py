@@ -110,8 +110,8 @@ def test_what_cannot_be_looked_into_is_refused(tree, network, blobs):
         gl.audit(tree, *blobs, references=0, also=[gl.Inner()])
     with pytest.raises(InputError, match="Of 200 nonmembers"):
         gl.audit(gl.torch_target(network), *blobs, references=0, also=[gl.Inner(known=0.0024)])
+    frozen = torch.nn.Sequential(torch.nn.Linear(5, 3).requires_grad_(False))
     with pytest.raises(InputError, match="no parameters that are trained"):
-        frozen = torch.nn.Sequential(torch.nn.Linear(5, 3).requires_grad_(False))
         gl.audit(gl.torch_target(frozen), *blobs, references=0, also=[gl.Inner()])
     with pytest.raises(ValueError, match="known=1"):
         gl.Inner(known=1)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 HIDDEN = 64
 # More rows make the fit slower and hardly better: this many take a second or two.
@@ -64,7 +65,8 @@ def learn(rows: np.ndarray, member: np.ndarray) -> LogOdds:
         n_iter_no_change=8,
         random_state=0,
     )
-    with warnings.catch_warnings():
+    # Threads only get in each other's way in matrices this small.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the iterations are capped on purpose
         network.fit((rows - mean) / deviation, member)
     (first, last), (hidden, out) = network.coefs_, network.intercepts_

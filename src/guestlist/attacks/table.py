@@ -243,7 +243,7 @@ ATTACKS: dict[str, Attack] = {
         classifiers.nn_nasr, "answers", 1, "one network learnt from references' answers and labels", "Nasr et al. 2018"
     ),
     "white_box": _learned(
-        white_box.white_box, "inner", 0, "a network learnt from gradients and activations", "Nasr et al. 2019"
+        white_box.white_box, "inner", 0, "a forest learnt from gradients and activations", "Nasr et al. 2019"
     ),
 }
 
