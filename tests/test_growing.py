@@ -33,6 +33,11 @@ def test_it_stops_where_references_no_longer_help_and_says_so():
     assert "more references would hardly narrow it" in found.notices[0]
 
 
+def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
+    with pytest.raises(AuditError, match="mock targets"):
+        grow(lambda count: SimpleNamespace(recipe=None), UntilWidth(0.02))
+
+
 def test_it_stops_at_the_most():
     run, asked = runs(lambda count: 4 / count)
     found = grow(run, UntilWidth(0.02, start=16, at_most=40))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from guestlist.defences import Fit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate, agreement
+    from guestlist.evidence.answers import Answers
     from guestlist.evidence.distilled import Distilled
+    from guestlist.evidence.inner import Inner
     from guestlist.evidence.left_out import LeftOut
     from guestlist.evidence.perturbed import Perturbed
     from guestlist.evidence.quantiles import Quantiles
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "ATTACKS": "guestlist.attacks",
+    "Answers": "guestlist.evidence.answers",
     "Attack": "guestlist.attacks",
     "AuditError": "guestlist.errors",
     "AuditWarning": "guestlist.errors",
@@ -41,6 +44,7 @@ _WHERE = {
     "Fit": "guestlist.defences",
     "LeftOut": "guestlist.evidence.left_out",
     "Perturbed": "guestlist.evidence.perturbed",
+    "Inner": "guestlist.evidence.inner",
     "Predictions": "guestlist.predictions",
     "Quantiles": "guestlist.evidence.quantiles",
     "Results": "guestlist.results",
@@ -63,6 +67,7 @@ _WHERE = {
 __all__ = [
     "ATTACKS",
     "SIGNALS",
+    "Answers",
     "Attack",
     "AuditError",
     "AuditWarning",
@@ -70,6 +75,7 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
+    "Inner",
     "LeftOut",
     "Perturbed",
     "Predictions",

@@ -17,6 +17,7 @@ from guestlist.evaluate import (
     agreement,
     auc,
     balanced_accuracy,
+    best_threshold,
     calls_at_fpr,
     calls_at_level,
     positive_predictive_value,
@@ -86,7 +87,7 @@ def assess(
     """
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
-    evidence = replace(evidence, population=~truth.asked)
+    evidence = replace(evidence.among(slice(references)), population=~truth.asked)
     # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
     others = Evidence(neighbourhood=evidence.neighbourhood)
     rotation = replace(store.rotation(references), evidence=lambda k: others if k else evidence)
@@ -170,7 +171,7 @@ def evaluate_attack(
     levels: tuple[Level, ...] = (),
 ) -> AttackResult:
     """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
-    threshold = attack.threshold(signals) if attack.threshold else np.nan
+    threshold = _threshold(attack, scores, member, signals)
     return AttackResult(
         name=name,
         summary=attack.summary,
@@ -184,6 +185,13 @@ def evaluate_attack(
         curve=_curve(scores, member),
         histogram=_histogram(scores, member),
     )
+
+
+def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals) -> float:
+    if attack.oracle:
+        kinds = set(member[~np.isnan(scores)])
+        return best_threshold(scores, member) if len(kinds) == 2 else np.nan
+    return attack.threshold(signals) if attack.threshold else np.nan
 
 
 def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
@@ -265,9 +273,9 @@ def _references(store: Store, signals: Signals) -> References | None:
 
 def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
     """What this audit did not look at, in words."""
-    labels = "" if signals.evidence.perturbed else ", or only its labels"
     silent = [
-        f"Attackers who see the model's parameters or gradients{labels}.",
+        *([] if signals.evidence.inner or signals.evidence.leaves else ["Attackers who see the model's parameters."]),
+        *([] if signals.evidence.perturbed else ["Attackers who see nothing but its labels."]),
         "Whether members and non-members are different kinds of records: if they do not come from one source, an "
         "attack may tell them apart without the model.",
         "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from guestlist.errors import InputError
 from guestlist.headline import FEWEST_MOCKS
 from guestlist.results import Results
 
@@ -42,6 +43,11 @@ def grow(run: Callable[..., Results], until: UntilWidth) -> Results:
     count, before = until.start, float("inf")
     while True:
         results = run(count)
+        if results.recipe is None:
+            raise InputError(
+                "References are added until an attack on them, as mock targets, is known well; none of these attacks can "
+                "be tried on mock targets. Name one more, such as lira_bayes."
+            )
         width = results.recipe.auc.high - results.recipe.auc.low
         if width <= until.width or math.isnan(width):
             return results

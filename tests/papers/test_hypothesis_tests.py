@@ -10,8 +10,8 @@ from guestlist.store import open_store
 
 pytest.importorskip("torch")
 
-from papers.hypothesis_tests import audits, figures, page, published, tables  # noqa: E402
-from papers.hypothesis_tests.configurations import CONFIGURATIONS, Configuration  # noqa: E402
+from papers.hypothesis_tests import audits, figures, page, published, tables
+from papers.hypothesis_tests.configurations import CONFIGURATIONS, Configuration
 
 
 def clusters():
@@ -41,7 +41,7 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
         assert len(case.signals.evidence.distilled.member) == 8
         said = open_store(folder / "small" / f"target-{t}").model(0)["loss"]
         np.testing.assert_array_equal(case.signals.target("loss"), said)
-    first, second = ({i: column for i, column in zip(c.ids, c.signals.reference("loss").T, strict=True)} for c in cases)
+    first, second = (dict(zip(c.ids, c.signals.reference("loss").T, strict=True)) for c in cases)
     assert first.keys() == second.keys()
     assert all((first[i] == second[i]).all() for i in first)
     assert set(cases[0].ids[cases[0].member]) != set(cases[1].ids[cases[1].member])
@@ -79,7 +79,8 @@ def test_figures_are_drawn_from_what_each_test_compares_with(run):
     for figure in (figures.curves({"small <1>": case}), figures.losses(case)):
         ET.fromstring(figure)
     easy, hard = figures.two_members(case)
-    assert case.member[easy] and case.member[hard]
+    assert case.member[easy]
+    assert case.member[hard]
     assert case.signals.labels[easy] == case.signals.labels[hard]
     seen = figures.compared(case, easy)
     outside = ~case.signals.reference_member[:, easy]

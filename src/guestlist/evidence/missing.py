@@ -17,6 +17,8 @@ _WHAT: dict[str, tuple[str, str]] = {
         "",
     ),
     "distilled": ("compares the target with models distilled from it, which were not trained.", "Distilled"),
+    "answers": ("learns from the references' whole answers, which were not kept.", "Answers"),
+    "inner": ("looks into the target's parameters, which was not done.", "Inner"),
     "left_out": ("compares the target with models trained without the record, which were not trained.", "LeftOut"),
     "perturbed": ("looks at the target's labels of perturbed records, which it was not asked for.", "Perturbed"),
     "quantiles": ("compares the target with what it says about known non-members, which was not learnt.", "Quantiles"),

@@ -43,6 +43,13 @@ class Trees(NamedTuple):
     weight: np.ndarray | None = None
 
 
+class Inside(NamedTuple):
+    """What a model's parameters say about records: (records, features), and the features' names."""
+
+    features: np.ndarray
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Target:
     """A model that answers, and the recipe that trains its references.
@@ -62,6 +69,7 @@ class Target:
             labels; None if it cannot be done, and ``undistillable`` says why.
         neighbours: features to where a K-NN model looks for neighbours; None for other models.
         leaves: features to the leaves they fall in; None for models that are no trees.
+        inner: ``(x, labels)``, the labels as positions, to what the parameters say; None where they cannot be seen.
     """
 
     predict: Predict
@@ -78,6 +86,7 @@ class Target:
     untrainable: str = ""
     distil: SoftTrainer | None = None
     undistillable: str = ""
+    inner: Callable[[object, np.ndarray], Inside] | None = None
 
     def __post_init__(self):
         if self.scale not in ("probabilities", "logits"):
