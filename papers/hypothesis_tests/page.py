@@ -69,7 +69,9 @@ def _strengths(result: dict) -> str:
 def _agreement(result: dict) -> str:
     parts = [prose.TABLE_2]
     for found, how in zip(result["agreement"], ("percentiles, as in the paper", "smoothed"), strict=True):
-        parts += [f"Ours, thresholds from {how}, {found['records'][0]} members and {found['records'][1]} non-members:\n"]
+        parts += [
+            f"Ours, thresholds from {how}, {found['records'][0]} members and {found['records'][1]} non-members:\n"
+        ]
         parts.append(_matrix(found["names"], lambda a, b, found=found: _cell(found, a, b)))
     parts += ["The paper's (Purchase100, 500 members and 500 non-members):\n", _matrix(AGREEMENT_NAMES, _theirs)]
     return "\n".join(parts)

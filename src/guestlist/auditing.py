@@ -104,7 +104,7 @@ def audit(
         why = f": {target.untrainable}" if target.untrainable else ""
         raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
     for plan in also:
-        plan.check(target, prepared.sides)
+        plan.check(target, prepared.pool, prepared.sides)
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
     try_out(named(attacks, fewest, set(KINDS) | live_kinds(target)), encode(prepared.pool.y, target.classes), fewest)
     with _folder(folder) as place, only_one(place):

@@ -31,7 +31,7 @@ class Answers:
     name: ClassVar[str] = "answers"
     grows: ClassVar[tuple[str, ...]] = ()
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         if target.train is None:
             raise InputError(
                 f"The answers of references are to be kept, but {target.name} has no recipe to train any. Give train=…, "

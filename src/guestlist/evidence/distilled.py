@@ -47,7 +47,7 @@ class Distilled:
         if self.records not in ("auto", "population", "pool"):
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         if target.distil is None:
             why = f" ({target.undistillable})" if target.undistillable else ""
             raise InputError(

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import Site, begin_plan, noted, place
 from guestlist.evidence.views import WhiteBox
@@ -38,7 +39,7 @@ class Inner:
         if not 0 < self.known < 1:
             raise ValueError(f"Expected known={self.known} in (0, 1).")
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         if target.inner is None:
             raise InputError(
                 f"The white box needs a torch target, whose gradients can be computed; {target.name} is none. Leave "

@@ -56,13 +56,14 @@ class LeftOut:
             raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         if target.train is None:
             why = f": {target.untrainable}" if target.untrainable else ""
             raise InputError(
                 f"{target.name} has no recipe to train models without a record by{why}. Give train=…, or leave "
                 "'left_out' out."
             )
+        _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
         pool = site.store.pool()

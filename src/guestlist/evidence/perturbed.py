@@ -55,7 +55,7 @@ class Perturbed:
         if self.noise == self.flips == 0:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         """Every target can be asked about more records."""
 
     def collect(self, site: Site) -> None:

@@ -48,7 +48,7 @@ class Plan(Protocol):
     name: ClassVar[str]
     grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         """Raise, before any long work, where this target or these records cannot give it."""
 
     def collect(self, site: Site) -> None:

@@ -63,7 +63,7 @@ class Quantiles:
         """How many known non-members it takes: half of them are fitted, half check the fit."""
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
-    def check(self, target: Target, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         population, nonmembers = ((sides == side).sum() for side in ("population", "nonmembers"))
         if max(population, int(self.known * nonmembers)) < self.fewest:
             raise InputError(
