@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from guestlist.evidence import FullAnswers
 from guestlist.signals import Rotation, Signals
 from guestlist.worlds import (
     DESIGNS,
     bernoulli,
+    binary_answers,
     binary_signals,
     complementary_pairs,
     exactly_half,
@@ -21,6 +23,7 @@ __all__ = [
     "DESIGNS",
     "awkward_world",
     "bernoulli",
+    "binary_answers",
     "binary_signals",
     "complementary_pairs",
     "exactly_half",
@@ -45,8 +48,17 @@ def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=b
     values = binary_signals(margin)
     silent = rng.random(margin.shape) < 0.05
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in values.items()}
+    log_p = np.where(silent[..., None], np.nan, binary_answers(margin, world.labels))
     member = world.member.copy()
     if world.together is None:
         member[:, 5], member[:, 6] = True, False
         member[:, 7] = np.arange(models) == 2  # the only member, and no reference at all when it is the target
-    return replace(world, values=values, member=member)
+
+    def evidence(k: int):
+        order, plain = np.r_[k, world.others(k)], world.evidence(k)
+        answers = FullAnswers(log_p[order], member[order[1:]])
+        inner = plain.inner
+        inner = replace(inner, features=values["margin"][k][:, None], member=member[k] & inner.known)
+        return replace(plain, answers=answers, inner=inner)
+
+    return replace(world, values=values, member=member, evidence=evidence)

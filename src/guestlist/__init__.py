@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from guestlist.defences import Fit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate
+    from guestlist.evidence.answers import Answers
     from guestlist.evidence.distilled import Distilled
+    from guestlist.evidence.inner import Inner
     from guestlist.growing import UntilWidth
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.results import Results, read_results
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "ATTACKS": "guestlist.attacks",
+    "Answers": "guestlist.evidence.answers",
     "Attack": "guestlist.attacks",
     "AuditError": "guestlist.errors",
     "AuditWarning": "guestlist.errors",
@@ -34,6 +37,7 @@ _WHERE = {
     "Estimate": "guestlist.evaluate",
     "Distilled": "guestlist.evidence.distilled",
     "Fit": "guestlist.defences",
+    "Inner": "guestlist.evidence.inner",
     "Predictions": "guestlist.predictions",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
@@ -52,6 +56,7 @@ _WHERE = {
 __all__ = [
     "ATTACKS",
     "SIGNALS",
+    "Answers",
     "Attack",
     "AuditError",
     "AuditWarning",
@@ -59,6 +64,7 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
+    "Inner",
     "Predictions",
     "Results",
     "Signals",

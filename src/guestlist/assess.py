@@ -16,6 +16,7 @@ from guestlist.evaluate import (
     advantage,
     auc,
     balanced_accuracy,
+    best_threshold,
     positive_predictive_value,
     resolution,
     roc,
@@ -72,7 +73,7 @@ def assess(
     """
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
-    evidence = replace(evidence, population=~truth.asked)
+    evidence = replace(evidence.among(slice(references)), population=~truth.asked)
     # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
     others = Evidence(neighbourhood=evidence.neighbourhood)
     rotation = replace(store.rotation(references), evidence=lambda k: others if k else evidence)
@@ -146,7 +147,7 @@ def evaluate_attack(
     name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals, prior: float = PRIOR
 ) -> AttackResult:
     """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
-    threshold = attack.threshold(signals) if attack.threshold else np.nan
+    threshold = _threshold(attack, scores, member, signals)
     return AttackResult(
         name=name,
         summary=attack.summary,
@@ -159,6 +160,13 @@ def evaluate_attack(
         curve=_curve(scores, member),
         histogram=_histogram(scores, member),
     )
+
+
+def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, signals: Signals) -> float:
+    if attack.oracle:
+        kinds = set(member[~np.isnan(scores)])
+        return best_threshold(scores, member) if len(kinds) == 2 else np.nan
+    return attack.threshold(signals) if attack.threshold else np.nan
 
 
 def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
@@ -213,8 +221,9 @@ def _references(store: Store, signals: Signals) -> References | None:
 
 def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
     """What this audit did not look at, in words."""
+    inside = "" if signals.evidence.inner else "the model's parameters or gradients, or "
     silent = [
-        "Attackers who see the model's parameters or gradients, or only its labels.",
+        f"Attackers who see {inside}only its labels.",
         "Whether members and non-members are different kinds of records: if they do not come from one source, an "
         "attack may tell them apart without the model.",
         "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",

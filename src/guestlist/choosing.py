@@ -91,7 +91,7 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
     there = not attack.evidence or getattr(mocks.evidence(0), attack.evidence) is not None
-    return attack.references <= references and attack.on_mocks and there
+    return attack.references <= references and attack.on_mocks and not attack.oracle and there
 
 
 def standing(

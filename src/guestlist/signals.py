@@ -257,9 +257,13 @@ class Rotation:
 
     def facing(self, k: int) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
-        others = np.flatnonzero(self.blocks != self.blocks[k])
+        others = self.others(k)
         values = {name: matrix[np.r_[k, others]] for name, matrix in self.values.items()}
         return Signals(values, self.member[others], self.labels, self.evidence(k))
+
+    def others(self, k: int) -> np.ndarray:
+        """The models that are references of model ``k``."""
+        return np.flatnonzero(self.blocks != self.blocks[k])
 
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""

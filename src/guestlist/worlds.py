@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from guestlist.evidence import Evidence, Models
+from guestlist.evidence import Evidence, FullAnswers, Models, WhiteBox
 from guestlist.games.bernoulli import iid
 from guestlist.signals import Rotation
 
@@ -71,10 +71,17 @@ def gaussian_world(
         values = binary_signals(difficulty + deviation * noise)
         return Models(values, np.zeros((OTHERS, records), dtype=bool))
 
-    def evidence(k: int) -> Evidence:
-        return Evidence(distilled=models(k, 1), left_out=models(k, 2))
+    def inner(k: int) -> WhiteBox:
+        known = np.random.default_rng([*np.atleast_1d(seed), 3, k]).random(records) < 0.5
+        return WhiteBox(margin[k][:, None], ("margin",), known, known & member[k])
 
-    return Rotation(binary_signals(margin), member, labels, together, evidence)
+    def evidence(k: int) -> Evidence:
+        order = np.r_[k, world.others(k)]
+        answers = FullAnswers(binary_answers(margin[order], labels), member[order[1:]])
+        return Evidence(distilled=models(k, 1), left_out=models(k, 2), answers=answers, inner=inner(k))
+
+    world = Rotation(binary_signals(margin), member, labels, together, evidence)
+    return world
 
 
 def noise_world(
@@ -95,3 +102,9 @@ def binary_signals(margin: np.ndarray) -> dict[str, np.ndarray]:
         "entropy": right * loss + wrong * np.logaddexp(0, margin),
         "mentr": 2 * wrong * loss,
     }
+
+
+def binary_answers(margin: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(models, records, 2) logarithms of the probabilities that such models answer with."""
+    right, wrong = -np.logaddexp(0, -margin), -np.logaddexp(0, margin)
+    return np.where(np.eye(2, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)

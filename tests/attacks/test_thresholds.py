@@ -1,8 +1,16 @@
 import numpy as np
 import pytest
 
+import guestlist as gl
+from guestlist.assess import evaluate_attack
+from guestlist.attacks import ATTACKS
+from guestlist.attacks.metrics import average_threshold
 from guestlist.attacks.thresholds import thresholds_of_others
+from guestlist.choosing import choose
+from guestlist.errors import InputError
 from guestlist.evaluate import best_threshold
+from guestlist.signals import Signals
+from worlds import gaussian_world, target_of
 
 
 @pytest.mark.parametrize("digits", [0, 1, 6])
@@ -32,3 +40,40 @@ def test_infinite_scores_are_tied_with_each_other():
 
 def test_no_points_give_no_threshold():
     assert np.isnan(thresholds_of_others(np.array([]), np.array([], bool), np.array([], int), 3)).all()
+
+
+def _own_figures(name, signals, member):
+    attack = ATTACKS[name]
+    return evaluate_attack(name, attack, attack.score(signals), member, signals)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_threshold_on_the_loss_beats_the_optimal_one(shift, seed):
+    signals, member = target_of(gaussian_world(shift, records=200, models=5, seed=seed))
+    best = _own_figures("optimal_threshold", signals, member)
+    for name in ("average_threshold", "loss"):
+        found = _own_figures(name, signals, member)
+        assert found.auc == best.auc
+        assert found.balanced_accuracy.value <= best.balanced_accuracy.value
+
+
+def test_the_average_is_that_of_references_on_their_own_members():
+    values = {"loss": np.array([[9.0, 9.0, 9.0], [1.0, 2.0, 30.0], [np.nan, 3.0, 40.0]])}
+    member = np.array([[True, True, False], [True, True, False]])
+    assert average_threshold(Signals(values, member, np.zeros(3, int))) == -2.0
+    assert np.isnan(average_threshold(Signals({"loss": values["loss"][:1]}, member[:0], np.zeros(3, int))))
+
+
+def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, blobs):
+    assert "upper bound" in ATTACKS["optimal_threshold"].summary
+    with pytest.raises(InputError, match="no answer can rest on it"):
+        gl.audit(tree, *blobs, references=0, attacks=["optimal_threshold"])
+    for references in (0, 8):
+        names = ["optimal_threshold", "correctness"]
+        found = gl.audit(tree, *blobs, references=references, jobs=1, attacks=names)
+        assert found.headline == "correctness"
+        assert found.attack("optimal_threshold").balanced_accuracy.value > 0.5
+    world = gaussian_world(2.0, records=200, models=9)
+    choice = choose(world, {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
+    assert list(choice.means) == ["loss"]

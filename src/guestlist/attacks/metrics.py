@@ -84,6 +84,16 @@ def _thresholds_of_others(rotation: Rotation, name: str, of_class: np.ndarray) -
     return found[block][:, None]
 
 
+def average_threshold(signals: Signals) -> float:
+    """Minus the mean loss of references on their own members (Yeom et al. 2018); NaN without any.
+
+    It stands in for the training loss of the target, which its owner may publish and its signals do not tell.
+    """
+    losses = signals.reference("loss")
+    known = losses[signals.reference_member & ~np.isnan(losses)]
+    return -float(known.mean()) if known.size else float("nan")
+
+
 def single_threshold(signals: Signals, name: str) -> float:
     """The one threshold on the rising score of signal ``name``, learnt from the references; NaN without any."""
     if not signals.references:

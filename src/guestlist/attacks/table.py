@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.attacks import bayes, hypotheses, likelihood, metrics, nearest, ratios
+from guestlist.attacks import bayes, classifiers, hypotheses, likelihood, metrics, nearest, ratios, white_box
 from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evidence.missing import missing_evidence
@@ -35,6 +35,8 @@ class Attack:
         evidence: the part of ``Evidence`` that it looks at, if any.
         p_value: signals to (records,) chances that a non-member scores as high, if the attack is a test of its own: at
             every level alpha it calls the records with a p-value of at most alpha.
+        learns: whether it fits a classifier when it scores, so that it takes seconds.
+        oracle: whether its threshold is the best for the truth, which no attacker knows: an upper bound.
     """
 
     score: Callable[[Signals], np.ndarray]
@@ -48,6 +50,8 @@ class Attack:
     rotates: bool = False
     evidence: str = ""
     p_value: Callable[[Signals], np.ndarray] | None = None
+    learns: bool = False
+    oracle: bool = False
 
     @property
     def on_mocks(self) -> bool:
@@ -57,6 +61,7 @@ class Attack:
 
 _YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
 _BAYES = "Carlini et al. 2022; Smyth 2004"
+_HUMPHRIES = "Yeom et al. 2018; Humphries et al. 2023"
 
 
 def _fixed(value: float) -> Callable[[Signals], float]:
@@ -90,6 +95,11 @@ def _among(score, evidence: str, needs: tuple[str, ...], summary: str, p_value, 
     return Attack(score, needs, 0, summary, _YE, default=default, evidence=evidence, p_value=p_value)
 
 
+def _learned(score, evidence: str, references: int, summary: str, paper: str) -> Attack:
+    """A classifier that gives log-odds of membership."""
+    return Attack(score, (), references, summary, paper, _fixed(0.0), evidence=evidence, learns=True)
+
+
 def _nearest(score, summary: str, paper: str) -> Attack:
     return Attack(score, ("p_y",), 0, summary, paper, evidence="neighbourhood")
 
@@ -108,6 +118,26 @@ ATTACKS: dict[str, Attack] = {
     "confidence": _metric(metrics.confidence, "p_y", "large probability of the true class", "Song & Mittal 2021"),
     "entropy": _metric(metrics.entropy, "entropy", "small entropy of the answer", "Salem et al. 2019"),
     "mentr": _metric(metrics.mentr, "mentr", "small modified entropy", "Song & Mittal 2021"),
+    "average_threshold": Attack(
+        metrics.loss,
+        ("loss",),
+        1,
+        "loss below the average training loss; ranks as 'loss' does",
+        _HUMPHRIES,
+        metrics.average_threshold,
+        default=False,
+        rotates=True,
+    ),
+    "optimal_threshold": Attack(
+        metrics.loss,
+        ("loss",),
+        0,
+        "loss below the best threshold for the truth, an upper bound; ranks as 'loss' does",
+        _HUMPHRIES,
+        default=False,
+        rotates=True,
+        oracle=True,
+    ),
     "class_confidence": _class_metric("p_y", "confidence beyond a threshold per class"),
     "class_entropy": _class_metric("entropy", "entropy below a threshold per class"),
     "class_mentr": _class_metric("mentr", "modified entropy below a threshold per class"),
@@ -206,6 +236,15 @@ ATTACKS: dict[str, Attack] = {
         nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"
     ),
     "t_waka": _nearest(nearest.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
+    "nn_shokri": _learned(
+        classifiers.nn_shokri, "answers", 1, "a network per class learnt from references' answers", "Shokri et al. 2017"
+    ),
+    "nn_nasr": _learned(
+        classifiers.nn_nasr, "answers", 1, "one network learnt from references' answers and labels", "Nasr et al. 2018"
+    ),
+    "white_box": _learned(
+        white_box.white_box, "inner", 0, "a network learnt from gradients and activations", "Nasr et al. 2019"
+    ),
 }
 
 
@@ -227,6 +266,10 @@ def named(names: Sequence[str | Callable] | None, references: int, evidence: Col
         if own in chosen or (callable(name) and own in ATTACKS):
             raise InputError(f"Two attacks are named {own!r}; name your functions differently.")
         chosen[own] = attack
+    if all(attack.oracle for attack in chosen.values()):
+        raise InputError(
+            f"{' and '.join(chosen)} knows the truth, so no answer can rest on it; name another attack too."
+        )
     return chosen
 
 

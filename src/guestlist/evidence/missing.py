@@ -12,6 +12,8 @@ _WHAT: dict[str, tuple[str, str]] = {
         "",
     ),
     "distilled": ("compares the target with models distilled from it, which were not trained.", "Distilled"),
+    "answers": ("learns from the references' whole answers, which were not kept.", "Answers"),
+    "inner": ("looks into the target's parameters, which was not done.", "Inner"),
     "left_out": ("compares the target with models trained without the record, which were not trained.", "LeftOut"),
 }
 

@@ -18,12 +18,17 @@ from guestlist.training import Progress, Question, Task, run_all
 
 @dataclass(frozen=True)
 class Site:
-    """Where evidence is collected: the folder, the target and the records, and how models are asked."""
+    """Where evidence is collected: the folder, the target and the records, and how models are asked.
+
+    Args:
+        references: how many the audit compares the target with; they may not be trained yet.
+    """
 
     store: Store
     target: Target
     pool: Data
     question: Question
+    references: int = 0
     jobs: int = -1
     progress: Progress | None = None
 

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
 from guestlist.errors import InputError
+from guestlist.evidence.answers import Answers
 from guestlist.evidence.distilled import Distilled
+from guestlist.evidence.inner import Inner
 from guestlist.evidence.plan import Plan, noted
 from guestlist.evidence.views import Evidence
 from guestlist.store import Store
@@ -29,6 +31,10 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "distilled": Kind(Distilled, "models taught by the target's answers", "trains as many models as asked for"),
+    "answers": Kind(
+        Answers, "references' whole answers", "trains references that are there already once more; disk for every class"
+    ),
+    "inner": Kind(Inner, "gradients and activations of a torch target", "one backward pass per record"),
 }
 
 
@@ -62,6 +68,12 @@ def check_plans(plans: Sequence[Plan]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
+
+
+def keeping_up(store: Store, also: Sequence[Plan]) -> list[Plan]:
+    """The plans asked for, and those begun before that go with the references: of a new one, the answers are kept too."""
+    begun = [] if noted(store, Answers.name) is None else [Answers()]
+    return [*also, *(plan for plan in begun if plan.name not in {other.name for other in also})]
 
 
 def collected(store: Store) -> set[str]:

@@ -53,6 +53,50 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True)
+class FullAnswers:
+    """Everything the target and its references answered, not only about the true class.
+
+    Args:
+        log_p: (1 + references, records, classes) logarithms of probabilities; row 0 is the target. NaN: not asked.
+        member: (references, records), true where a reference trained on a record.
+    """
+
+    log_p: np.ndarray
+    member: np.ndarray
+
+    def take(self, records: np.ndarray) -> FullAnswers:
+        return FullAnswers(self.log_p[:, records], self.member[:, records])
+
+    def among(self, references: np.ndarray | slice) -> FullAnswers:
+        """The same with some of the references only, or with all of them in another order."""
+        return FullAnswers(np.concatenate([self.log_p[:1], self.log_p[1:][references]]), self.member[references])
+
+
+@dataclass(frozen=True)
+class WhiteBox:
+    """What the target's parameters say about each record, and the records whose membership the attacker knows.
+
+    Args:
+        features: (records, features); NaN for records that are not asked about.
+        names: of the features.
+        known: (records,) true where the attacker knows whether the target trained on the record.
+        member: (records,) true for members among the known records, and false for all others: nothing else is told.
+    """
+
+    features: np.ndarray
+    names: tuple[str, ...]
+    known: np.ndarray
+    member: np.ndarray
+
+    def __post_init__(self):
+        if (self.member & ~self.known).any():
+            raise ValueError("Expected member to be true for known records only.")
+
+    def take(self, records: np.ndarray) -> WhiteBox:
+        return WhiteBox(self.features[records], self.names, self.known[records], self.member[records])
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All that was collected about one target beyond its signals; None: it was not collected.
 
@@ -61,12 +105,16 @@ class Evidence:
         neighbourhood: where the target looks for neighbours, if it is a K-NN model.
         distilled: models that were taught by the target, on records that carry its answers as labels.
         left_out: models trained as the target was, but without the record that they are asked about.
+        answers: everything that the target and its references answered.
+        inner: what the target's parameters say, and which records the attacker knows.
     """
 
     population: np.ndarray | None = None
     neighbourhood: Neighbourhood | None = None
     distilled: Models | None = None
     left_out: Models | None = None
+    answers: FullAnswers | None = None
+    inner: WhiteBox | None = None
 
     def need(self, name: str):
         """One part of it; an error that says how to collect it where it is missing."""
@@ -78,6 +126,10 @@ class Evidence:
     def take(self, records: np.ndarray) -> Evidence:
         """The same evidence about some of the records, or about all of them in another order."""
         return Evidence(**{field.name: _taken(getattr(self, field.name), records) for field in fields(self)})
+
+    def among(self, references: np.ndarray | slice) -> Evidence:
+        """The same evidence with some of the references only, or with all of them in another order."""
+        return self if self.answers is None else replace(self, answers=self.answers.among(references))
 
 
 NOTHING = Evidence()

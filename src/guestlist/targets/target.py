@@ -31,6 +31,13 @@ class Neighbours(NamedTuple):
     metric: str
 
 
+class Inside(NamedTuple):
+    """What a model's parameters say about records: (records, features), and the features' names."""
+
+    features: np.ndarray
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Target:
     """A model that answers, and the recipe that trains its references.
@@ -49,6 +56,7 @@ class Target:
         distil: ``(data, soft, rng) -> predict``: the same training with (records, classes) probabilities in the place of
             labels; None if it cannot be done, and ``undistillable`` says why.
         neighbours: features to where a K-NN model looks for neighbours; None for other models.
+        inner: ``(x, labels)``, the labels as positions, to what the parameters say; None where they cannot be seen.
     """
 
     predict: Predict
@@ -64,6 +72,7 @@ class Target:
     untrainable: str = ""
     distil: SoftTrainer | None = None
     undistillable: str = ""
+    inner: Callable[[object, np.ndarray], Inside] | None = None
 
     def __post_init__(self):
         if self.scale not in ("probabilities", "logits"):

@@ -12,6 +12,7 @@ from guestlist.defences.plain import Fit, tensor
 from guestlist.errors import InputError
 from guestlist.recipes import describe
 from guestlist.targets.target import Predict, Target
+from guestlist.targets.torch_inner import Inner
 
 
 def torch_target(
@@ -52,6 +53,7 @@ def torch_target(
         recipe=_recipe(module, train) if recipe is None else recipe,
         name=name or type(module).__name__,
         arrays=True,
+        inner=Inner(module),
     )
 
 

@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import guestlist as gl
+from guestlist.attacks.white_box import normal_scores, white_box
+from guestlist.errors import NotCollectedError
+from guestlist.evaluate import auc
+from guestlist.evidence import Evidence, WhiteBox
+from guestlist.signals import Signals
+from worlds import gaussian_world, target_of
+
+
+def test_normal_scores_are_quantiles_of_ranks_among_the_known():
+    known = np.array([[1.0], [2.0], [2.0], [4.0]])
+    found = normal_scores(np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [np.nan]]), known)[:, 0]
+    np.testing.assert_allclose(found[:5], ndtri(np.array([0.5, 1, 2.5, 3.5, 4.5]) / 5))
+    assert np.isnan(found[5])
+    powers = np.exp(np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]))
+    np.testing.assert_array_equal(normal_scores(powers, np.exp(known))[:, 0], found[:5])
+
+
+def test_the_rest_of_the_truth_plays_no_part():
+    """Whatever is true of the records that are not known, the scores are the same: it is not in the view."""
+    signals, member = target_of(gaussian_world(2.0, records=600, models=2))
+    inner = signals.evidence.inner
+    np.testing.assert_array_equal(inner.member, member & inner.known)
+    scores = white_box(signals)
+    np.testing.assert_array_equal(np.isnan(scores), inner.known)
+    # What is known does play one: a wrong answer turns the scores round.
+    wrong = replace(signals, evidence=Evidence(inner=replace(inner, member=~inner.member & inner.known)))
+    asked = ~inner.known
+    assert auc(scores[asked], member[asked]).low > 0.7
+    assert auc(white_box(wrong)[asked], member[asked]).high < 0.3
+
+
+def test_known_records_of_one_kind_teach_nothing():
+    everyone = np.array([True, True, False])
+    inner = WhiteBox(np.arange(3.0)[:, None], ("x",), everyone, everyone)
+    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, int), Evidence(inner=inner))
+    assert np.isnan(white_box(signals)).all()
+
+
+def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
+    pytest.importorskip("torch")
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    x, y = x / 16, np.where(np.arange(len(y)) % 3 == 0, (y + 1) % 10, y)  # labels that can only be learnt by heart
+    members, nonmembers = (x[:600], y[:600]), (x[600:1200], y[600:1200])
+    module = gl.Fit(epochs=60, learning_rate=0.003)(gl.mlp(64, 10, hidden=(64,)), *members, np.random.default_rng(0))
+    found = gl.audit(gl.torch_target(module), members, nonmembers, references=0, also=[gl.Inner()])
+    assert found.attack("white_box").auc.low > 0.6
+    assert found.attack("white_box").unscored == 600
+    assert "parameters" not in " ".join(found.untested)
+    without = gl.audit(gl.torch_target(module), members, nonmembers, references=0)
+    assert "parameters" in " ".join(without.untested)
+    with pytest.raises(NotCollectedError, match=r"gl\.Inner"):
+        gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["white_box"])
