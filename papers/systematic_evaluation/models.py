@@ -25,7 +25,7 @@ class Setting:
 
     records: int = 1000
     hidden: tuple[int, ...] = (1024, 512, 256, 128)
-    epochs: int = 15
+    epochs: int = 12
     early: int = 5
     references: int = 8
 
@@ -35,14 +35,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model of ours, with the records it trained on and as many others."""
+    """A model of ours, with the records it trained on and as many others.
+
+    Args:
+        folder: of its audits; references that are there are not trained again.
+    """
 
     target: gl.Target
     members: tuple[np.ndarray, np.ndarray]
     nonmembers: tuple[np.ndarray, np.ndarray]
     seed: int
+    folder: Path
 
-    def audit(self, folder: Path, references: int, attacks, also=()) -> Results:
+    def audit(self, references: int, attacks, also=()) -> Results:
         """References train on half of the subject's records: as many as it did, and on no others."""
         return gl.audit(
             self.target,
@@ -51,21 +56,22 @@ class Subject:
             references=references,
             attacks=attacks,
             also=also,
-            folder=folder,
+            folder=self.folder,
             seed=self.seed,
             jobs=1,
             duplicates="drop",
         )
 
 
-def subject(records: Records, setting: Setting, training: str, seed: int) -> Subject:
-    """A model trained on records drawn with ``seed``."""
+def subject(records: Records, setting: Setting, training: str, seed: int, place: Path) -> Subject:
+    """A model trained on records drawn with ``seed``; its audits have a folder of their own in ``place``."""
     members, nonmembers = records.sides(setting.records, seed)
     classes = int(records.y.max()) + 1
     fit = setting.fit(training)
     network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
     module = fit(network, *members, np.random.default_rng([seed, 1]))
-    return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed)
+    folder = place / f"{training.replace(' ', '-')}-{seed}"
+    return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
 
 
 def percent(values: list[float]) -> tuple[float, float]:

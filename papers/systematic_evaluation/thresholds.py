@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,20 +42,19 @@ class Fitted:
     test_accuracy: float
 
 
-def comparison(records: Records, setting: Setting, *, repeats: int) -> tuple[list[Accuracy], list[Fitted]]:
+def comparison(records: Records, setting: Setting, place: Path, *, repeats: int) -> tuple[list[Accuracy], list[Fitted]]:
     """A row per way to train, number of references and metric, over ``repeats`` targets."""
     rows, fitted = [], []
     attacks = [*METRICS, *(f"class_{name}" for name in METRICS)]
     for training in (NO_DEFENCE, EARLY):
         found, subjects = defaultdict(list), []
         for seed in range(repeats):
-            one = subject(records, setting, training, seed)
-            with tempfile.TemporaryDirectory() as place:
-                # All references first: fewer are then the first of those, and cost nothing.
-                for references in (setting.references, 1):
-                    results = one.audit(Path(place) / "audit", references, attacks)
-                    for name in attacks:
-                        found[references, name].append(results.attack(name).balanced_accuracy.value)
+            one = subject(records, setting, training, seed, place)
+            # All references first: fewer are then the first of those, and cost nothing.
+            for references in (setting.references, 1):
+                results = one.audit(references, attacks)
+                for name in attacks:
+                    found[references, name].append(results.attack(name).balanced_accuracy.value)
             subjects.append(results.subject)
         for references in (1, setting.references):
             for name in METRICS:

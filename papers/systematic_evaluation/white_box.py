@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,14 +35,12 @@ class Fitted:
     test_accuracy: float
 
 
-def outcomes(records: Records, setting: Setting, *, repeats: int) -> tuple[list[Outcome], list[Fitted]]:
+def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -> tuple[list[Outcome], list[Fitted]]:
     """A row per attack, over ``repeats`` targets."""
     accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
     for seed in range(repeats):
-        one = subject(records, setting, NO_DEFENCE, seed)
-        with tempfile.TemporaryDirectory() as place:
-            also = [gl.Inner(), gl.Answers()]
-            results = one.audit(Path(place) / "audit", setting.references, list(WHITE_BOX["Texas100"]), also)
+        one = subject(records, setting, NO_DEFENCE, seed, place)
+        results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), also=[gl.Inner(), gl.Answers()])
         # The attacker learnt from the known records and gives them no score: nobody is asked about those.
         unknown = results.records[results.records["score_white_box"].notna()]
         member = unknown["member"].to_numpy()

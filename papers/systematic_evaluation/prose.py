@@ -1,0 +1,56 @@
+"""What stands between the tables of the page. Figures belong in the tables, which are made from the results."""
+
+from __future__ import annotations
+
+INTRODUCTION = """# Systematic evaluation of privacy risks, reproduced
+
+Tables of "Systematic Evaluation of Privacy Risks of Machine Learning Models" (Song & Mittal 2021), computed
+with guestlist's public names and shown beside the paper's. This page is made from the files in
+`papers/systematic_evaluation/results`:
+
+```sh
+python -m papers.systematic_evaluation table4                # one table; also table3, table5
+python -m papers.systematic_evaluation table3 --repeats 1    # with one target instead of three
+python -m papers.systematic_evaluation all                   # all of them, then this page
+```
+
+All figures are attack accuracies in per cent: balanced accuracy, (TPR + TNR) / 2, at thresholds that were
+learnt without the target's members, so that a guess has 50.
+"""
+
+TABLE_4 = """## MemGuard on Location30 (Table 4)
+
+The authors published what their target and their shadow model answered. `audit_predictions` learns the
+thresholds on the shadow's answers and calls the target's records. Ours (paper's):
+"""
+
+TABLE_3 = """## A threshold for all classes, or one per class (Table 3)
+
+The paper compares on Texas100, which we do not have. Here the models are our own, of Location30: the
+network of the paper's section 3.3.3 (1024-512-256-128, ReLU), 1,000 members, 1,000 non-members. "Early
+stopping" is the same training, ended after a third of the epochs. Accuracy of the models:
+"""
+
+THRESHOLDS = """Attacks: mean ± standard deviation over targets, each with records of its own. The gain is taken target by
+target. The paper learns thresholds from one shadow model; ours come from one reference and from more of
+them:
+"""
+
+TABLE_5 = """## Does the white box see more? (Table 5)
+
+The white-box attacker of Nasr et al. (2019) sees gradients and activations, and knows of half of the members
+and half of the non-members what they are. All attacks are judged on the other half. The black-box attacks
+learn from references: `nn_nasr` a network of the answers, the others a threshold per class.
+"""
+
+SEES = {
+    "white_box": "gradients, activations; half of the truth",
+    "nn_nasr": "answers",
+    "correctness": "right or wrong",
+    "class_confidence": "answers",
+    "class_entropy": "answers",
+    "class_mentr": "answers",
+}
+
+DIFFERENCES = """## What agrees, and what does not
+"""
