@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from guestlist.errors import AuditError
 from papers.systematic_evaluation import memguard, page, thresholds, white_box
 from papers.systematic_evaluation.data import location30
@@ -65,7 +67,8 @@ def _train(name: str, command: Command, setting: Setting, place: Path, repeats: 
 
     torch.set_num_threads(1)  # threads wait for each other where cores are shared, and models would take minutes
     records, start = location30(), time.perf_counter()
-    found = command.of(records, setting, place, repeats=repeats)
+    with threadpool_limits(1):
+        found = command.of(records, setting, place, repeats=repeats)
     sizes = {"Location30": {"members": setting.records, "nonmembers": setting.records}}
     count = {"count": repeats, "of": f"targets, {setting.references} references each"}
     tables = dict(zip(command.tables, found, strict=True))

@@ -25,15 +25,15 @@ def _one_thread():
 
 
 def clusters(records=600, classes=6, seed=0) -> Records:
-    """Some classes are easy and some are hard: the best thresholds differ between them."""
+    """Some classes are easy and some are hard."""
     rng = np.random.default_rng(seed)
     y = rng.integers(classes, size=records)
     centre = 2.0 * np.linspace(0.3, 2.0, classes)[:, None] * np.eye(classes, 10)
     return Records((centre[y] + rng.normal(size=(records, 10))).astype(np.float32), y)
 
 
-def test_thresholds_per_class_win_where_classes_differ(tmp_path):
-    rows, fitted = thresholds.comparison(clusters(), SMALL, tmp_path, repeats=2)
+def test_a_row_for_each_training_number_of_references_and_metric(tmp_path):
+    rows, fitted = thresholds.comparison(clusters(), SMALL, tmp_path, repeats=1)
     assert [(row.training, row.references) for row in rows[::3]] == [
         (training, references) for training in (models.NO_DEFENCE, models.EARLY) for references in (1, 2)
     ]
@@ -43,7 +43,6 @@ def test_thresholds_per_class_win_where_classes_differ(tmp_path):
     assert learnt.gain == pytest.approx(learnt.per_class - learnt.single)
     assert learnt.per_class > by[models.NO_DEFENCE, 2, "entropy"].per_class
     assert learnt.per_class > by[models.EARLY, 2, "mentr"].per_class, "stopping early leaks less"
-    assert np.mean([row.gain for row in rows if row.training == models.NO_DEFENCE]) > 0
     whole, early = fitted
     assert whole.train_accuracy > early.train_accuracy > early.test_accuracy
 
@@ -96,6 +95,9 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
     assert "Location30" in written["sizes"]
+    if name == "table3":
+        gains = {row["metric"]: row["gain"] for row in written["accuracies"] if row["training"] == models.NO_DEFENCE}
+        assert gains["mentr"] > 0, "a threshold per class is better"
     assert "±" not in page.text().split("|", 1)[1], "a single target has no spread"
     assert "| --- |" in page.text()
 
@@ -104,5 +106,6 @@ def test_the_page_is_made_from_the_results():
     assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.systematic_evaluation page"
 
 
-def test_every_result_is_on_the_page():
-    assert set(page.SECTIONS) == {"table4", *COMMANDS} == {path.stem for path in results.FOLDER.glob("*.json")}
+def test_every_command_has_its_section():
+    assert set(page.SECTIONS) == {"table4", *COMMANDS}
+    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(page.SECTIONS)
