@@ -95,9 +95,6 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
     assert "Location30" in written["sizes"]
-    if name == "table3":
-        gains = {row["metric"]: row["gain"] for row in written["accuracies"] if row["training"] == models.NO_DEFENCE}
-        assert gains["mentr"] > 0, "a threshold per class is better"
     assert "±" not in page.text().split("|", 1)[1], "a single target has no spread"
     assert "| --- |" in page.text()
 
