@@ -61,7 +61,7 @@ DIFFERENCES = """## What agrees, and what does not
 * **One target, and times that leave something out.** Tables 3 and 5 are of one target so far (`--repeats 3` is
   the default). Their runs found its eight references without a defence, and Table 5 its gradients, in a
   folder of an earlier run, and the times do not include those.
-* **The white box sees no more than the answers tell**, as in the paper: here it is behind them.
+* **The white box is behind the best black-box attacks here**; in the paper it is ahead of them, if only a little.
 * **Other training.** The networks are trained with AdamW (learning rate 0.001, batches of 64) for few epochs;
   the paper does not print its settings. Their test accuracy is lower than that of the authors' Location30
   model (60.7 %).
