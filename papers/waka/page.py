@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from papers.markdown import made_by, table
 from papers.waka import prose
 from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
 from papers.waka.results import read
@@ -45,7 +46,7 @@ def _table1(result: dict) -> str:
     others = {"dataset": lambda row: row["dataset"], "K": lambda row: row["k"]}
     others |= {name: _picked("spearman", name) for name in VALUES}
     return "\n".join([
-        prose.TABLE_1, _table(rows, columns), prose.OTHER_VALUES, _table(rows, others),
+        prose.TABLE_1, table(rows, columns), prose.OTHER_VALUES, table(rows, others),
         prose.FIGURE_1, _deciles(rows, "K", "k"),
     ])  # fmt: skip
 
@@ -61,7 +62,7 @@ def _table2(result: dict) -> str:
         "games": lambda row: row["games"],
     }
     logistic = [row for row in rows if row["model"] not in ("K=1", "K=5")]
-    return "\n".join([prose.TABLE_2, _table(rows, columns), prose.FIGURE_2, _deciles(logistic, "model", "model")])
+    return "\n".join([prose.TABLE_2, table(rows, columns), prose.FIGURE_2, _deciles(logistic, "model", "model")])
 
 
 def _table3(result: dict) -> str:
@@ -83,7 +84,7 @@ def _onion(rows: list[dict], figure: str) -> str:
         return of
 
     columns = {"dataset": lambda place: place[0], "K": lambda place: place[1], **{way: cell(way) for way in WAYS}}
-    return _table(list(dict.fromkeys((row["dataset"], row["k"]) for row in rows)), columns)
+    return table(list(dict.fromkeys((row["dataset"], row["k"]) for row in rows)), columns)
 
 
 def _unchanged(rows: list[dict]) -> str:
@@ -95,7 +96,7 @@ def _unchanged(rows: list[dict]) -> str:
         "TPR, trained on all": lambda row: _three(row["unchanged_tpr"]),
         "TPR, trained on the rest": lambda row: _three(row["tpr"]),
     }
-    return _table([row for row in rows if row["removed_by"] == "self-waka"], columns)
+    return table([row for row in rows if row["removed_by"] == "self-waka"], columns)
 
 
 def _influences(rows: list[dict]) -> str:
@@ -104,7 +105,7 @@ def _influences(rows: list[dict]) -> str:
 
     names = ("fell by > 0.05", "within ± 0.05", "rose by > 0.05")
     columns = {"dataset": lambda row: row["dataset"], "Spearman": lambda row: _two(row["spearman"])}
-    return _table(rows, columns | {f"self-WaKA {name}": regime(at) for at, name in enumerate(names)})
+    return table(rows, columns | {f"self-WaKA {name}": regime(at) for at, name in enumerate(names)})
 
 
 def _figure6(result: dict) -> str:
@@ -121,7 +122,7 @@ def _figure6(result: dict) -> str:
     }
     steps = {f"{share:.0%}": at(place) for place, share in enumerate(shares)}
     valued = [row for row in rows if row["zeros"] is not None and row["dataset"] in ("adult", "bank")]
-    return "\n".join([prose.FIGURE_6, _table(rows, columns | steps), prose.RAREST, _rarest(valued, shares)])
+    return "\n".join([prose.FIGURE_6, table(rows, columns | steps), prose.RAREST, _rarest(valued, shares)])
 
 
 def _rarest(rows: list[dict], shares: list[float]) -> str:
@@ -134,7 +135,7 @@ def _rarest(rows: list[dict], shares: list[float]) -> str:
         "removed by": lambda row: row["removed_by"],
         "values of 0": lambda row: f"{row['zeros']:.0%}",
     }
-    return _table(rows, columns | {f"{share:.0%}": at(place) for place, share in enumerate(shares)})
+    return table(rows, columns | {f"{share:.0%}": at(place) for place, share in enumerate(shares)})
 
 
 def _table5(result: dict) -> str:
@@ -154,8 +155,8 @@ def _table5(result: dict) -> str:
         "exact likelihood ratio": lambda place: _two(cells[*place, "exact likelihood ratio"]["spearman_with_lira"]),
     }
     return "\n".join([
-        prose.TABLE_5, _table(places, aucs), _low_fpr(places, tprs, cells),
-        prose.RANKS, _table(places, ranks), prose.times(SECONDS), _times(result["timings"]),
+        prose.TABLE_5, table(places, aucs), _low_fpr(places, tprs, cells),
+        prose.RANKS, table(places, ranks), prose.times(SECONDS), _times(result["timings"]),
     ])  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def _low_fpr(places: list[tuple], tprs: dict[str, Callable], cells: dict) -> str
         columns[f"{attack}, paper"] = lambda dataset, name=attack: "{:.2f} ± {:.2f}".format(*TPR[dataset][name])
         columns[f"{attack}, ours at K = 5"] = lambda dataset, name=attack: _spread(cells[dataset, 5, name], "tpr")
     datasets = list(dict.fromkeys(dataset for dataset, _ in places))
-    return "\n".join([prose.FIGURE_8, _table(places, tprs), prose.TABLE_6, _table(datasets, columns)])
+    return "\n".join([prose.FIGURE_8, table(places, tprs), prose.TABLE_6, table(datasets, columns)])
 
 
 def _times(rows: list[dict]) -> str:
@@ -176,7 +177,7 @@ def _times(rows: list[dict]) -> str:
         "pairs scored": lambda row: f"{row['scores']:,}",
         "CPU µs per pair": lambda row: f"{1e6 * row['cpu_seconds'] / row['scores']:.0f}",
     }
-    return _table(rows, columns)
+    return table(rows, columns)
 
 
 def _deciles(rows: list[dict], title: str, key: str) -> str:
@@ -184,7 +185,7 @@ def _deciles(rows: list[dict], title: str, key: str) -> str:
         return lambda row: _two(row["deciles"][place])
 
     columns = {"dataset": lambda row: row["dataset"], title: lambda row: row[key]}
-    return _table(rows, columns | {f"{place + 1}": at(place) for place in range(10)})
+    return table(rows, columns | {f"{place + 1}": at(place) for place in range(10)})
 
 
 def _picked(field: str, name: str) -> Callable[[dict], str]:
@@ -192,18 +193,8 @@ def _picked(field: str, name: str) -> Callable[[dict], str]:
 
 
 def _made_by(result: dict) -> str:
-    repeats, versions = result["repeats"], result["versions"]
     sizes = "; ".join(f"{name} {size['records']:,}" for name, size in result["sizes"].items())
-    return (
-        f"<small>`{result['command']}`: {repeats['count']} {repeats['of']}, {result['seconds']:,.0f} s on a shared "
-        f"machine. Records in the pool: {sizes}. guestlist {versions['guestlist']}, numpy {versions['numpy']}, "
-        f"scikit-learn {versions['scikit-learn']}.</small>"
-    )
-
-
-def _table(rows: list, columns: dict[str, Callable]) -> str:
-    lines = [list(columns), ["---"] * len(columns), *([cell(row) for cell in columns.values()] for row in rows)]
-    return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
+    return made_by(result, f"Records in the pool: {sizes}.")
 
 
 def _spread(row: dict, name: str) -> str:

@@ -1,0 +1,58 @@
+"""Results of a run as small files: what was run, on what, how often, and what came out."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+DIGITS = 4
+LIBRARIES = ("guestlist", "numpy", "scipy", "scikit-learn", "numba", "pandas")
+
+
+def write(
+    path: Path,
+    command: str,
+    sizes: dict[str, dict],
+    repeats: dict,
+    seconds: float,
+    tables: dict[str, list],
+    *,
+    libraries: tuple[str, ...] = LIBRARIES,
+) -> None:
+    """Write the rows of each table, which are dataclasses, with their numbers rounded.
+
+    Args:
+        sizes: of every dataset, by its name.
+        repeats: ``count``, and what it is a count ``of``.
+        libraries: those whose versions are noted.
+    """
+    content = {
+        "command": command,
+        "versions": {"python": platform.python_version(), **{library: version(library) for library in libraries}},
+        "sizes": sizes,
+        "repeats": repeats,
+        "seconds": round(seconds, 1),
+        **{table: [_plain(asdict(row)) for row in rows] for table, rows in tables.items()},
+    }
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+def read(path: Path) -> dict | None:
+    """The result of a command, or None where it has not been run."""
+    return json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def _plain(value):
+    """Numbers rounded, and NaN as null, which JSON has."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float):
+        return round(value, DIGITS) if math.isfinite(value) else None
+    return value

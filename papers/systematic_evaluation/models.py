@@ -1,0 +1,80 @@
+"""Our own Location30 models: how they are trained and audited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import guestlist as gl
+from guestlist.results import Results
+from papers.systematic_evaluation.data import Records
+
+NO_DEFENCE, EARLY = "no defence", "early stopping"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How many records train a model, and its size; the paper's by default.
+
+    Args:
+        epochs: until the training records are learnt by heart.
+        early: epochs of a model that is stopped early.
+    """
+
+    records: int = 1000
+    hidden: tuple[int, ...] = (1024, 512, 256, 128)
+    epochs: int = 12
+    early: int = 5
+    references: int = 8
+
+    def fit(self, training: str) -> gl.Fit:
+        return gl.Fit(epochs=self.epochs if training == NO_DEFENCE else self.early)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model of ours, with the records it trained on and as many others.
+
+    Args:
+        folder: of its audits; references that are there are not trained again.
+    """
+
+    target: gl.Target
+    members: tuple[np.ndarray, np.ndarray]
+    nonmembers: tuple[np.ndarray, np.ndarray]
+    seed: int
+    folder: Path
+
+    def audit(self, references: int, attacks, also=()) -> Results:
+        """References train on half of the subject's records: as many as it did, and on no others."""
+        return gl.audit(
+            self.target,
+            self.members,
+            self.nonmembers,
+            references=references,
+            attacks=attacks,
+            also=also,
+            folder=self.folder,
+            seed=self.seed,
+            jobs=1,
+            duplicates="drop",
+        )
+
+
+def subject(records: Records, setting: Setting, training: str, seed: int, place: Path) -> Subject:
+    """A model trained on records drawn with ``seed``; its audits have a folder of their own in ``place``."""
+    members, nonmembers = records.sides(setting.records, seed)
+    classes = int(records.y.max()) + 1
+    fit = setting.fit(training)
+    network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
+    module = fit(network, *members, np.random.default_rng([seed, 1]))
+    folder = place / f"{training.replace(' ', '-')}-{seed}"
+    return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
+
+
+def percent(values: list[float]) -> tuple[float, float]:
+    """Mean and standard deviation in per cent; NaN for the latter with a single value."""
+    values = 100 * np.array(values)
+    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan")

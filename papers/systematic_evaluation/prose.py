@@ -1,0 +1,80 @@
+"""What stands between the tables of the page. Figures belong in the tables, which are made from the results."""
+
+from __future__ import annotations
+
+INTRODUCTION = """# Systematic evaluation of privacy risks, reproduced
+
+Tables of "Systematic Evaluation of Privacy Risks of Machine Learning Models" (Song & Mittal 2021), computed
+with guestlist's public names and shown beside the paper's. This page is made from the files in
+`papers/systematic_evaluation/results`:
+
+```sh
+python -m papers.systematic_evaluation table4                # one table; also table3, table5
+python -m papers.systematic_evaluation table3 --repeats 1    # with one target instead of three
+python -m papers.systematic_evaluation all                   # all of them, then this page
+```
+
+All figures are attack accuracies in per cent: balanced accuracy, (TPR + TNR) / 2, at thresholds that were
+learnt without the target's members, so that a guess has 50.
+"""
+
+TABLE_4 = """## MemGuard on Location30 (Table 4)
+
+The authors published what their target and their shadow model answered. `audit_predictions` learns the
+thresholds on the shadow's answers and calls the target's records. Ours (paper's):
+"""
+
+TABLE_3 = """## A threshold for all classes, or one per class (Table 3)
+
+The paper compares on Texas100, which we do not have. Here the models are our own, of Location30: the
+network of the paper's section 3.3.3 (1024-512-256-128, ReLU), 1,000 members, 1,000 non-members. "Early
+stopping" is the same training, ended after 5 of 12 epochs. Accuracy of the models:
+"""
+
+THRESHOLDS = """Attacks: mean ± standard deviation over targets, each with records of its own. The gain is taken target by
+target. The paper learns thresholds from one shadow model; ours come from one reference and from more of
+them:
+"""
+
+TABLE_5 = """## Does the white box see more? (Table 5)
+
+The white-box attacker of Nasr et al. (2019) sees gradients and activations, and knows of half of the members
+and half of the non-members what they are. All attacks are judged on the other half. The black-box attacks
+learn from references: `nn_nasr` a network of the answers, the others a threshold per class.
+"""
+
+SEES = {
+    "white_box": "gradients, activations; half of the truth",
+    "nn_nasr": "answers",
+    "correctness": "right or wrong",
+    "class_confidence": "answers",
+    "class_entropy": "answers",
+    "class_mentr": "answers",
+}
+
+DIFFERENCES = """## What agrees, and what does not
+
+* **Table 4 is the paper's, to the last digit**, with and without MemGuard.
+* **Other data in Tables 3 and 5.** Texas100, Purchase100 and the CIFAR100 network are not here, so only
+  directions can be compared. Our networks learn 1,000 records by heart, where those of Texas100 get four in
+  five right, and all attacks reach further.
+* **One target, and times that leave something out.** Tables 3 and 5 are of one target so far (`--repeats 3` is
+  the default). Their runs found its eight references without a defence, and Table 5 its gradients, in a
+  folder of an earlier run, and the times do not include those.
+* **The white box is behind the best black-box attacks here**; in the paper it is ahead of them, if only a little.
+* **Other training.** The networks are trained with AdamW (learning rate 0.001, batches of 64) for few epochs;
+  the paper does not print its settings. Their test accuracy is lower than that of the authors' Location30
+  model (60.7 %).
+* **References are not apart from the target's records.** The paper's shadow model has records of its own;
+  here each reference trains on a random half of the 2,000 records asked about. Thresholds per class come
+  from what references say about their own members and non-members, never from the target's.
+* **The gain of thresholds per class is not reproduced on Location30.** With one reference they cost accuracy,
+  with eight they gain a little without a defence and nothing with early stopping. This is a single target,
+  and gains of this size are within its noise. One reference shows some 33 members and as many non-members of
+  each of the 30 classes, against a hundred of each class of Texas100: thresholds per class have to be learnt.
+* **No adversarial regularisation.** The column of Table 3 for that defence, and Table 2 with it, are left out.
+* **White box.** `white_box` is one small network of gradient norms per layer, activations, loss and label,
+  where Nasr et al. train a larger one with convolutions over the gradients themselves; and it learns from
+  1,000 known records, where theirs has thousands. Their black-box network learns from such records of the
+  target, too; `nn_nasr` learns from references.
+"""

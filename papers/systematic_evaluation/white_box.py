@@ -1,0 +1,57 @@
+"""Table 5: an attacker who sees gradients against those who see answers, on our own Location30 models."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import guestlist as gl
+from guestlist.evaluate import auc, balanced_accuracy
+from papers.systematic_evaluation.data import Records
+from papers.systematic_evaluation.models import NO_DEFENCE, Setting, percent, subject
+from papers.systematic_evaluation.published import WHITE_BOX
+
+# Where each attack calls a record a member; all but the first score how far a record is beyond its threshold.
+THRESHOLDS = {"correctness": 1.0} | {name: 0.0 for name in WHITE_BOX["Texas100"] if name != "correctness"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Attack accuracy in per cent over targets, on the records that the white-box attacker does not know."""
+
+    attack: str
+    accuracy: float
+    spread: float
+    auc: float
+    asked: int
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How well the targets learnt their records, in per cent."""
+
+    train_accuracy: float
+    test_accuracy: float
+
+
+def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -> tuple[list[Outcome], list[Fitted]]:
+    """A row per attack, over ``repeats`` targets."""
+    accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
+    for seed in range(repeats):
+        one = subject(records, setting, NO_DEFENCE, seed, place)
+        results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), also=[gl.Inner(), gl.Answers()])
+        # The attacker learnt from the known records and gives them no score: nobody is asked about those.
+        unknown = results.records[results.records["score_white_box"].notna()]
+        member = unknown["member"].to_numpy()
+        asked = len(unknown)
+        for name, threshold in THRESHOLDS.items():
+            scores = unknown[f"score_{name}"].to_numpy()
+            accuracy[name].append(balanced_accuracy(scores, member, threshold).value)
+            aucs[name].append(auc(scores, member).value)
+        subjects.append(results.subject)
+    rows = [
+        Outcome(name, *percent(accuracy[name]), percent(aucs[name])[0] / 100, asked) for name in WHITE_BOX["Texas100"]
+    ]
+    accuracies = ([s.accuracy_members for s in subjects], [s.accuracy_nonmembers for s in subjects])
+    return rows, [Fitted(*(percent(values)[0] for values in accuracies))]

@@ -1,0 +1,139 @@
+"""LiRA and RMIA beside transcriptions of their papers, from the same signals: in a Gaussian world and on real models.
+
+RMIA counts population records z with r(x) / r(z) >= gamma. The count is a staircase over r(x), and the attack here
+scores by log r(x) itself, so the two never disagree about an order; the count only has ties where a stair is wide.
+Hence their AUCs differ by at most half of the share of (member, non-member) pairs that share a stair, and their TPRs
+by no more than the members on the stair at the threshold. At gamma = 1, with Z records z drawn as the non-members are,
+the stair around a given record holds at most 2 / (Z + 1) of the non-members on average, so that the difference is
+below 1 / Z; at larger gamma the lowest stair, a count of 0, is wider.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+import oracles_papers as papers
+from guestlist.attacks import ATTACKS
+from guestlist.attacks.ratios import tuned_a
+from guestlist.evaluate import auc, tpr_at_fpr
+from guestlist.signals import Signals
+from guestlist.store import open_store
+from worlds import gaussian_world
+
+FPRS = (0.01, 0.05)
+GAMMAS = (1, 2)
+LIRA = {"lira": papers.lira_online, "lira_offline": papers.lira_offline}
+RMIA = ("rmia", "rmia_offline")
+
+
+class Run(NamedTuple):
+    """One audit: its signals, the truth, and the figures of every attack as guestlist gives them."""
+
+    signals: Signals
+    asked: np.ndarray
+    member: np.ndarray
+    found: gl.Results | None = None
+
+    def ours(self, name: str) -> np.ndarray:
+        return ATTACKS[name].score(self.signals)[self.asked]
+
+    def figures(self, name: str) -> list[float]:
+        """AUC, TPR at 1 % and TPR at 5 % FPR."""
+        if self.found is None:
+            scores = self.ours(name)
+            return [auc(scores, self.member).value, *(tpr_at_fpr(scores, self.member, fpr).value for fpr in FPRS)]
+        attack = self.found.attack(name)
+        return [attack.auc.value, *(rate.tpr.value for rate in attack.rates if rate.fpr in FPRS)]
+
+
+def gaussian() -> Run:
+    world = gaussian_world(1.0, records=800, models=33, spread=0.3)
+    asked = np.arange(800) < 600
+    # Population records are none of the target's members: their answers are drawn from a model without them.
+    world.values["margin"][0, ~asked] -= 1.0 * world.member[0, ~asked]
+    world.values["p_y"][0] = 1 / (1 + np.exp(-world.values["margin"][0]))
+    world.values["loss"][0] = -np.log(world.values["p_y"][0])
+    return Run(world.facing(0), asked, world.member[0, asked])
+
+
+def trained(folder) -> Run:
+    """33 logistic regressions on digits, by an audit: its own figures are compared."""
+    x, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(x))[:900]
+    x, y = x[rows] / 16, y[rows]
+    model = LogisticRegression(C=30, tol=1e-2, max_iter=1000).fit(x[:300], y[:300])
+    names = [*RMIA, *(f"{name}_{variance}" for name in LIRA for variance in ("pooled", "record"))]
+    parts = [(x[a : a + 300], y[a : a + 300]) for a in (0, 300, 600)]
+    found = gl.audit(model, *parts, references=32, attacks=names, folder=folder, jobs=1)
+    store = open_store(folder)
+    return Run(store.facing(0), store.asked(), np.arange(600) < 300, found)
+
+
+@pytest.fixture(scope="module", params=["gaussian", "trained"])
+def run(request, tmp_path_factory):
+    return gaussian() if request.param == "gaussian" else trained(tmp_path_factory.mktemp("papers") / "audit")
+
+
+def figures(scores, member) -> list[float]:
+    return [papers.auc(scores, member), *(papers.tpr(scores, member, fpr) for fpr in FPRS)]
+
+
+@pytest.mark.parametrize("variance", ["pooled", "record"])
+@pytest.mark.parametrize("name", LIRA)
+def test_lira_reaches_what_the_paper_s_algorithm_reaches(run, name, variance):
+    signals = run.signals
+    margins = signals.target("margin"), signals.reference("margin")
+    theirs = LIRA[name](*margins, signals.reference_member, variance)[run.asked]
+    expected = figures(theirs, run.member)
+    assert 0.55 < expected[0] < 1
+    assert run.figures(f"{name}_{variance}") == pytest.approx(expected, abs=1e-9)
+    if name == "lira":
+        np.testing.assert_allclose(run.ours(f"lira_{variance}"), theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_offline_lira_ranks_by_any_one_variance_alike(run):
+    """Throwing all confidences together adds the spread between records; offline that is only another scale."""
+    signals = run.signals
+    margins = signals.target("margin"), signals.reference("margin"), signals.reference_member
+    chosen = ~signals.reference_member
+    kinds = [papers.one_variance(margins[1], chosen, kind) for kind in ("fixed", "pooled")]
+    assert kinds[0] > 1.2 * kinds[1]
+    theirs = papers.lira_offline(*margins, "fixed")[run.asked]
+    assert run.figures("lira_offline_pooled") == pytest.approx(figures(theirs, run.member), abs=1e-9)
+
+
+def counts(run, name, gamma) -> tuple[np.ndarray, int]:
+    """(asked records,) the paper's counts, and of how many population records."""
+    signals = run.signals
+    reference, inside = signals.reference("p_y"), signals.reference_member
+    if name == "rmia":
+        marginal = papers.marginal_online(reference, inside)
+    else:
+        marginal = papers.marginal_offline(reference, inside, a=float(tuned_a(signals)[0]))
+    population = np.flatnonzero(~run.asked)
+    return papers.rmia_counts(signals.target("p_y"), marginal, population, gamma)[run.asked], len(population)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("name", RMIA)
+def test_rmia_reaches_what_the_paper_s_count_reaches(run, name, gamma):
+    ours = run.ours(name)
+    count, z = counts(run, name, gamma)
+    order = np.argsort(ours)
+    assert (np.diff(count[order]) >= 0).all(), "the count never falls where our score rises"
+    member = run.member
+    tied = (count[member][:, None] == count[~member][None]).mean()
+    found = run.figures(name)
+    expected = papers.auc(count, member)
+    assert 0.55 < expected < 1
+    assert found[0] == pytest.approx(expected, abs=tied / 2 + 1e-12)
+    if gamma == 1:
+        assert found[0] == pytest.approx(expected, abs=1 / z)
+    for fpr, tpr in zip(FPRS, found[1:], strict=True):
+        stair = papers.threshold(count, member, fpr)
+        above, up_to = (count > stair)[member].mean(), (count >= stair)[member].mean()
+        assert above - 1e-9 <= tpr <= up_to + 1e-9, "the stair at the threshold is all that they can differ by"

@@ -1,0 +1,108 @@
+"""Song & Mittal's tables on small models: the same code, the same directions."""
+
+import json
+
+import numpy as np
+import pytest
+from papers.systematic_evaluation import memguard, models, page, published, results, thresholds, white_box
+from papers.systematic_evaluation.__main__ import COMMANDS, main
+from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
+
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+
+SMALL = models.Setting(records=240, hidden=(64,), epochs=60, early=12, references=2)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """As in the commands: threads wait for each other where cores are shared."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def clusters(records=600, classes=6, seed=0) -> Records:
+    """Overlapping classes in many dimensions: a network learns its members by heart and errs on others."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=records)
+    return Records((1.5 * np.eye(classes, 40)[y] + rng.normal(size=(records, 40))).astype(np.float32), y)
+
+
+def test_a_row_for_each_training_number_of_references_and_metric(tmp_path):
+    rows, fitted = thresholds.comparison(clusters(), SMALL, tmp_path, repeats=1)
+    assert [(row.training, row.references) for row in rows[::3]] == [
+        (training, references) for training in (models.NO_DEFENCE, models.EARLY) for references in (1, 2)
+    ]
+    by = {(row.training, row.references, row.metric): row for row in rows}
+    learnt = by[models.NO_DEFENCE, 2, "mentr"]
+    assert learnt.per_class > 55
+    assert learnt.gain == pytest.approx(learnt.per_class - learnt.single)
+    assert learnt.per_class > by[models.NO_DEFENCE, 2, "entropy"].per_class
+    assert learnt.per_class > by[models.EARLY, 2, "mentr"].per_class, "stopping early leaks less"
+    whole, early = fitted
+    assert whole.train_accuracy > early.train_accuracy > early.test_accuracy
+
+
+def test_all_attacks_are_judged_on_what_the_white_box_attacker_does_not_know(tmp_path):
+    rows, [fitted] = white_box.outcomes(clusters(), SMALL, tmp_path, repeats=1)
+    assert [row.attack for row in rows] == list(published.WHITE_BOX["Texas100"])
+    assert {row.asked for row in rows} == {SMALL.records}, "half of the members and half of the non-members"
+    assert all(row.accuracy > 51 for row in rows)
+    assert all(0.5 < row.auc < 1 for row in rows)
+    right = {row.attack: row for row in rows}["correctness"]
+    assert right.accuracy == pytest.approx(50 + (fitted.train_accuracy - fitted.test_accuracy) / 2, abs=5)
+
+
+def test_the_authors_answers_give_their_table(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data(PREDICTIONS).parent))
+    rows = memguard.accuracies()
+    assert len(rows) == 8
+    assert all(row.accuracy == row.paper for row in rows)
+
+
+def test_missing_data_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=rf"{PREDICTIONS} is not in \$GUESTLIST_DATA"):
+        published_answers("target", defended=False)
+
+
+def test_sides_are_apart():
+    records = clusters(records=50)
+    (inside, _), (outside, _) = records.sides(25, seed=1)
+    assert len(np.unique(np.vstack([inside, outside]), axis=0)) == 50
+    with pytest.raises(InputError, match="size=26 to be at most half of the 50"):
+        records.sides(26, seed=1)
+
+
+def test_location30_is_read(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
+    records = location30()
+    assert records.x.shape == (5010, 446)
+    assert sorted(set(records.y)) == list(range(30))
+
+
+@pytest.mark.parametrize("name", ["table4", *COMMANDS])
+def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
+    real_data(PREDICTIONS)
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, early=4, references=2))
+    written = json.loads((tmp_path / f"{name}.json").read_text())
+    assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
+    assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
+    assert "Location30" in written["sizes"]
+    cells = [line for line in page.text().splitlines() if line.startswith("|")]
+    assert not any("±" in line for line in cells), "a single target has no spread"
+    assert "| --- |" in page.text()
+
+
+def test_the_page_is_made_from_the_results():
+    assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.systematic_evaluation page"
+
+
+def test_every_command_has_its_section():
+    assert set(page.SECTIONS) == {"table4", *COMMANDS}
+    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(page.SECTIONS)
