@@ -39,6 +39,7 @@ from guestlist.notices import (
     copy_notice,
     leaf_notice,
     regression_notice,
+    sameness_notice,
     saturation_notice,
     size_notice,
 )
@@ -134,7 +135,7 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
         groups=by_group(records, headline.name),
         exposed=most_exposed(records, headline.name),
         notices=(*notices, *_notices(store, signals, truth), *leaf_notice(records)),
-        untested=_untested(signals, store),
+        untested=_untested(signals, store, attacks),
         provenance=_provenance(store),
         records=records,
     )
@@ -158,7 +159,13 @@ def _notices(store: Store, signals: Signals, truth: Truth) -> list[str]:
     told = chance_notice(signals.target("correct")[outside], signals.labels[outside])
     if store.manifest.scale == "probabilities":
         told += saturation_notice(store.answers()[truth.asked])
-    return told + size_notice(store, signals) + copy_notice(signals) + regression_notice(signals.evidence)
+    return (
+        told
+        + size_notice(store, signals)
+        + copy_notice(signals)
+        + sameness_notice(signals)
+        + regression_notice(signals.evidence)
+    )
 
 
 def evaluate_attack(
@@ -271,11 +278,12 @@ def _references(store: Store, signals: Signals) -> References | None:
     return References(signals.references, records, store.manifest.rate, store.manifest.seed)
 
 
-def _untested(signals: Signals, store: Store) -> tuple[str, ...]:
+def _untested(signals: Signals, store: Store, attacks: Mapping[str, Attack]) -> tuple[str, ...]:
     """What this audit did not look at, in words."""
+    looked = {attack.evidence for attack in attacks.values()}
     silent = [
-        *([] if signals.evidence.inner or signals.evidence.leaves else ["Attackers who see the model's parameters."]),
-        *([] if signals.evidence.perturbed else ["Attackers who see nothing but its labels."]),
+        *([] if {"inner", "leaves"} & looked else ["Attackers who see the model's parameters."]),
+        *([] if "perturbed" in looked else ["Attackers who see nothing but its labels."]),
         "Whether members and non-members are different kinds of records: if they do not come from one source, an "
         "attack may tell them apart without the model.",
         "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",

@@ -27,7 +27,7 @@ from guestlist.data import Data, as_data, concatenate, encode, fingerprint, orde
 from guestlist.errors import AuditWarning, InputError
 from guestlist.evidence.live import live_evidence, live_kinds
 from guestlist.evidence.plan import Plan, Site
-from guestlist.evidence.table import KINDS, check_plans, collected, keeping_up, read_evidence
+from guestlist.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
 from guestlist.games import inclusion_rate
 from guestlist.growing import UntilWidth, grow
 from guestlist.notices import duplicate_notice
@@ -115,9 +115,8 @@ def audit(
 
         def run(count: int, notices: Sequence[str] = ()) -> Results:
             if plans:  # before the references: some plans train them, and keep more of what they say
-                site = Site(store, target, prepared.pool, begin(store, target, prepared.pool), count, jobs, progress)
-                for plan in plans:
-                    plan.collect(site)
+                question = begin(store, target, prepared.pool, count)
+                gather(plans, Site(store, target, prepared.pool, question, count, jobs, progress))
             collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
             evidence = replace(read_evidence(store, kinds), **live)
             told = (*prepared.notices, *notices)

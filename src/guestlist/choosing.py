@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.attacks import ATTACKS, Attack
-from guestlist.errors import InputError
+from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.evaluate.many import aucs
 from guestlist.signals import Rotation
@@ -91,7 +91,17 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
     there = not attack.evidence or getattr(mocks.evidence(0), attack.evidence) is not None
-    return attack.references <= references and attack.on_mocks and not attack.oracle and there
+    ours = attack.references <= references and attack.on_mocks and not attack.oracle and there
+    return ours and (bool(attack.paper) or _runs(attack, mocks))
+
+
+def _runs(attack: Attack, mocks: Rotation) -> bool:
+    """Whether a user's own attack does without evidence, which mock targets do not have."""
+    try:
+        attack.score(mocks.facing(0))
+    except NotCollectedError:
+        return False
+    return True
 
 
 def standing(

@@ -37,9 +37,7 @@ def collect(
         jobs: processes; -1 for one per core.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
-    question = begin(store, target, pool)
-    design = store.design()
-    store.write_split(design.rows(1 + max(references, *store.models())))
+    question, design = begin(store, target, pool, references), store.design()
     missing = sorted(set(range(1, 1 + references)) - set(store.models()))
     if missing and target.train is None:
         raise AuditError(f"{len(missing)} references are to be trained, but the target has no recipe.")
@@ -47,12 +45,16 @@ def collect(
     run_all(task, missing, pool, store.folder, jobs=jobs, progress=progress)
 
 
-def begin(store: Store, target: Target, pool: Data) -> Question:
-    """Clear what a killed audit left, ask the target or check that it still says the same: how models are asked."""
+def begin(store: Store, target: Target, pool: Data, references: int) -> Question:
+    """Clear what a killed audit left, ask the target or check that it still says the same, and plan so many references.
+
+    Returns how models are asked.
+    """
     remove_parts(store.folder)
     clear_work(store.folder)
     labels = encode(pool.y, target.classes)
     smallest = _ask_target(store, target, pool, labels)
+    store.write_split(store.design().rows(1 + max(references, *store.models())))
     return Question(labels, len(target.classes), target.scale, smallest)
 
 

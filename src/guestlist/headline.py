@@ -13,6 +13,7 @@ import numpy as np
 
 from guestlist.attacks import Attack
 from guestlist.choosing import all_scores, choose, mock_targets, standing
+from guestlist.errors import InputError
 from guestlist.evaluate import pooled_auc
 from guestlist.results import Recipe
 from guestlist.signals import Rotation
@@ -40,12 +41,21 @@ def choose_headline(rotation: Rotation, attacks: Mapping[str, Attack], asked: np
     """
     attacks = {name: attack for name, attack in attacks.items() if not attack.oracle}
     references = len(rotation.member) - 1
-    if references < FEWEST_MOCKS or not any(attack.on_mocks for attack in attacks.values()):
-        name = next((name for name in PREFERRED if name in attacks), next(iter(attacks)))
-        return Headline(name, "fixed before the audit", None)
-    choice = choose(rotation, attacks, asked)
+    if references < FEWEST_MOCKS:
+        return _fixed(attacks)
+    try:
+        choice = choose(rotation, attacks, asked)
+    except InputError:  # none of them can be tried on mock targets
+        return _fixed(attacks)
     how = f"chosen by its {MEASURES[choice.measure]} on the {choice.mocks} references, each in turn as a mock target"
     return Headline(choice.name, how, recipe_of(rotation, choice.name, attacks, asked))
+
+
+def _fixed(attacks: Mapping[str, Attack]) -> Headline:
+    """The first that is preferred; else the first that could have been chosen, or the first."""
+    able = [name for name, attack in attacks.items() if attack.on_mocks]
+    name = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
+    return Headline(name, "fixed before the audit", None)
 
 
 def recipe_of(rotation: Rotation, name: str, attacks: Mapping[str, Attack], asked: np.ndarray) -> Recipe:

@@ -48,4 +48,7 @@ def smallest_p_value(attack: Attack, signals: Signals, asked: np.ndarray) -> flo
         row = signals.target(name)
         best = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
         values[name] = np.vstack([best, signals.reference(name)])
-    return float(np.nanmin(attack.p_value(replace(signals, values=values))[asked]))
+    evidence = signals.evidence
+    if evidence.quantiles is not None:
+        evidence = replace(evidence, quantiles=replace(evidence.quantiles, hinge=np.full(len(asked), np.inf)))
+    return float(np.nanmin(attack.p_value(replace(signals, values=values, evidence=evidence))[asked]))

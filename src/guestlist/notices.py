@@ -71,6 +71,33 @@ def copy_notice(signals: Signals) -> list[str]:
     ]
 
 
+def sameness_notice(signals: Signals) -> list[str]:
+    """What to tell where models that a record is compared with do not differ: there is then no chance to speak of."""
+    told = []
+    for name, means in (("distilled", _SAME_DISTILLED), ("left_out", _SAME_LEFT_OUT)):
+        models = getattr(signals.evidence, name)
+        if models is None or len(models.member) < 2:
+            continue
+        outside = signals.among(models).outside("margin")
+        several = outside.count > 1
+        same = outside.squares[several] <= (SAME * np.maximum(1, np.abs(outside.mean[several]))) ** 2
+        if several.any() and same.mean() > 0.5:
+            told.append(means.format(same.sum(), several.sum()))
+    return told
+
+
+SAME = 1e-9
+_SAME_DISTILLED = (
+    "The models distilled from the target all say the same about {} of {} records: training has no randomness, and they "
+    "train on the same records. The p-values of attack D then mean nothing."
+)
+_SAME_LEFT_OUT = (
+    "The models trained without a record all say the same about {} of {} records: training has no randomness. Whoever "
+    "knows all members but one can then train the model with and without the last and see which it is, so attack L "
+    "is right about everyone. That holds for every deterministic training; it says nothing about weaker attackers."
+)
+
+
 def regression_notice(evidence: Evidence) -> list[str]:
     """What to tell of a quantile regression that learnt nothing."""
     found = evidence.quantiles

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.assess import PRIOR, assess
-from guestlist.attacks import named, try_out
+from guestlist.attacks import ATTACKS, named, try_out
 from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
 from guestlist.files import read_npz
@@ -87,6 +87,11 @@ def audit_predictions(
     """
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
+    looks = [name for name in attacks or () if isinstance(name, str) and name in ATTACKS and ATTACKS[name].evidence]
+    if looks:
+        raise InputError(
+            f"{', '.join(looks)} needs the model itself, not only its predictions: audit it with gl.audit."
+        )
     chosen = named(attacks, 0 if shadow is None else 1)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -26,7 +26,7 @@ from guestlist.attacks import reference as per_record
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evidence.missing import missing_evidence
 from guestlist.signals import Signals
-from guestlist.worlds import binary_signals
+from guestlist.worlds import gaussian_world
 
 
 @dataclass(frozen=True)
@@ -321,12 +321,10 @@ def _one(given: str | Callable) -> tuple[str, Attack]:
 
 def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) -> None:
     """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained."""
-    rng = np.random.default_rng(0)
     for name, attack in attacks.items():
         if attack.paper:  # one of ours
             continue
-        margin = rng.normal(size=(1 + references, len(labels)))
-        signals = Signals(binary_signals(margin), rng.random((references, len(labels))) < 0.5, labels)
+        signals = replace(gaussian_world(0.0, records=len(labels), models=1 + references).facing(0), labels=labels)
         try:
             scores = np.asarray(attack.score(signals), dtype=np.float64)
         except Exception as error:

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.evidence.plan import Site, begin_plan, noted, place
+from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.evidence.views import Models
 from guestlist.files import read_npz
 from guestlist.games import Design
@@ -32,7 +32,8 @@ class Distilled:
     Args:
         models: how many.
         records: which ones they train on: ``population``, or the whole ``pool``, where a record is compared only with
-            models that did not train on it. ``auto`` takes the population if it has as many records as the members.
+            models that did not train on it. ``auto`` takes the population if it has twice as many records as the
+            members: with fewer, all models would train on much the same ones.
     """
 
     models: int = 64
@@ -42,8 +43,7 @@ class Distilled:
     grows: ClassVar[tuple[str, ...]] = ("models",)
 
     def __post_init__(self):
-        if self.models < 1:
-            raise ValueError(f"Expected models={self.models} to be 1 or more.")
+        whole(self, "models")
         if self.records not in ("auto", "population", "pool"):
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
@@ -58,18 +58,17 @@ class Distilled:
             raise InputError("There is no population to distil on: give population=…, or records='pool'.")
 
     def collect(self, site: Site) -> None:
-        begin_plan(site.store, self)
-        folder = place(site.store, self.name)
+        plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "model")
         soft = _probabilities(site.store.answers(), site.target.scale)
         task = Distilling(site.target.distil, self._design(site), self._taught(site), soft, site.question, folder)
-        site.run(task, [k for k in range(1, 1 + self.models) if k not in there])
+        site.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
 
     def _taught(self, site: Site) -> np.ndarray:
         """(records,) true for those that may be trained on."""
         sides = site.store.pool()["side"].to_numpy()
         population = sides == "population"
-        enough = population.sum() >= (sides == "members").sum()
+        enough = population.sum() >= 2 * (sides == "members").sum()
         chosen = enough if self.records == "auto" else self.records == "population"
         return population if chosen else np.ones(len(sides), dtype=bool)
 

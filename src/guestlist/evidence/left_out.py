@@ -18,7 +18,7 @@ import pandas as pd
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.evidence.plan import Site, begin_plan, noted, place
+from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.evidence.views import Models
 from guestlist.files import read_npz
 from guestlist.randomness import stream
@@ -48,10 +48,7 @@ class LeftOut:
     grows: ClassVar[tuple[str, ...]] = ("records", "models")
 
     def __post_init__(self):
-        if self.records < 1:
-            raise ValueError(f"Expected records={self.records} to be 1 or more.")
-        if self.models < 1:
-            raise ValueError(f"Expected models={self.models} to be 1 or more.")
+        whole(self, "records", "models")
         if isinstance(self.ids, str):
             raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
@@ -66,16 +63,15 @@ class LeftOut:
         _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
-        pool = site.store.pool()
-        chosen = _chosen(pool, self.records, self.ids, site.seed)
-        begin_plan(site.store, self)
+        pool, plan = site.store.pool(), begin_plan(site.store, self)
+        chosen = _chosen(pool, plan.records, plan.ids, site.seed)
         folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
-        task = Training(site.target.train, member, self.models, site.seed, site.question, folder)
+        task = Training(site.target.train, member, plan.models, site.seed, site.question, folder)
         if (chosen & ~member).any():
             there = numbered(folder, "model")
-            site.run(WithAll(task), [k for k in range(1, 1 + self.models) if k not in there])
+            site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
         there = _by_record(folder)
-        short = [int(i) for i in np.flatnonzero(chosen & member) if _count(there.get(i)) < self.models]
+        short = [int(i) for i in np.flatnonzero(chosen & member) if _count(there.get(i)) < plan.models]
         site.run(Without(task), short)
 
     @staticmethod
@@ -91,14 +87,15 @@ class LeftOut:
         names = list(next(iter([*alone.values(), *shared]), ()))
         if not names:
             return None
-        shape = max([len(shared), *map(_count, alone.values())]), len(pool)
-        values = {name: np.full(shape, np.nan) for name in names}
         outside = np.flatnonzero(chosen & ~member)
+        # As many for everyone: how many models a record has must not tell whether it is a member.
+        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(pool)
+        values = {name: np.full(shape, np.nan) for name in names}
         for name, matrix in values.items():
             for i, part in alone.items():
-                matrix[: _count(part), i] = part[name]
-            for k, part in enumerate(shared):
-                matrix[k, outside] = part[name][outside]
+                matrix[:, i] = part[name][: len(matrix)]
+            for row, part in zip(matrix, shared, strict=False):
+                row[outside] = part[name][outside]
         return Models(values, np.zeros(shape, dtype=bool))
 
 

@@ -73,7 +73,10 @@ def perturbed(
 
 def as_table(x: np.ndarray | pd.DataFrame) -> pd.DataFrame:
     """Features as a table; an array of objects becomes columns of what they are."""
-    return x if isinstance(x, pd.DataFrame) else pd.DataFrame(x.reshape(len(x), -1)).infer_objects()
+    if not isinstance(x, pd.DataFrame):
+        return pd.DataFrame(x.reshape(len(x), -1)).infer_objects()
+    sparse = [name for name, kind in x.dtypes.items() if isinstance(kind, pd.SparseDtype)]
+    return x.astype({name: x[name].dtype.subtype for name in sparse}) if sparse else x
 
 
 def numbers_of(column: pd.Series) -> np.ndarray | None:

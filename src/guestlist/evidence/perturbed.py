@@ -15,7 +15,7 @@ import numpy as np
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.evidence.plan import Site, begin_plan, noted, place
+from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.evidence.views import Robustness
 from guestlist.files import read_npz
 from guestlist.randomness import stream
@@ -46,8 +46,7 @@ class Perturbed:
     grows: ClassVar[tuple[str, ...]] = ("copies",)
 
     def __post_init__(self):
-        if self.copies < 1:
-            raise ValueError(f"Expected copies={self.copies} to be 1 or more.")
+        whole(self, "copies")
         if not 0 <= self.noise < np.inf:
             raise ValueError(f"Expected noise={self.noise} to be 0 or more.")
         if not 0 <= self.flips <= 1:
@@ -59,13 +58,12 @@ class Perturbed:
         """Every target can be asked about more records."""
 
     def collect(self, site: Site) -> None:
-        begin_plan(site.store, self)
-        folder = place(site.store, self.name)
+        plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "copy")
         asked = np.flatnonzero(site.store.asked())
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(site, jobs=1).run(task, [k for k in range(1, 1 + self.copies) if k not in there])
+        replace(site, jobs=1).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
     def read(store: Store) -> Robustness | None:

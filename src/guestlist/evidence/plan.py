@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,9 @@ class Site:
         run_all(task, numbers, self.pool, self.store.folder, jobs=self.jobs, progress=self.progress)
 
 
+P = TypeVar("P", bound="Plan")
+
+
 class Plan(Protocol):
     """What to collect. A frozen dataclass whose fields are the options; ``name`` is a field of ``Evidence``."""
 
@@ -64,8 +68,11 @@ def place(store: Store, name: str) -> Path:
     return store.folder / "evidence" / name
 
 
-def begin_plan(store: Store, plan: Plan) -> None:
-    """Note the plan in the folder; refuse one whose options differ from what is there already."""
+def begin_plan(store: Store, plan: P) -> P:
+    """Note the plan in the folder and return it, as large as it was ever asked for.
+
+    One whose options differ from what is there already is refused.
+    """
     path = place(store, plan.name) / "plan.json"
     wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
     if path.exists():
@@ -78,6 +85,22 @@ def begin_plan(store: Store, plan: Plan) -> None:
             )
         wanted |= {name: max(wanted[name], kept[name]) for name in plan.grows}
     write_json(path, wanted)
+    return type(plan)(**wanted)
+
+
+def forget_if_empty(store: Store, name: str) -> None:
+    """Take back a plan that failed before anything was collected: the folder then serves as if it had not been."""
+    folder = place(store, name)
+    if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
+        shutil.rmtree(folder)
+
+
+def whole(plan: Plan, *names: str) -> None:
+    """Raise unless these options are whole numbers from 1."""
+    for name in names:
+        value = getattr(plan, name)
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"Expected {name}={value!r} to be a whole number, 1 or more.")
 
 
 def noted(store: Store, name: str) -> dict | None:

@@ -11,7 +11,7 @@ from guestlist.evidence.distilled import Distilled
 from guestlist.evidence.inner import Inner
 from guestlist.evidence.left_out import LeftOut
 from guestlist.evidence.perturbed import Perturbed
-from guestlist.evidence.plan import Plan, noted
+from guestlist.evidence.plan import Plan, Site, forget_if_empty, noted
 from guestlist.evidence.quantiles import Quantiles
 from guestlist.evidence.views import Evidence
 from guestlist.store import Store
@@ -62,7 +62,8 @@ def parse_plan(text: str) -> Plan:
         try:
             given[key] = tuple(value.split("+")) if known[key] is tuple else known[key](value)
         except ValueError as error:
-            raise InputError(f"Option {key!r} of {name!r} must be a {known[key].__name__}, found {value!r}.") from error
+            kind = {int: "whole number", float: "number"}[known[key]]
+            raise InputError(f"Option {key!r} of {name!r} must be a {kind}, found {value!r}.") from error
     try:
         return KINDS[name].plan(**given)
     except ValueError as error:
@@ -71,6 +72,8 @@ def parse_plan(text: str) -> Plan:
 
 def check_plans(plans: Sequence[Plan]) -> None:
     """Each kind of evidence is planned once, and is one that we know."""
+    if not isinstance(plans, list | tuple):
+        raise InputError(f"Expected also=[...], a list of evidence such as [gl.Distilled()], found {plans!r}.")
     for plan in plans:
         if type(plan) not in {kind.plan for kind in KINDS.values()}:
             raise InputError(f"Expected also=[...] to hold evidence such as gl.Distilled(), found {plan!r}.")
@@ -81,9 +84,20 @@ def check_plans(plans: Sequence[Plan]) -> None:
 
 
 def keeping_up(store: Store, also: Sequence[Plan]) -> list[Plan]:
-    """The plans asked for, and those begun before that go with the references: of a new one, the answers are kept too."""
-    begun = [] if noted(store, Answers.name) is None else [Answers()]
-    return [*also, *(plan for plan in begun if plan.name not in {other.name for other in also})]
+    """The plans asked for, and those begun before: one that was killed goes on, and new references are answered for."""
+    asked = {plan.name for plan in also}
+    begun = {name: noted(store, name) for name in KINDS if name not in asked}
+    return [*also, *(KINDS[name].plan(**options) for name, options in begun.items() if options is not None)]
+
+
+def gather(plans: Sequence[Plan], site: Site) -> None:
+    """Collect what every plan asks for."""
+    for plan in plans:
+        try:
+            plan.collect(site)
+        except Exception:
+            forget_if_empty(site.store, plan.name)
+            raise
 
 
 def collected(store: Store) -> set[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.data import as_data
 from guestlist.errors import InputError
 from guestlist.targets import as_target
@@ -56,6 +57,9 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
             f"Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {target.name}."
         )
     data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
+    check_sides({"members": data}, target.classes)
+    check_finite("members", data, target.predict)
+    check_readable("members", data, target.predict)
     leaf = target.leaves(data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees.")

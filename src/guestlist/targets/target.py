@@ -212,6 +212,6 @@ def function_target(
         scale=scale,
         train=train,
         distil=distil,
-        recipe=describe(train) if recipe is None else recipe,
+        recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
         name=name or getattr(predict, "__name__", type(predict).__name__),
     )

@@ -90,12 +90,17 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
 
 
 def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
-    """(records, width) what the last layer with parameters gets, and (records, classes) the logits."""
+    """(records, width) what the last layer with parameters gets, and (records, classes) the logits.
+
+    A last layer that gets the record itself gives nothing: what is kept are activations, never features.
+    """
     import torch
 
     given = []
     hooks = [
-        part.register_forward_pre_hook(lambda _part, inputs: given.append(inputs[0]))
+        part.register_forward_pre_hook(
+            lambda _part, inputs, named: given.extend([*inputs, *named.values()][:1]), with_kwargs=True
+        )
         for part in module.modules()
         if next(part.parameters(recurse=False), None) is not None
     ]
@@ -105,7 +110,10 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
     finally:
         for hook in hooks:
             hook.remove()
-    return tuple(part.flatten(1).to(torch.float64).numpy() for part in (given[-1], logits))
+    hidden, raw = (part.flatten(1) for part in (given[-1], x))
+    if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
+        hidden = hidden[:, :0]
+    return tuple(part.to(torch.float64).numpy() for part in (hidden, logits))
 
 
 def principal_components(values: np.ndarray, most: int) -> np.ndarray:

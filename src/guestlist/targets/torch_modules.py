@@ -50,7 +50,7 @@ def torch_target(
         scale="logits",
         train=None if train is None else _Train(module, labels, train, batch_size),
         distil=_distil(module, labels, train, distil, batch_size),
-        recipe=_recipe(module, train) if recipe is None else recipe,
+        recipe=_recipe(module, train, distil) if recipe is None else recipe,
         name=name or type(module).__name__,
         arrays=True,
         inner=Inner(module),
@@ -122,6 +122,6 @@ def _outputs(module) -> int:
     return sizes[-1]
 
 
-def _recipe(module, train) -> str:
+def _recipe(module, train, distil) -> str:
     how = repr(asdict(train)) if isinstance(train, Fit) else describe(train)
-    return f"{module}\n{how}"
+    return f"{module}\n{how}" + (f"\n{describe(distil)}" if distil else "")
