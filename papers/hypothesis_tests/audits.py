@@ -46,7 +46,7 @@ def collect(
     *,
     targets: int,
     models: int,
-    left_out=None,
+    left_out: gl.LeftOut | None = None,
     folder: Path = FOLDER,
     jobs: int = -1,
     progress: Callable[..., Iterable] | None = None,
@@ -68,7 +68,9 @@ def collect(
         sides = _sides(pool, configuration.members, t)
         references = models if t == 0 else 0
         target = _trained(configuration, sides[0], t)
-        gl.audit(target, *sides, references=references, also=also, folder=place, jobs=jobs, progress=progress)
+        # The attacks are run below, with references that are borrowed; here one is enough.
+        options = {"attacks": ["loss"], "folder": place, "jobs": jobs, "progress": progress}
+        gl.audit(target, *sides, references=references, also=also, **options)
         stores.append(open_store(place))
     return [_case(store, stores[0]) for store in stores]
 
