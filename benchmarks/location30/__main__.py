@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,22 +18,13 @@ PAGE = HERE.parents[1] / "docs" / "location30.md"
 FIT = gl.Fit(epochs=50, batch_size=64, learning_rate=1e-3)
 
 
-def network(features: int, classes: int):
-    """The network of Ye et al. (2022) for tables: 512-256-128-64."""
-    from torch import nn
-
-    sizes = [features, 512, 256, 128, 64]
-    hidden = [layer for a, b in pairwise(sizes) for layer in (nn.Linear(a, b), nn.ReLU())]
-    return nn.Sequential(*hidden, nn.Linear(64, classes))
-
-
 def audited(references: int, members: int, folder: Path) -> Results:
     table = load("location30")
     y = table.pop("cluster").to_numpy()
     x = table.to_numpy(dtype=np.float32)
     order = np.random.default_rng(0).permutation(len(y))
     inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
-    module = FIT(network(x.shape[1], 30), x[inside], y[inside], np.random.default_rng(0))
+    module = FIT(gl.mlp(x.shape[1], 30), x[inside], y[inside], np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
     sides = [(x[part], y[part]) for part in (inside, outside, rest)]
     return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)
