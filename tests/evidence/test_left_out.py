@@ -178,7 +178,7 @@ def test_a_target_without_a_recipe_is_refused(blobs):
 def test_options_are_checked_and_read_from_a_command_line():
     assert parse_plan("left_out:records=7,models=3") == gl.LeftOut(records=7, models=3)
     assert parse_plan("left_out:ids=a+b") == gl.LeftOut(ids=("a", "b"))
-    with pytest.raises(InputError, match="must be a int, found 'many'"):
+    with pytest.raises(InputError, match="must be a whole number, found 'many'"):
         parse_plan("left_out:models=many")
     for wrong in ({"records": 0}, {"models": 0}, {"ids": "members:1"}):
         with pytest.raises(ValueError, match=f"Expected {next(iter(wrong))}="):
