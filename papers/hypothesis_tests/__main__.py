@@ -52,9 +52,10 @@ def _table2(options: argparse.Namespace) -> None:
     left_out = gl.LeftOut(records=options.left_out, models=options.left_out_models)
     case = _cases("location30", options, left_out=left_out)[0]
     rows = [tables.agreement(case, level=AGREEMENT_LEVEL, empirical=empirical) for empirical in (True, False)]
+    near = tables.closeness(case)
     sizes = {"location30": {"members": rows[0].records[0], "nonmembers": rows[0].records[1]}}
     repeats = {"count": rows[0].models, "of": "models without each record"}
-    _write("table2", options, sizes, repeats, time.perf_counter() - start, {"agreement": rows})
+    _write("table2", options, sizes, repeats, time.perf_counter() - start, {"agreement": rows, "closeness": near})
 
 
 def _figures(options: argparse.Namespace) -> None:

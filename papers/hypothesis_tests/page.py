@@ -74,6 +74,14 @@ def _agreement(result: dict) -> str:
         ]
         parts.append(_matrix(found["names"], lambda a, b, found=found: _cell(found, a, b)))
     parts += ["The paper's (Purchase100, 500 members and 500 non-members):\n", _matrix(AGREEMENT_NAMES, _theirs)]
+    columns = {
+        "test": lambda row: row["test"],
+        "AUC on these records": lambda row: f"{row['auc']:.3f}",
+        "target minus models: members, non-members": lambda row: _two(row["gap"]),
+        "spread of the models": lambda row: _two(row["spread"]),
+        "rank correlation with L": lambda row: _two(row["rank_correlation"]),
+    }
+    parts += [prose.CLOSENESS, table(result["closeness"], columns)]
     return "\n".join(parts)
 
 
@@ -95,6 +103,10 @@ def _theirs(row: int, column: int) -> str:
         return ""
     figures = AGREEMENT_MEMBERS if column > row else AGREEMENT_NONMEMBERS
     return f"{figures[AGREEMENT_NAMES[min(row, column)], AGREEMENT_NAMES[max(row, column)]]:.3f}"
+
+
+def _two(values: list[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)
 
 
 def _levels(rows: list[dict]) -> list[str]:

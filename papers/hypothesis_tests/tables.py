@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import spearmanr
 
 import guestlist as gl
 from guestlist.evaluate import auc
@@ -40,6 +41,50 @@ class Agreed:
     models: int
     members: tuple[tuple[float, ...], ...]
     nonmembers: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How near one set of models comes to models without the record, on the records that have those.
+
+    Args:
+        test: that compares the target with these models.
+        auc: of the test on these records.
+        gap: median over members, and over non-members, of the target's margin minus the models' mean.
+        spread: medians of the standard deviation of the models' margins.
+        rank_correlation: of the test's scores with attack L's, among members and among non-members.
+    """
+
+    test: str
+    auc: float
+    gap: tuple[float, float]
+    spread: tuple[float, float]
+    rank_correlation: tuple[float, float]
+
+
+def closeness(case: Case) -> list[Closeness]:
+    """R, D and L side by side: one computation on three sets of models."""
+    evidence = case.signals.evidence
+    sets = {"R": None, "D": evidence.distilled, "L": evidence.left_out}
+    attacks = {"R": "reference", "D": "distillation", "L": "leave_one_out"}
+    scores = {test: gl.ATTACKS[name].score(case.signals) for test, name in attacks.items()}
+    chosen = case.asked & ~np.isnan(scores["L"])
+    sides = chosen & case.member, chosen & ~case.member
+    rows = []
+    for test, models in sets.items():
+        signals = case.signals if models is None else case.signals.among(models)
+        outside = signals.outside("margin")
+        gap, spread = signals.target("margin") - outside.mean, np.sqrt(outside.variance)
+        rows.append(
+            Closeness(
+                test,
+                float(auc(scores[test][chosen], case.member[chosen]).value),
+                tuple(float(np.nanmedian(gap[side])) for side in sides),
+                tuple(float(np.nanmedian(spread[side])) for side in sides),
+                tuple(float(spearmanr(scores[test][side], scores["L"][side])[0]) for side in sides),
+            )
+        )
+    return rows
 
 
 def strength(name: str, cases: Sequence[Case]) -> Strength:

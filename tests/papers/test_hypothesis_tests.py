@@ -74,6 +74,17 @@ def test_agreement_is_over_the_records_that_were_left_out(run):
     assert found.nonmembers[0][2] == pytest.approx((~called)[~member].mean())
 
 
+def test_closeness_is_that_of_the_three_sets_of_models(run):
+    case = run[0][0]
+    found = {row.test: row for row in tables.closeness(case)}
+    assert list(found) == ["R", "D", "L"]
+    assert found["L"].rank_correlation == pytest.approx((1, 1))
+    chosen = case.asked & ~np.isnan(gl.ATTACKS["leave_one_out"].score(case.signals)) & case.member
+    left_out = case.signals.evidence.left_out.values["margin"][:, chosen]
+    assert found["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
+    assert found["L"].gap[0] == pytest.approx(np.median(case.signals.target("margin")[chosen] - left_out.mean(axis=0)))
+
+
 def test_figures_are_drawn_from_what_each_test_compares_with(run):
     case = run[0][0]
     for figure in (figures.curves({"small <1>": case}), figures.losses(case)):
