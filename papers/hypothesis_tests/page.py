@@ -68,7 +68,7 @@ def _strengths(result: dict) -> str:
 
 def _agreement(result: dict) -> str:
     parts = [prose.TABLE_2]
-    for found, how in zip(result["agreement"], ("percentiles, as in the paper", "smoothed"), strict=True):
+    for found, how in zip(result["agreement"], ("percentiles, as in the paper", "a smooth tail"), strict=True):
         parts += [
             f"Ours, thresholds from {how}, {found['records'][0]} members and {found['records'][1]} non-members:\n"
         ]
