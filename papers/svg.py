@@ -36,9 +36,10 @@ def lines(title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
         style = f'fill="none" stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}"'
         parts.append(f'<polyline points="{points}" {style}/>')
-        high = TOP + 14 * (index + 1)
-        parts.append(f'<line x1="{LEFT + 8}" x2="{LEFT + 30}" y1="{high}" y2="{high}" {style}/>')
-        parts.append(_text(LEFT + 36, high + 4, name, "start"))
+        # At the lower right, where no ROC curve worth drawing goes.
+        high, left = HEIGHT - BOTTOM - 14 * (len(curves) - index), WIDTH - RIGHT - 80
+        parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{high}" y2="{high}" {style}/>')
+        parts.append(_text(left + 28, high + 4, name, "start"))
     return _panel(parts)
 
 
