@@ -86,6 +86,26 @@ def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_
     assert json.loads(grown.stdout)["references"]["count"] == 16
 
 
+def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
+    out = files / "evidence"
+    audit = (
+        "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",
+        files / "holdout.csv", "--label", "income", "--out", out, "--references", 4, "--jobs", 1,
+    )  # fmt: skip
+    lacking = guestlist(*audit, "--attack", "distillation")
+    assert lacking.exit_code == 2
+    assert "guestlist collect DIR --also distilled" in lacking.stderr
+    assert guestlist(*audit, "--attack", "loss", "--also", "perturbed:copies=2").exit_code == 0
+    found = guestlist("collect", out, "--also", "distilled:models=5", "--jobs", 1, "--json")
+    assert found.exit_code == 0, found.output
+    # What was named before, and what the new evidence is for.
+    assert [finding["name"] for finding in json.loads(found.stdout)["findings"]] == ["loss", "distillation"]
+    other = guestlist("collect", out, "--attack", "union(loss,lira)", "--references", 5, "--jobs", 1, "--json")
+    assert [finding["name"] for finding in json.loads(other.stdout)["findings"]] == ["union_loss_lira"]
+    assert "no option 'copies'" in guestlist("collect", out, "--also", "distilled:copies=5").stderr
+    assert "What is to be collected?" in guestlist("collect", out).stderr
+
+
 def test_collect_needs_to_know_where_the_inputs_are(files):
     guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
     found = guestlist("collect", files / "q", "--references", 4)
