@@ -196,6 +196,14 @@ def test_an_attack_clearly_better_than_the_headline_is_told():
     assert "does better still" not in words.answer(leaking())
 
 
+def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
+    found = leaking()
+    best = replace(found.findings[1], name="leaf_shares", auc=Estimate(0.95, 0.93, 0.97))
+    findings = (found.findings[0], best, *found.findings[2:])
+    said = words.answer(replace(found, findings=findings))
+    assert "leaf_shares, run by someone who has the model file, does better still: AUC 0.950" in said
+
+
 def test_p_values_are_not_promised_where_they_cannot_occur():
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
     assert "about 20 of them would still have a p-value of 0.02 or less" in words.p_values(few)

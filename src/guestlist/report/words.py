@@ -26,6 +26,13 @@ CHANCE = 0.5  # the AUC of an attack that knows nothing
 UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
 
+# What an attacker must have beyond the model's answers, by the evidence that an attack looks at.
+KNOWS = {
+    "leaves": "has the model file",
+    "inner": "has the model and knows of some records whether they are members",
+    "left_out": "knows all other members",
+}
+
 LOWER_BOUND = (
     "An attack that succeeds shows what is possible; one that fails does not show what is impossible. "
     "These figures are a lower bound on what an attacker can do."
@@ -248,7 +255,17 @@ def _stronger(results: Results) -> list[str]:
     if not better:
         return []
     best = max(better, key=lambda finding: finding.auc.low)
-    return [f"{best.name} does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}."]
+    better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}"
+    return [f"{best.name}{_by_whom(best)} {better_still}."]
+
+
+def _by_whom(finding: AttackResult) -> str:
+    """Who can run an attack that takes more than answers."""
+    from guestlist.attacks import ATTACKS
+
+    known = ATTACKS.get(finding.name)
+    who = KNOWS.get(known.evidence) if known else None
+    return f", run by someone who {who}," if who else ""
 
 
 def _evidence(finding: AttackResult) -> str:
