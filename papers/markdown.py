@@ -11,6 +11,25 @@ def table(rows: list, columns: dict[str, Callable]) -> str:
     return "".join("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
 
 
+def page(
+    introduction: str,
+    sections: dict[str, Callable[[dict], str]],
+    read: Callable[[str], dict | None],
+    foot: Callable[[dict], str],
+    *closing: str,
+) -> str:
+    """A page with a section for each result that is there.
+
+    Args:
+        sections: name of a result to what is said of it.
+        read: name of a result to its content, or None where it has not been run.
+        foot: what stands under each section.
+    """
+    found = {name: read(name) for name in sections}
+    there = [f"{sections[name](result)}\n{foot(result)}\n" for name, result in found.items() if result]
+    return "\n".join([introduction, *there, *closing])
+
+
 def made_by(result: dict, sizes: str, libraries: tuple[str, ...] = ("guestlist", "numpy", "scikit-learn")) -> str:
     """The command, time and versions under a table.
 

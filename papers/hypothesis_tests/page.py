@@ -13,7 +13,7 @@ from papers.hypothesis_tests.published import (
     MNIST,
     PURCHASE100,
 )
-from papers.markdown import made_by, table
+from papers.markdown import made_by, page, table
 from papers.results import read
 
 RESULTS = Path(__file__).parent / "results"
@@ -28,12 +28,16 @@ def write() -> None:
 
 def text() -> str:
     """The page, with a section for each result that is there."""
-    sections = [prose.INTRODUCTION]
-    for name, section in {"table1": _strengths, "table2": _agreement}.items():
-        result = read(RESULTS / f"{name}.json")
-        if result:
-            sections.append(f"{section(result)}\n{made_by(result, _sizes(result), ('guestlist', 'numpy', 'torch'))}\n")
-    return "\n".join([*sections, prose.FIGURES, prose.DIFFERENCES])
+    sections = {"table1": _strengths, "table2": _agreement}
+    return page(prose.INTRODUCTION, sections, _read, _made_by, prose.FIGURES, prose.DIFFERENCES)
+
+
+def _read(name: str) -> dict | None:
+    return read(RESULTS / f"{name}.json")
+
+
+def _made_by(result: dict) -> str:
+    return made_by(result, _sizes(result), ("guestlist", "numpy", "torch"))
 
 
 def _strengths(result: dict) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from papers.markdown import made_by, table
+from papers.markdown import made_by, page, table
 from papers.systematic_evaluation import prose
 from papers.systematic_evaluation.published import TEXAS_ACCURACY, TEXAS_THRESHOLDS, WHITE_BOX
 from papers.systematic_evaluation.results import read
@@ -20,12 +20,7 @@ def write() -> None:
 
 def text() -> str:
     """The page, with a section for each result that is there."""
-    sections = [prose.INTRODUCTION]
-    for name, section in SECTIONS.items():
-        result = read(name)
-        if result:
-            sections.append(f"{section(result)}\n{_made_by(result)}\n")
-    return "\n".join([*sections, prose.DIFFERENCES])
+    return page(prose.INTRODUCTION, SECTIONS, read, _made_by, prose.DIFFERENCES)
 
 
 def _table3(result: dict) -> str:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from guestlist.attacks import ATTACKS
+from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.evaluate.many import aucs
-from guestlist.evidence import LIVE, FullAnswers
+from guestlist.evidence import LIVE, NOTHING, FullAnswers
 from guestlist.selftest import to_score
 from guestlist.signals import Signals
 from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussian_world, noise_world, target_of
@@ -109,7 +110,7 @@ def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
 def test_shuffled_records_give_shuffled_scores(name):
     signals, _ = target_of(awkward_world(records=200, models=17))
     order = np.random.default_rng(1).permutation(200)
-    _same(ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order])
+    assert_same(ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,7 +120,7 @@ def test_the_order_of_references_is_irrelevant(name):
     values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
     evidence = signals.evidence.among(order)
     shuffled = Signals(values, signals.reference_member[order], signals.labels, evidence)
-    _same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
+    assert_same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -130,7 +131,7 @@ def test_all_targets_at_once_equal_one_by_one(name, design):
         together = ATTACKS[name].score(world)
         assert together.shape == world.member.shape
         for k in range(models):
-            _same(together[k], ATTACKS[name].score(world.facing(k)))
+            assert_same(together[k], ATTACKS[name].score(world.facing(k)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -166,5 +167,14 @@ def test_models_that_all_agree_give_scores_without_nan(name):
     assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
 
 
-def _same(found: np.ndarray, expected: np.ndarray) -> None:
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
+def test_without_its_evidence_an_attack_says_how_to_get_it(name):
+    attack = ATTACKS[name]
+    bare = replace(target_of(gaussian_world(1.0, records=20, models=5))[0], evidence=NOTHING)
+    how = "and the target is none" if attack.evidence in LIVE else f"--also {attack.evidence}"
+    with pytest.raises(NotCollectedError, match=how):
+        attack.score(bare)
+
+
+def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

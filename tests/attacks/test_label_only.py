@@ -7,11 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.attacks.label_only import label_only
-from guestlist.errors import NotCollectedError
-from guestlist.evaluate.many import aucs
 from guestlist.evidence import Evidence, Robustness
 from guestlist.signals import Signals
-from worlds import noise_world
 
 
 def seen(correct, share) -> Signals:
@@ -29,22 +26,6 @@ def test_by_hand():
 def test_labels_are_all_that_it_reads():
     """The view above holds nothing but labels; what confidence says is not even there."""
     assert set(seen([1], [1.0]).values) == {"correct"}
-
-
-def test_without_perturbed_records_it_says_how_to_get_them():
-    signals = Signals({"correct": np.ones((1, 2))}, np.zeros((0, 2), bool), np.zeros(2, int))
-    with pytest.raises(NotCollectedError, match=r"gl\.Perturbed\(\).*--also perturbed"):
-        label_only(signals)
-
-
-def test_no_advantage_without_a_leak():
-    means = []
-    for seed in range(20):
-        world = noise_world(records=400, models=8, seed=seed, spread=0.5)
-        means.append(aucs(np.stack([label_only(world.facing(k)) for k in range(8)]), world.member).mean())
-    error = np.std(means, ddof=1) / np.sqrt(len(means))
-    assert error < 0.004
-    assert abs(np.mean(means) - 0.5) < 4 * error
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -155,3 +156,15 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
 def test_alone_it_is_the_headline(blobs, tree):
     found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
     assert (found.headline, found.chosen) == ("leaf_shares", "fixed before the audit")
+
+
+def test_on_a_forest_with_small_leaves_it_finds_more_than_attacks_with_references():
+    x, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    members, nonmembers = ((x[part], y[part]) for part in np.split(order, [898]))
+    model = RandomForestClassifier(50, random_state=0).fit(*members)
+    results = gl.audit(
+        model, members, nonmembers, references=8, attacks=["leaf_shares", "loss", "lira", "rmia"], jobs=1
+    )
+    others = [results.attack(name).auc.high for name in ("loss", "lira", "rmia")]
+    assert results.attack("leaf_shares").auc.low > max(others)

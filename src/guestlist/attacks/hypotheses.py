@@ -11,10 +11,12 @@ whose p-value is at most alpha.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import expit
 
-from guestlist.attacks.reference import reference, reference_empirical
+from guestlist.attacks.reference import reference
 from guestlist.signals import Rotation, Signals
 
 
@@ -62,51 +64,14 @@ def reference_empirical_p_value(signals: Signals) -> np.ndarray:
     return np.where(np.isnan(loss) | (count == 0), np.nan, p_value)
 
 
-def distillation(signals: Signals) -> np.ndarray:
-    """Attack D, smoothed: as attack R, among models distilled from the target instead of references."""
-    return reference(_distilled(signals))
+def among(signals: Signals, *, test: Callable[[Signals], np.ndarray], evidence: str) -> np.ndarray:
+    """What a test of the target among its references says among other models.
 
-
-def distillation_p_value(signals: Signals) -> np.ndarray:
-    return reference_p_value(_distilled(signals))
-
-
-def distillation_empirical(signals: Signals) -> np.ndarray:
-    """Attack D as a plain share of distilled models with a larger loss."""
-    return reference_empirical(_distilled(signals))
-
-
-def distillation_empirical_p_value(signals: Signals) -> np.ndarray:
-    return reference_empirical_p_value(_distilled(signals))
-
-
-def leave_one_out(signals: Signals) -> np.ndarray:
-    """Attack L, smoothed: as attack R, among models trained on the target's members without the record.
-
-    For a non-member those are models trained as the target was, with other seeds. NaN for records that were not chosen.
+    Attack D is attack R among models distilled from the target (``distilled``), attack L among models trained on its
+    members without the record (``left_out``); for a non-member those are models trained as the target was, with other
+    seeds. NaN for records that no such model was asked about.
     """
-    return reference(_left_out(signals))
-
-
-def leave_one_out_p_value(signals: Signals) -> np.ndarray:
-    return reference_p_value(_left_out(signals))
-
-
-def leave_one_out_empirical(signals: Signals) -> np.ndarray:
-    """Attack L as a plain share of such models with a larger loss."""
-    return reference_empirical(_left_out(signals))
-
-
-def leave_one_out_empirical_p_value(signals: Signals) -> np.ndarray:
-    return reference_empirical_p_value(_left_out(signals))
-
-
-def _distilled(signals: Signals) -> Signals:
-    return signals.among(signals.evidence.need("distilled"))
-
-
-def _left_out(signals: Signals) -> Signals:
-    return signals.among(signals.evidence.need("left_out"))
+    return test(signals.among(signals.evidence.need(evidence)))
 
 
 def _ranks(signals: Signals | Rotation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

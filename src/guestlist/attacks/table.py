@@ -102,9 +102,20 @@ def _compared(
     return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
 
 
-def _among(score, evidence: str, needs: tuple[str, ...], summary: str, p_value, *, default: bool = True) -> Attack:
-    """A test that compares the target with other models than its references."""
-    return Attack(score, needs, 0, summary, _YE, default=default, evidence=evidence, p_value=p_value)
+def _among(evidence: str, summary: str, *, empirical: bool = False) -> Attack:
+    """Attack R among other models than references: smoothed, or as a bare share."""
+    test = per_record.reference_empirical if empirical else per_record.reference
+    p_value = hypotheses.reference_empirical_p_value if empirical else hypotheses.reference_p_value
+    return Attack(
+        partial(hypotheses.among, test=test, evidence=evidence),
+        ("loss",) if empirical else ("margin",),
+        0,
+        summary,
+        _YE,
+        default=not empirical,
+        evidence=evidence,
+        p_value=partial(hypotheses.among, test=p_value, evidence=evidence),
+    )
 
 
 def _learned(score, evidence: str, references: int, summary: str, paper: str) -> Attack:
@@ -181,36 +192,10 @@ ATTACKS: dict[str, Attack] = {
         default=False,
         p_value=hypotheses.reference_empirical_p_value,
     ),
-    "distillation": _among(
-        hypotheses.distillation,
-        "distilled",
-        ("margin",),
-        "tail of models distilled from the target (D)",
-        hypotheses.distillation_p_value,
-    ),
-    "distillation_empirical": _among(
-        hypotheses.distillation_empirical,
-        "distilled",
-        ("loss",),
-        "share of distilled models with a larger loss (D)",
-        hypotheses.distillation_empirical_p_value,
-        default=False,
-    ),
-    "leave_one_out": _among(
-        hypotheses.leave_one_out,
-        "left_out",
-        ("margin",),
-        "tail of models trained without the record (L)",
-        hypotheses.leave_one_out_p_value,
-    ),
-    "leave_one_out_empirical": _among(
-        hypotheses.leave_one_out_empirical,
-        "left_out",
-        ("loss",),
-        "share of such models with a larger loss (L)",
-        hypotheses.leave_one_out_empirical_p_value,
-        default=False,
-    ),
+    "distillation": _among("distilled", "tail of models distilled from the target (D)"),
+    "distillation_empirical": _among("distilled", "share of distilled models with a larger loss (D)", empirical=True),
+    "leave_one_out": _among("left_out", "tail of models trained without the record (L)"),
+    "leave_one_out_empirical": _among("left_out", "share of such models with a larger loss (L)", empirical=True),
     "difficulty": _compared(
         per_record.difficulty, ("margin",), "both", 2, "margin minus the mean of IN and OUT references", _WATSON
     ),
