@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from guestlist.attacks import ATTACKS, Attack
-from guestlist.evidence.table import KINDS
+from guestlist.collecting.evidence.table import KINDS
 
 ROOT = Path(__file__).parents[1]
 # What only some targets give, in words.
@@ -75,7 +75,12 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
-TABLES = {"attacks": attack_table, "evidence": evidence_table, "newcomer": newcomer_table, "collection": collection_table}
+TABLES = {
+    "attacks": attack_table,
+    "evidence": evidence_table,
+    "newcomer": newcomer_table,
+    "collection": collection_table,
+}
 PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.results import (
+from guestlist.findings.results import (
     AgreementResult,
     AttackResult,
     Curve,

@@ -13,7 +13,7 @@ from docs.tables import updated
 
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
-from guestlist.signals import SIGNALS
+from guestlist.targets.signals import SIGNALS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

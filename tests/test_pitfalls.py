@@ -22,10 +22,10 @@ from guestlist.checks import duplicates_across
 from guestlist.data import as_data, concatenate, fingerprint
 from guestlist.errors import FolderError, InputError
 from guestlist.evaluate import Estimate
-from guestlist.files import remove_parts
-from guestlist.recipes import describe
+from guestlist.fingerprints import describe
 from guestlist.report import words
 from guestlist.store import Manifest, only_one, open_store
+from guestlist.store.files import remove_parts
 from guestlist.targets import as_target
 
 COLUMNS = list("abcde")
@@ -201,7 +201,7 @@ def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
 def test_an_interval_that_cannot_be_had_stops_the_growing():
     from types import SimpleNamespace
 
-    from guestlist.growing import UntilWidth, grow
+    from guestlist.collecting.until import UntilWidth, grow
 
     nan = float("nan")
     results = SimpleNamespace(recipe=SimpleNamespace(auc=Estimate(nan, nan, nan)))

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from guestlist.evidence import FullAnswers
-from guestlist.signals import Rotation, Signals
-from guestlist.worlds import (
+from guestlist.selfcheck.worlds import (
     DESIGNS,
     bernoulli,
     binary_answers,
@@ -18,6 +16,8 @@ from guestlist.worlds import (
     gaussian_world,
     noise_world,
 )
+from guestlist.views.evidence import FullAnswers
+from guestlist.views.signals import Rotation, Signals
 
 __all__ = [
     "DESIGNS",

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.attacks import ATTACKS
-from guestlist.signals import Rotation
-from guestlist.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.views.signals import Rotation
 
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
 REPEATS = 3
@@ -48,9 +48,7 @@ def _row(records: int, models: int) -> dict:
     world = gaussian_world(1.0, records=records, models=models, spread=0.5)
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
-        row["seconds_per_attack"] = {
-            name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN
-        }
+        row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN}
         one = _best(lambda: [attack.score(world.facing(0)) for attack in RUN.values()])
         row["seconds_one_target_at_a_time"] = round(one * models, 3)
     print(records, models, row["seconds"], flush=True)

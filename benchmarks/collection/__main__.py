@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from guestlist.auditing import prepare, store_for
-from guestlist.collect import collect
+from guestlist.collecting.references import collect
 
 HERE = Path(__file__).parent
 MODELS = {

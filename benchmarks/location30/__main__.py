@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
+from guestlist.collecting.progress import show_progress
 from guestlist.datasets import load
-from guestlist.progress import show_progress
-from guestlist.results import AttackResult, Results
+from guestlist.findings.results import AttackResult, Results
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "location30.md"

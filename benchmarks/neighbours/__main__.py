@@ -72,9 +72,7 @@ def large() -> list[dict]:
 
 def growth() -> dict[str, list[dict]]:
     """Nanoseconds per pair of records as n and the number of classes grow."""
-    by_n = [
-        timed("ours", n=n, tests=2_000, features=10) for n in (2_500, 5_000, 10_000, 20_000, 40_000, 80_000)
-    ]
+    by_n = [timed("ours", n=n, tests=2_000, features=10) for n in (2_500, 5_000, 10_000, 20_000, 40_000, 80_000)]
     by_classes = [timed("ours", n=10_000, tests=10_000, features=10, classes=c) for c in (2, 10, 100)]
     for row in by_n + by_classes:
         row["ns_per_pair"] = round(1e9 * row["cpu_s"] / (row["n"] * row["tests"]), 2)
@@ -87,9 +85,7 @@ def waka() -> list[dict]:
     first = timed("ours_waka", **size)
     slow = timed("waka_algorithm", measured_tests=100, **size)
     others = [timed("ours_self_waka", **size), timed("ours_likelihood_ratio", **size)]
-    return [
-        row | {"times_ours_cpu": round(row["cpu_s"] / first["cpu_s"], 2)} for row in (first, slow, *others)
-    ]
+    return [row | {"times_ours_cpu": round(row["cpu_s"] / first["cpu_s"], 2)} for row in (first, slow, *others)]
 
 
 SECTIONS = {

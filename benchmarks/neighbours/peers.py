@@ -35,9 +35,7 @@ def python_of(peer: str) -> str:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
         for arguments in INSTALL[peer]:
-            subprocess.run(
-                [home / "bin" / "python", "-m", "pip", "install", "--quiet", *arguments], check=True
-            )
+            subprocess.run([home / "bin" / "python", "-m", "pip", "install", "--quiet", *arguments], check=True)
         done.touch()
     return str(home / "bin" / "python")
 

@@ -40,8 +40,7 @@ def peers(rows: list[dict]) -> str:
 def large(rows: list[dict]) -> str:
     head = ["", "features", "CPU s", "wall s", "peak GiB"]
     cells = [
-        [_name(row), row["features"], _seconds(row), f"{row['wall_s']:.1f}", f"{row['peak_gib']:.2f}"]
-        for row in rows
+        [_name(row), row["features"], _seconds(row), f"{row['wall_s']:.1f}", f"{row['peak_gib']:.2f}"] for row in rows
     ]
     return _table(head, cells)
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import guestlist as gl
+from guestlist.collecting.progress import show_progress
 from guestlist.errors import AuditError
-from guestlist.progress import show_progress
 from papers.hypothesis_tests import audits, figures, page, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL

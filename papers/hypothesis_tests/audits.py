@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.evidence import Models
-from guestlist.evidence.table import collected, read_evidence
-from guestlist.signals import Signals
+from guestlist.collecting.evidence.table import collected, read_evidence
 from guestlist.store import Store, open_store
+from guestlist.views.evidence import Models
+from guestlist.views.signals import Signals
 from papers.hypothesis_tests.configurations import Configuration
 
 FOLDER = Path("audits") / "papers" / "hypothesis_tests"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.results import Results
+from guestlist.findings.results import Results
 from papers.systematic_evaluation.data import Records
 
 NO_DEFENCE, EARLY = "no defence", "early stopping"

@@ -18,7 +18,7 @@ import numpy as np
 
 from guestlist.attacks import ATTACKS
 from guestlist.neighbours import NeighbourLists
-from guestlist.signals import Rotation, Signals
+from guestlist.views.signals import Rotation, Signals
 
 SHADOWS = 16  # as in the paper
 PAIRS = SHADOWS // 2 + 1  # partitions whose halves take turns as target and 16 shadow models

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from guestlist.signals import SIGNALS
+from guestlist.targets.signals import SIGNALS
 from papers.waka.correlation import KS
 from papers.waka.data import Pool
 from papers.waka.games import PAIRS, partitions, rotated_lira, success, success_rates

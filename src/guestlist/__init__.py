@@ -14,44 +14,45 @@ if TYPE_CHECKING:
     from guestlist.attacks import ATTACKS, Attack
     from guestlist.attacks.combined import combined
     from guestlist.auditing import audit
+    from guestlist.collecting.evidence.distilled import Distilled
+    from guestlist.collecting.evidence.full_answers import Answers
+    from guestlist.collecting.evidence.left_out import LeftOut
+    from guestlist.collecting.evidence.perturbed import Perturbed
+    from guestlist.collecting.evidence.quantiles import Quantiles
+    from guestlist.collecting.evidence.white_box import Inner
+    from guestlist.collecting.until import UntilWidth
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate, agreement
-    from guestlist.evidence.answers import Answers
-    from guestlist.evidence.distilled import Distilled
-    from guestlist.evidence.inner import Inner
-    from guestlist.evidence.left_out import LeftOut
-    from guestlist.evidence.perturbed import Perturbed
-    from guestlist.evidence.quantiles import Quantiles
-    from guestlist.growing import UntilWidth
+    from guestlist.findings.results import Results, read_results
     from guestlist.predictions import Predictions, audit_predictions
-    from guestlist.results import Results, read_results
     from guestlist.risks import leaf_risk
-    from guestlist.signals import SIGNALS, Signals
     from guestlist.targets import Target, function_target
+    from guestlist.targets.signals import SIGNALS
     from guestlist.targets.torch_modules import torch_target
+    from guestlist.views.signals import Signals
 
 _WHERE = {
     "ATTACKS": "guestlist.attacks",
-    "Answers": "guestlist.evidence.answers",
+    "Answers": "guestlist.collecting.evidence.full_answers",
     "Attack": "guestlist.attacks",
     "AuditError": "guestlist.errors",
     "AuditWarning": "guestlist.errors",
     "Data": "guestlist.data",
     "Estimate": "guestlist.evaluate",
-    "Distilled": "guestlist.evidence.distilled",
+    "Distilled": "guestlist.collecting.evidence.distilled",
     "Fit": "guestlist.defences",
-    "LeftOut": "guestlist.evidence.left_out",
-    "Perturbed": "guestlist.evidence.perturbed",
-    "Inner": "guestlist.evidence.inner",
+    "LeftOut": "guestlist.collecting.evidence.left_out",
+    "Perturbed": "guestlist.collecting.evidence.perturbed",
+    "Inner": "guestlist.collecting.evidence.white_box",
     "Predictions": "guestlist.predictions",
-    "Quantiles": "guestlist.evidence.quantiles",
-    "Results": "guestlist.results",
-    "SIGNALS": "guestlist.signals",
-    "Signals": "guestlist.signals",
+    "Quantiles": "guestlist.collecting.evidence.quantiles",
+    "Results": "guestlist.findings.results",
+    "SIGNALS": "guestlist.targets.signals",
+    "Signals": "guestlist.views.signals",
     "Target": "guestlist.targets",
-    "UntilWidth": "guestlist.growing",
+    "UntilWidth": "guestlist.collecting.until",
     "agreement": "guestlist.evaluate",
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
@@ -60,7 +61,7 @@ _WHERE = {
     "function_target": "guestlist.targets",
     "leaf_risk": "guestlist.risks",
     "mlp": "guestlist.defences",
-    "read_results": "guestlist.results",
+    "read_results": "guestlist.findings.results",
     "torch_target": "guestlist.targets.torch_modules",
 }
 

@@ -20,21 +20,21 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.assess import PRIOR, assess
 from guestlist.attacks import named, try_out
-from guestlist.collect import begin, collect
+from guestlist.collecting.evidence.from_target import live_evidence, live_kinds
+from guestlist.collecting.evidence.plan import Plan, Site
+from guestlist.collecting.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
+from guestlist.collecting.readout import Progress
+from guestlist.collecting.references import begin, collect
+from guestlist.collecting.until import UntilWidth, grow
 from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
 from guestlist.errors import AuditWarning, InputError
-from guestlist.evidence.live import live_evidence, live_kinds
-from guestlist.evidence.plan import Plan, Site
-from guestlist.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
+from guestlist.findings.assess import PRIOR, assess
+from guestlist.findings.notices import duplicate_notice
+from guestlist.findings.results import Results
 from guestlist.games import inclusion_rate
-from guestlist.growing import UntilWidth, grow
-from guestlist.notices import duplicate_notice
-from guestlist.results import Results
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets import Target, as_target
-from guestlist.training import Progress
 
 REFERENCES = 32
 

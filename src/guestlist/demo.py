@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.collect import Progress
-from guestlist.results import Results
+from guestlist.collecting.references import Progress
+from guestlist.findings.results import Results
 
 FULL, QUICK = 32, 8
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from guestlist.errors import FolderError
 from guestlist.evaluate import Estimate, threshold_at_fpr, tpr_at_fpr
-from guestlist.results import AttackResult, Results
+from guestlist.findings.results import AttackResult, Results
 
 PUSHING = 10
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.assess import PRIOR, assess
 from guestlist.attacks import ATTACKS, named, try_out
 from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
-from guestlist.files import read_npz
-from guestlist.results import Results
+from guestlist.findings.assess import PRIOR, assess
+from guestlist.findings.results import Results
 from guestlist.store import Manifest, Store, only_one, open_store
+from guestlist.store.files import read_npz
 from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.

@@ -9,8 +9,8 @@ from guestlist.attacks import ATTACKS
 from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, labelled_features, log_odds, sorted_features
 from guestlist.attacks.learning import balanced, hashes, learn
 from guestlist.evaluate import auc
-from guestlist.evidence import Evidence, FullAnswers
-from guestlist.signals import Signals
+from guestlist.views.evidence import Evidence, FullAnswers
+from guestlist.views.signals import Signals
 
 NAMES = ["nn_shokri", "nn_nasr"]
 

@@ -8,14 +8,14 @@ from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
+from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS, named
 from guestlist.attacks.combined import RULES, Combination, combined, parse_combination
-from guestlist.choosing import all_scores
 from guestlist.cli import main
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import auc, conformal_p_values
-from guestlist.evaluate.many import aucs
-from guestlist.signals import Rotation, Signals
+from guestlist.findings.choosing import all_scores
+from guestlist.views.signals import Rotation, Signals
 from worlds import DESIGNS, awkward_world, gaussian_world, noise_world, target_of
 
 NAMES = ("loss", "difficulty_offline", "shadow")

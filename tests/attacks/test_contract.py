@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.evaluate.many import aucs
-from guestlist.evidence import LIVE, NOTHING, FullAnswers
-from guestlist.selftest import to_score
-from guestlist.signals import Signals
+from guestlist.selfcheck.contract import to_score
+from guestlist.views.evidence import LIVE, NOTHING, FullAnswers
+from guestlist.views.signals import Signals
 from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussian_world, noise_world, target_of
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most

@@ -8,12 +8,12 @@ from scipy import stats
 from scipy.special import ndtr
 
 import oracles
+from guestlist.arrays.moments import Moments, moments
+from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.bayes import log_odds_of_tail, prior_of
 from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
-from guestlist.evaluate.many import aucs
-from guestlist.moments import Moments, moments
 from worlds import awkward_world, gaussian_world, target_of
 
 ORACLES = {

@@ -7,8 +7,8 @@ import pytest
 
 import oracles
 from guestlist.attacks import ATTACKS
-from guestlist.evidence import Evidence, Models
-from guestlist.signals import Signals
+from guestlist.views.evidence import Evidence, Models
+from guestlist.views.signals import Signals
 from worlds import awkward_world, binary_signals, gaussian_world, noise_world
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)

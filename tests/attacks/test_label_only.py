@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.attacks.label_only import label_only
-from guestlist.evidence import Evidence, Robustness
-from guestlist.signals import Signals
+from guestlist.views.evidence import Evidence, Robustness
+from guestlist.views.signals import Signals
 
 
 def seen(correct, share) -> Signals:

@@ -12,9 +12,9 @@ from guestlist import neighbours
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.evidence import Evidence, Neighbourhood
-from guestlist.signals import Signals
 from guestlist.targets import as_target
+from guestlist.views.evidence import Evidence, Neighbourhood
+from guestlist.views.signals import Signals
 
 NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbourhood"]
 

@@ -20,8 +20,8 @@ import oracles_papers as papers
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.ratios import tuned_a
 from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.signals import Signals
 from guestlist.store import open_store
+from guestlist.views.signals import Signals
 from worlds import gaussian_world
 
 FPRS = (0.01, 0.05)

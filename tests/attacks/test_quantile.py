@@ -8,9 +8,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
 from guestlist.attacks.quantile import quantile, quantile_p_value
-from guestlist.evidence import Ceilings, Evidence
-from guestlist.signals import Signals
 from guestlist.store import open_store
+from guestlist.views.evidence import Ceilings, Evidence
+from guestlist.views.signals import Signals
 from worlds import gaussian_world
 
 

@@ -6,7 +6,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from guestlist.attacks import ATTACKS
 from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.signals import Signals, signals_of_probabilities, smallest_answer
+from guestlist.targets.signals import signals_of_probabilities, smallest_answer
+from guestlist.views.signals import Signals
 
 
 def test_half_a_step_for_zero_makes_lira_work_on_a_forest():

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.assess import evaluate_attack
+from guestlist.arrays.thresholds_of_others import thresholds_of_others
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
-from guestlist.attacks.thresholds import thresholds_of_others
-from guestlist.choosing import choose
 from guestlist.errors import InputError
 from guestlist.evaluate import best_threshold
-from guestlist.signals import Signals
+from guestlist.findings.assess import evaluate_attack
+from guestlist.findings.choosing import choose
+from guestlist.views.signals import Signals
 from worlds import gaussian_world, target_of
 
 

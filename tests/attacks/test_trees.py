@@ -10,13 +10,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
+from guestlist.collecting.evidence.from_target import live_evidence
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.evidence import Evidence, Leaves
-from guestlist.evidence.live import live_evidence
-from guestlist.signals import Signals
 from guestlist.targets import as_target
+from guestlist.views.evidence import Evidence, Leaves
+from guestlist.views.signals import Signals
 
 leaf_shares = ATTACKS["leaf_shares"].score
 

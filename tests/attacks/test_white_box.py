@@ -7,8 +7,8 @@ import guestlist as gl
 from guestlist.attacks.white_box import white_box
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.evidence import Evidence, WhiteBox
-from guestlist.signals import Signals
+from guestlist.views.evidence import Evidence, WhiteBox
+from guestlist.views.signals import Signals
 from worlds import gaussian_world, target_of
 
 

@@ -15,11 +15,11 @@ from itertools import pairwise
 import pytest
 
 from guestlist.evaluate import WITHHELD
+from guestlist.findings.results import Histogram, from_document
 from guestlist.report import page, words
 from guestlist.report.charts import charts
 from guestlist.report.legible import legible, line
 from guestlist.report.page import embedded, whisker
-from guestlist.results import Histogram, from_document
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
 CASES = (leaking, quiet, predictions_only, hostile)

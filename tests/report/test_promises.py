@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from guestlist.evaluate import Estimate
+from guestlist.findings.results import Level, from_document
 from guestlist.report import matrix, page, promises, summary
 from guestlist.report.charts import charts
+from guestlist.report.format import percent
 from guestlist.report.legible import legible
-from guestlist.report.numerals import percent
-from guestlist.results import Level, from_document
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_finding
 
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.findings.results import Rate
 from guestlist.report import fragment, page, summary, words
-from guestlist.report.numerals import ends, per, percent
-from guestlist.results import Rate
+from guestlist.report.format import ends, per, percent
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
 
 

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 import guestlist as gl
 from guestlist.data import as_data
 from guestlist.errors import InputError
-from guestlist.recipes import describe
+from guestlist.fingerprints import describe
 from guestlist.targets import as_target
 
 
@@ -134,7 +134,7 @@ def test_the_recipe_ignores_seeds_and_threads_but_no_other_parameter():
 def test_the_recipe_is_the_same_in_every_process():
     code = (
         "from sklearn.ensemble import RandomForestClassifier; from sklearn.pipeline import make_pipeline;"
-        "from sklearn.preprocessing import OneHotEncoder; from guestlist.recipes import describe;"
+        "from sklearn.preprocessing import OneHotEncoder; from guestlist.fingerprints import describe;"
         "import numpy as np; print(describe(make_pipeline(OneHotEncoder(categories=[np.array(['a', 'b'])]),"
         "RandomForestClassifier(class_weight={'x': 1, 'y': 2}))))"
     )

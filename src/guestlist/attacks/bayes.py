@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, digamma, gammaln, hyp2f1, polygamma, stdtr
 
+from guestlist.arrays.moments import Moments
 from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
-from guestlist.moments import Moments
-from guestlist.signals import Rotation, Signals
+from guestlist.views.signals import Rotation, Signals
 
 # The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
 # differ.

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from guestlist.attacks.learning import ROWS, LogOdds, balanced, hashes, learn
-from guestlist.evidence import FullAnswers
-from guestlist.signals import Signals
+from guestlist.views.evidence import FullAnswers
+from guestlist.views.signals import Signals
 
 # A class needs this many members, and as many non-members, of the references for a classifier of its own.
 FEWEST_OF_A_CLASS = 50

@@ -16,12 +16,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.table import ATTACKS, Attack
-from guestlist.choosing import all_scores
 from guestlist.errors import InputError
-from guestlist.evaluate import conformal_p_values
-from guestlist.evidence import Evidence
-from guestlist.signals import Rotation, Signals
+from guestlist.findings.choosing import all_scores
+from guestlist.views.evidence import Evidence
+from guestlist.views.signals import Rotation, Signals
 
 Rule = Literal["union", "majority", "intersection"]
 RULES: tuple[str, ...] = get_args(Rule)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from guestlist.attacks.reference import reference
-from guestlist.signals import Rotation, Signals
+from guestlist.views.signals import Rotation, Signals
 
 
 def shadow(signals: Signals | Rotation) -> np.ndarray:

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_ndtr
 
-from guestlist.moments import Moments
-from guestlist.signals import Rotation, Signals
+from guestlist.arrays.moments import Moments
+from guestlist.views.signals import Rotation, Signals
 
 Variance = Literal["auto", "pooled", "record"]
 

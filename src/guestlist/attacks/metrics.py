@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.evaluate import best_threshold
-from guestlist.signals import Rotation, Signals
+from guestlist.arrays.thresholds import best_threshold
+from guestlist.views.signals import Rotation, Signals
 
 # Which way a signal points: members have larger margins and smaller losses.
 SIGN = {"correct": 1, "p_y": 1, "margin": 1, "loss": -1, "entropy": -1, "mentr": -1}
@@ -72,7 +72,7 @@ def _thresholds(signals: Signals, name: str, of_class: np.ndarray) -> np.ndarray
 
 def _thresholds_of_others(rotation: Rotation, name: str, of_class: np.ndarray) -> np.ndarray:
     """(models, 1) the same for every model in turn as the target."""
-    from guestlist.attacks.thresholds import thresholds_of_others
+    from guestlist.arrays.thresholds_of_others import thresholds_of_others
 
     labels, block = np.unique(rotation.blocks, return_inverse=True)
     values = rotation.target(name)[:, of_class]

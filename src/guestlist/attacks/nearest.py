@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from guestlist.signals import Signals
+from guestlist.views.signals import Signals
 
 
 def knn_likelihood_ratio(signals: Signals) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.signals import Signals
+from guestlist.views.signals import Signals
 
 
 def quantile(signals: Signals) -> np.ndarray:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.signals import SMALLEST_PROBABILITY, Rotation, Signals
+from guestlist.arrays.probability import SMALLEST_PROBABILITY
+from guestlist.views.signals import Rotation, Signals
 
 
 def rmia(signals: Signals | Rotation) -> np.ndarray:

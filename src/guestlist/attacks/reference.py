@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist.arrays.ranks import tie_ends
 from guestlist.attacks.bayes import log_odds_of_tail
 from guestlist.attacks.likelihood import spread
-from guestlist.evaluate.many import tie_ends
-from guestlist.signals import Rotation, Signals
+from guestlist.views.signals import Rotation, Signals
 
 
 def reference(signals: Signals | Rotation) -> np.ndarray:

@@ -23,10 +23,10 @@ from guestlist.attacks import (
     white_box,
 )
 from guestlist.attacks import reference as per_record
+from guestlist.collecting.evidence.missing import missing_evidence
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.evidence.missing import missing_evidence
-from guestlist.signals import Signals
-from guestlist.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.views.signals import Signals
 
 
 @dataclass(frozen=True)

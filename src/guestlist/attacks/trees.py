@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.evidence import Leaves
-from guestlist.signals import Signals
+from guestlist.views.evidence import Leaves
+from guestlist.views.signals import Signals
 
 # A share of 1 or 0 is certain only if every member is a candidate, and no twin of one is missing: so, nearly certain.
 NEARLY = 1e-6

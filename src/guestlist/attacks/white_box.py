@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logit
 
 from guestlist.attacks.learning import ROWS, balanced, hashes
-from guestlist.signals import Signals
+from guestlist.views.signals import Signals
 
 TREES = 100
 # Records in a leaf: the features hardly tell members apart one by one, so smaller leaves would learn chance.

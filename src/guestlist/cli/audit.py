@@ -127,7 +127,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
 
 def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
     from guestlist.auditing import audit
-    from guestlist.evidence.table import parse_plan
+    from guestlist.collecting.evidence.table import parse_plan
     from guestlist.targets.files import load_model
 
     model = load_model(inputs["model"], trust=options["trust"], allow_pickle=options["allow_pickle"])
@@ -179,7 +179,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
     With --attack, other attacks than before are run.
     """
-    from guestlist.growing import UntilWidth
+    from guestlist.collecting.until import UntilWidth
     from guestlist.store import open_store
 
     if references is not None and until_width is not None:
@@ -244,6 +244,6 @@ def demo(quick, out, jobs, quiet, as_json):
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write it.  [default: FOLDER/report.html]")
 def report(folder, out):
     """Write the report of the audit in FOLDER again, as one self-contained HTML page."""
-    from guestlist.results import read_results
+    from guestlist.findings.results import read_results
 
     click.echo(read_results(folder).to_html(out or folder / "report.html"))

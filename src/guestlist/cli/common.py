@@ -69,7 +69,7 @@ def conclude(results, out: Path, as_json: bool) -> None:
 
 
 def progress_bar(quiet: bool, what: str = "Training"):
-    from guestlist.progress import show_progress
+    from guestlist.collecting.progress import show_progress
 
     return None if quiet else partial(show_progress, what=what)
 

@@ -26,8 +26,8 @@ def selftest(attacks, own, scale, quiet, as_json):
 
     Takes about a minute. With --attack or --own, only those attacks are checked, and no intervals.
     """
-    from guestlist.selftest import selftest
-    from guestlist.serial import to_json
+    from guestlist.selfcheck.contract import selftest
+    from guestlist.store.jsonable import to_json
 
     chosen = [*attacks, *map(_own_attack, own)]
     if scale <= 0:
@@ -62,7 +62,7 @@ def _show_selftest(found) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from guestlist.selftest import BEST_AUC
+    from guestlist.selfcheck.contract import BEST_AUC
 
     console = Console(width=max(100, Console().width), highlight=False)
     columns = (

@@ -51,7 +51,7 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    from guestlist.signals import SIGNALS
+    from guestlist.targets.signals import SIGNALS
 
     return [{"signal": name, "what it is": function.__doc__.splitlines()[0]} for name, function in SIGNALS.items()]
 
@@ -60,7 +60,7 @@ def _evidence() -> list[dict]:
     from dataclasses import fields
 
     from guestlist.attacks import ATTACKS
-    from guestlist.evidence.table import KINDS
+    from guestlist.collecting.evidence.table import KINDS
 
     return [
         {

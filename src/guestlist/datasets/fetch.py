@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from guestlist.errors import InputError
-from guestlist.files import write_bytes
+from guestlist.store.files import write_bytes
 
 DATA_VARIABLE = "GUESTLIST_DATA"
 

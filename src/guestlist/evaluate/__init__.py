@@ -1,8 +1,10 @@
 """Scores and truth to numbers with intervals."""
 
+from guestlist.arrays.conformal import conformal_p_values
+from guestlist.arrays.samples import unscored
+from guestlist.arrays.thresholds import best_threshold
 from guestlist.evaluate.agreement import Agreement, agreement, calls_at_fpr, calls_at_level
-from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, best_threshold, calls
-from guestlist.evaluate.conformal import conformal_p_values
+from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, calls
 from guestlist.evaluate.curves import Roc, roc
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import proportion, proportion_difference
@@ -19,7 +21,6 @@ from guestlist.evaluate.low_fpr import (
 )
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
 from guestlist.evaluate.ranking import auc, auc_difference, smallest_detectable_auc
-from guestlist.evaluate.samples import unscored
 
 __all__ = [
     "WITHHELD",

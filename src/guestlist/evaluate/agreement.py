@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.samples import check_share
 from guestlist.evaluate.low_fpr import threshold_at_fpr
-from guestlist.evaluate.samples import check_share
 
 TRUTH = "truth"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.evaluate.samples import paired
+from guestlist.arrays.samples import paired
 
 MOST_POINTS = 400
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from guestlist.arrays.samples import error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.samples import error_of
 
 
 def proportion(successes: int, n: int, *, level: float = 0.95) -> Estimate:

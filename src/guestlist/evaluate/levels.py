@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist.arrays.samples import check_share, paired
 from guestlist.evaluate.estimate import Estimate
 from guestlist.evaluate.intervals import proportion
-from guestlist.evaluate.samples import check_share, paired
 
 
 def rates_at_level(

@@ -19,9 +19,9 @@ from enum import StrEnum
 import numpy as np
 from scipy import optimize, special, stats
 
+from guestlist.arrays.samples import check_share, error_of, split
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.evaluate.samples import check_share, error_of, split
 
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 

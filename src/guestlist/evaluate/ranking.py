@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from guestlist.arrays.samples import error_of, paired
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, unanimous_bound
-from guestlist.evaluate.samples import error_of, paired
 
 
 class Placements(NamedTuple):

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from guestlist.findings.results import AttackResult, Histogram, Results
 from guestlist.report.promises import tests
-from guestlist.results import AttackResult, Histogram, Results
 
 # Tests are told apart by shape as well as by colour.
 MARKS = (

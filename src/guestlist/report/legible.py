@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from guestlist.results import Results, from_document
+from guestlist.findings.results import Results, from_document
 
 # These turn the direction of the text after them: a record's id could reverse the digits of our figures.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

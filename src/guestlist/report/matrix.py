@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from guestlist.report.numerals import percent
-from guestlist.results import AgreementResult, Results
+from guestlist.findings.results import AgreementResult, Results
+from guestlist.report.format import percent
 
 MOST = 8  # attacks in the table
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from guestlist.findings.results import Results
 from guestlist.report import words
+from guestlist.report.format import decimal, percent
 from guestlist.report.legible import legible
-from guestlist.report.numerals import decimal, percent
 from guestlist.report.templates import render
-from guestlist.results import Results
 
 
 def fragment(results: Results) -> str:

@@ -13,13 +13,13 @@ import json
 import math
 
 from guestlist.evaluate import Estimate
+from guestlist.findings.results import Results
 from guestlist.report import matrix, promises, words
 from guestlist.report.charts import charts
+from guestlist.report.format import decimal, percent
 from guestlist.report.legible import legible
-from guestlist.report.numerals import decimal, percent
 from guestlist.report.script import SCRIPT
 from guestlist.report.templates import render
-from guestlist.results import Results
 
 # Written so that no text within ends the element that holds the JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})

@@ -6,8 +6,8 @@ what was asked, and not where the value alone does.
 
 from __future__ import annotations
 
-from guestlist.report.numerals import interval, percent
-from guestlist.results import AttackResult, Level, Results
+from guestlist.findings.results import AttackResult, Level, Results
+from guestlist.report.format import interval, percent
 
 KEPT, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
 OUT_OF_REACH = "out of reach"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.report import numerals
+from guestlist.report.format import count, decimal, interval, percent, tiny
 
 
 def render(template: str, **content) -> str:
@@ -13,6 +13,6 @@ def render(template: str, **content) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    forms = (numerals.count, numerals.percent, numerals.decimal, numerals.tiny, numerals.interval)
+    forms = (count, percent, decimal, tiny, interval)
     environment.filters |= {form.__name__: form for form in forms}
     return environment.get_template(template).render(**content)

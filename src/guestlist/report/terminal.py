@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import textwrap
 
+from guestlist.findings.results import AttackResult, Results
 from guestlist.report import promises, words
+from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
-from guestlist.report.numerals import decimal, interval, percent
-from guestlist.results import AttackResult, Results
 
 WIDTH = 96
 

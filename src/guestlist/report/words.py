@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 from guestlist.evaluate import records_needed
-from guestlist.report.numerals import (
+from guestlist.findings.results import AttackResult, GroupResult, Rate, Results
+from guestlist.report.format import (
     count,
     decimal,
     ends,
@@ -20,7 +21,6 @@ from guestlist.report.numerals import (
     tiny,
     with_interval,
 )
-from guestlist.results import AttackResult, GroupResult, Rate, Results
 
 CHANCE = 0.5  # the AUC of an attack that knows nothing
 UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck

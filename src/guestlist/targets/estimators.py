@@ -9,7 +9,7 @@ import numpy as np
 
 from guestlist.data import Data, encode
 from guestlist.errors import InputError
-from guestlist.recipes import SEEDS, THREADS, describe, last
+from guestlist.fingerprints import SEEDS, THREADS, describe, last
 from guestlist.targets.target import Neighbours, Predict, Target
 from guestlist.targets.trees import reaching_last, tree_leaves
 

@@ -9,10 +9,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from guestlist.arrays.probability import SMALLEST_PROBABILITY
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.recipes import describe
-from guestlist.signals import SMALLEST_PROBABILITY, signals_of_logits, signals_of_probabilities, smallest_answer
+from guestlist.fingerprints import describe
+from guestlist.targets.signals import signals_of_logits, signals_of_probabilities, smallest_answer
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]

@@ -10,9 +10,9 @@ import numpy as np
 from guestlist.data import Data, encode
 from guestlist.defences.plain import Fit, tensor
 from guestlist.errors import InputError
-from guestlist.recipes import describe
+from guestlist.fingerprints import describe
 from guestlist.targets.target import Predict, Target
-from guestlist.targets.torch_inner import Inner
+from guestlist.targets.white_box import Inner
 
 
 def torch_target(

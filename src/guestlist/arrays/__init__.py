@@ -1,0 +1,1 @@
+"""Array computations that attacks and evaluation share."""

@@ -1,0 +1,179 @@
+"""Models trained as the target was, without the one record that they are asked about (Ye et al. 2022, attack L).
+
+For a member that takes models of its own, so it is done for chosen records only. A non-member is left out of the
+target's training set as it is: one set of models, trained on all members with other seeds, serves all of them.
+
+    record-00042.npz   a chosen member: name to (models,) what the models trained without it say about it
+    model-0001.npz     a model trained on all members: name to (records,) what it says about every record
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.readout import Files, Question
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.randomness import stream
+from guestlist.store import Store, numbered, reading
+from guestlist.store.files import read_npz
+from guestlist.targets.target import Target, Trainer
+from guestlist.views.evidence import Models
+
+# The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
+_CHOICE, _WITHOUT, _WITH_ALL = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Train models without single records.
+
+    Args:
+        records: how many members, drawn at random, and as many non-members; all of them where there are no more.
+        models: how many for each of them.
+        ids: exactly these members and non-members instead of some drawn at random.
+    """
+
+    records: int = 100
+    models: int = 16
+    ids: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "left_out"
+    grows: ClassVar[tuple[str, ...]] = ("records", "models")
+
+    def __post_init__(self):
+        whole(self, "records", "models")
+        if isinstance(self.ids, str):
+            raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
+        object.__setattr__(self, "ids", tuple(map(str, self.ids)))
+
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+        if target.train is None:
+            why = f": {target.untrainable}" if target.untrainable else ""
+            raise InputError(
+                f"{target.name} has no recipe to train models without a record by{why}. Give train=…, or leave "
+                "'left_out' out."
+            )
+        _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
+
+    def collect(self, site: Site) -> None:
+        pool, plan = site.store.pool(), begin_plan(site.store, self)
+        chosen = _chosen(pool, plan.records, plan.ids, site.seed)
+        folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
+        task = Training(site.target.train, member, plan.models, site.seed, site.question, folder)
+        if (chosen & ~member).any():
+            there = numbered(folder, "model")
+            site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
+        there = _by_record(folder)
+        short = [int(i) for i in np.flatnonzero(chosen & member) if _count(there.get(i)) < plan.models]
+        site.run(Without(task), short)
+
+    @staticmethod
+    def read(store: Store) -> Models | None:
+        plan, folder = noted(store, LeftOut.name), place(store, LeftOut.name)
+        if plan is None:
+            return None
+        pool = store.pool()
+        chosen = _chosen(pool, plan["records"], tuple(plan["ids"]), store.manifest.seed)
+        member = (pool["side"] == "members").to_numpy()
+        alone = {i: part for i, part in _by_record(folder).items() if chosen[i]}
+        shared = [reading(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
+        names = list(next(iter([*alone.values(), *shared]), ()))
+        if not names:
+            return None
+        outside = np.flatnonzero(chosen & ~member)
+        # As many for everyone: how many models a record has must not tell whether it is a member.
+        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(pool)
+        values = {name: np.full(shape, np.nan) for name in names}
+        for name, matrix in values.items():
+            for i, part in alone.items():
+                matrix[:, i] = part[name][: len(matrix)]
+            for row, part in zip(matrix, shared, strict=False):
+                row[outside] = part[name][outside]
+        return Models(values, np.zeros(shape, dtype=bool))
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all models have in common: how they are trained and asked, and where their files go."""
+
+    train: Trainer
+    member: np.ndarray
+    models: int
+    seed: int
+    question: Question
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Without:
+    """How the file of one member comes to be: as many models without it as are missing, asked about it alone."""
+
+    task: Training
+
+    def files(self, i: int, pool: Data) -> Files:
+        task, path = self.task, _record_path(self.task.folder, i)
+        rows, only = task.member.copy(), np.array([i])
+        rows[i] = False
+        data, x, question = pool.take(rows), pool.take(only).x, task.question.take(only)
+        parts = [reading(path, read_npz)] if path.exists() else []
+        for k in range(1 + sum(map(_count, parts)), 1 + task.models):
+            rng = stream(task.seed, "left out", _WITHOUT, i, k)
+            name = f"Model {k} without record {pool.ids[i]!r}"
+            parts.append(question.signals(question.answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
+        return {path: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+
+
+@dataclass(frozen=True)
+class WithAll:
+    """How one model for all non-members comes to be."""
+
+    task: Training
+
+    def files(self, k: int, pool: Data) -> Files:
+        task, rng = self.task, stream(self.task.seed, "left out", _WITH_ALL, k)
+        name, data = f"Model {k} of all members", pool.take(task.member)
+        # Asked about every record, so that more of them may be chosen later.
+        answers = task.question.answers(name, lambda: task.train(data, rng), pool.x, rng)
+        return {_shared_path(task.folder, k): task.question.signals(answers)}
+
+
+def _chosen(pool: pd.DataFrame, records: int, ids: tuple[str, ...], seed: int) -> np.ndarray:
+    """(records,) true for those that are left out; more of them later keep those drawn before."""
+    sides = pool["side"].to_numpy()
+    if ids:
+        chosen = pool["id"].isin(ids).to_numpy() & (sides != "population")
+        unknown = [name for name in ids if name not in set(pool["id"][chosen])]
+        if unknown:
+            named = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+            raise InputError(f"No member or non-member has the id {named}; there are such as {pool['id'][0]!r}.")
+        return chosen
+    chosen = np.zeros(len(pool), dtype=bool)
+    for number, side in enumerate(("members", "nonmembers")):
+        order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(sides == side))
+        chosen[order[:records]] = True
+    return chosen
+
+
+def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
+    """What is there of each member."""
+    return {i: reading(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
+
+
+def _count(part: dict[str, np.ndarray] | None) -> int:
+    """How many models a member's file holds."""
+    return 0 if part is None else len(next(iter(part.values())))
+
+
+def _record_path(folder: Path, i: int) -> Path:
+    return folder / f"record-{i:05d}.npz"
+
+
+def _shared_path(folder: Path, k: int) -> Path:
+    return folder / f"model-{k:04d}.npz"

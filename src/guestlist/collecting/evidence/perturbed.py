@@ -1,0 +1,116 @@
+"""What the target answers about records that were changed a little: how far its labels can be trusted around each.
+
+Members lie further from where a model changes its mind than other records do, and that shows in labels alone: no
+confidence is looked at (Choquette-Choo et al. 2021).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
+from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.readout import Files, Question
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.randomness import stream
+from guestlist.store import Store, numbered, reading
+from guestlist.store.files import read_npz
+from guestlist.targets.signals import correct
+from guestlist.targets.target import Predict, Target, answers
+from guestlist.views.evidence import Robustness
+
+# How many numbers a batch of copies holds. Part of what a seed means, since a batch draws its noise at once.
+BATCH = 2**24
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """Ask the target about perturbed copies of every record.
+
+    Args:
+        copies: of each record.
+        noise: standard deviation of the noise on a number, in standard deviations of its column.
+        flips: chance that a 0 or 1 becomes the other, or that a category is drawn anew.
+    """
+
+    copies: int = 50
+    noise: float = 0.25
+    flips: float = 0.1
+
+    name: ClassVar[str] = "perturbed"
+    grows: ClassVar[tuple[str, ...]] = ("copies",)
+
+    def __post_init__(self):
+        whole(self, "copies")
+        if not 0 <= self.noise < np.inf:
+            raise ValueError(f"Expected noise={self.noise} to be 0 or more.")
+        if not 0 <= self.flips <= 1:
+            raise ValueError(f"Expected flips={self.flips} in [0, 1].")
+        if self.noise == self.flips == 0:
+            raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
+
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+        """Every target can be asked about more records."""
+
+    def collect(self, site: Site) -> None:
+        plan, folder = begin_plan(site.store, self), place(site.store, self.name)
+        there = numbered(folder, "copy")
+        asked = np.flatnonzero(site.store.asked())
+        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
+        # In this process: a target may be something that cannot travel, such as a service or a model on a device.
+        replace(site, jobs=1).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+
+    @staticmethod
+    def read(store: Store) -> Robustness | None:
+        plan, folder = noted(store, Perturbed.name), place(store, Perturbed.name)
+        if plan is None:
+            return None
+        there = [k for k in numbered(folder, "copy") if k <= plan["copies"]]
+        if not there:
+            return None
+        asked = store.asked()
+        share = np.full(len(asked), np.nan)
+        share[asked] = np.mean([reading(_path(folder, k), read_npz)["right"] for k in there], axis=0)
+        return Robustness(share, len(there))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the target is asked about one copy of every record."""
+
+    predict: Predict
+    plan: Perturbed
+    spreads: Spreads
+    asked: np.ndarray
+    seed: int
+    question: Question
+    folder: Path
+
+    def files(self, k: int, pool: Data) -> Files:
+        rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
+        size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
+        batches = (self.asked[start : start + size] for start in range(0, len(self.asked), size))
+        return {_path(self.folder, k): {"right": np.concatenate([self._right(pool, rows, rng) for rows in batches])}}
+
+    def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(rows,) whether the target labels a perturbed copy rightly."""
+        x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
+        try:
+            found = answers(self.predict, x, self.question.classes, self.question.scale)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
+                "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
+            ) from error
+        return correct(found, self.question.labels[rows]).astype(bool)
+
+
+def _path(folder: Path, k: int) -> Path:
+    return folder / f"copy-{k:04d}.npz"

@@ -1,0 +1,116 @@
+"""A plan says what evidence to collect, and carries its own options."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from guestlist.collecting.readout import Progress, Question, Task, run_all
+from guestlist.data import Data
+from guestlist.errors import FolderError
+from guestlist.store import Store
+from guestlist.store.files import read_json, write_json
+from guestlist.store.jsonable import to_json
+from guestlist.targets.target import Target
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where evidence is collected: the folder, the target and the records, and how models are asked.
+
+    Args:
+        references: how many the audit compares the target with; they may not be trained yet.
+    """
+
+    store: Store
+    target: Target
+    pool: Data
+    question: Question
+    references: int = 0
+    jobs: int = -1
+    progress: Progress | None = None
+
+    @property
+    def seed(self) -> int:
+        return self.store.manifest.seed
+
+    def run(self, task: Task, numbers: list[int]) -> None:
+        """Do the long work; what is there already is not done again."""
+        run_all(task, numbers, self.pool, self.store.folder, jobs=self.jobs, progress=self.progress)
+
+
+P = TypeVar("P", bound="Plan")
+
+
+class Plan(Protocol):
+    """What to collect. A frozen dataclass whose fields are the options; ``name`` is a field of ``Evidence``."""
+
+    name: ClassVar[str]
+    grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
+
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+        """Raise, before any long work, where this target or these records cannot give it."""
+
+    def collect(self, site: Site) -> None:
+        """Bring the folder to hold it; whatever is there already is kept."""
+
+    @staticmethod
+    def read(store: Store) -> object | None:
+        """What was collected, as a part of ``Evidence``; None if nothing was."""
+
+
+def place(store: Store, name: str) -> Path:
+    """The folder of one kind of evidence."""
+    return store.folder / "evidence" / name
+
+
+def begin_plan(store: Store, plan: P) -> P:
+    """Note the plan in the folder and return it, as large as it was ever asked for.
+
+    One whose options differ from what is there already is refused.
+    """
+    path = place(store, plan.name) / "plan.json"
+    wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
+    if path.exists():
+        kept = _read(path)
+        differ = [name for name in wanted if name not in plan.grows and kept.get(name) != wanted[name]]
+        if differ:
+            was = ", ".join(f"{name}={kept.get(name)!r}" for name in differ)
+            raise FolderError(
+                f"{store.folder} holds {plan.name!r} collected with {was}. Ask for the same, or remove {path.parent}."
+            )
+        wanted |= {name: max(wanted[name], kept[name]) for name in plan.grows}
+    write_json(path, wanted)
+    return type(plan)(**wanted)
+
+
+def forget_if_empty(store: Store, name: str) -> None:
+    """Take back a plan that failed before anything was collected: the folder then serves as if it had not been."""
+    folder = place(store, name)
+    if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
+        shutil.rmtree(folder)
+
+
+def whole(plan: Plan, *names: str) -> None:
+    """Raise unless these options are whole numbers from 1."""
+    for name in names:
+        value = getattr(plan, name)
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"Expected {name}={value!r} to be a whole number, 1 or more.")
+
+
+def noted(store: Store, name: str) -> dict | None:
+    """The options that one kind of evidence was collected with; None if it was not."""
+    path = place(store, name) / "plan.json"
+    return _read(path) if path.exists() else None
+
+
+def _read(path: Path) -> dict:
+    try:
+        return read_json(path)
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} is damaged ({error}). Remove {path.parent} and collect it again.") from error

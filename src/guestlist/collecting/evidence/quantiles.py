@@ -1,0 +1,129 @@
+"""How sure the target is of records that it did not train on, learnt from those that are known to be such.
+
+One regressor learns what the target's hinge (the logit of the true class minus the largest other one) rarely exceeds
+on non-members like this one (Bertran et al. 2023). It takes the place of references: nothing is trained as the target
+was. Where the target tells probabilities, their logarithms take the place of logits, with the same stand-in for zeros
+as in all other signals.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.regression import features, quantile_regression
+from guestlist.collecting.readout import Files
+from guestlist.data import Data
+from guestlist.errors import InputError
+from guestlist.randomness import stream
+from guestlist.store import Store, reading
+from guestlist.store.files import read_npz
+from guestlist.targets.signals import hinge
+from guestlist.targets.target import Scale, Target
+from guestlist.views.evidence import Ceilings
+
+# Fewer records than this beyond a quantile do not say where it is.
+BEYOND = 5
+_DEGENERATE = (
+    "The quantile regression knows no more of non-members than a constant does: {}. The attack 'quantile' therefore "
+    "compares every record with the same value, as plain thresholds do."
+)
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Regress how sure the target is on known non-members.
+
+    The population serves as known non-members if it has enough records for the level: twice as many as bring five
+    beyond it, 200 for 0.95. Otherwise some of the non-members do, and have no score.
+
+    Args:
+        known: share of the non-members that are known, where the population does not serve.
+        level: of the quantile.
+    """
+
+    known: float = 0.5
+    level: float = 0.95
+
+    name: ClassVar[str] = "quantiles"
+    grows: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self):
+        for option in ("known", "level"):
+            if not 0 < getattr(self, option) < 1:
+                raise ValueError(f"Expected {option}={getattr(self, option)} in (0, 1).")
+
+    @property
+    def fewest(self) -> int:
+        """How many known non-members it takes: half of them are fitted, half check the fit."""
+        return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
+
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+        population, nonmembers = ((sides == side).sum() for side in ("population", "nonmembers"))
+        if max(population, int(self.known * nonmembers)) < self.fewest:
+            raise InputError(
+                f"A quantile of level {self.level:g} is learnt from {self.fewest} known non-members or more. The "
+                f"population has {population} records, and a share of {self.known:g} of the non-members are "
+                f"{int(self.known * nonmembers)}. Give more of them, or a level nearer to 0.5."
+            )
+
+    def collect(self, site: Site) -> None:
+        begin_plan(site.store, self)
+        path = _path(site.store)
+        if not path.exists():
+            known = self.known_nonmembers(site.store.pool()["side"].to_numpy(), site.seed)
+            said = _hinge(site.store.answers(), site.question.labels, site.target.scale, site.question.smallest)
+            site.run(Regressing(self.level, known, said, site.question.labels, site.seed, path), [1])
+
+    def known_nonmembers(self, sides: np.ndarray, seed: int) -> np.ndarray:
+        """Positions of the records that the regressor may learn from, in random order."""
+        rng = stream(seed, "evidence", *self.name.encode(), 0)
+        population = np.flatnonzero(sides == "population")
+        if len(population) >= self.fewest:
+            return rng.permutation(population)
+        nonmembers = np.flatnonzero(sides == "nonmembers")
+        return rng.permutation(nonmembers)[: int(self.known * len(nonmembers))]
+
+    @staticmethod
+    def read(store: Store) -> Ceilings | None:
+        path = _path(store)
+        if noted(store, Quantiles.name) is None or not path.exists():
+            return None
+        kept = reading(path, read_npz)
+        return Ceilings(kept["hinge"], kept["ceiling"], kept["beyond"], str(kept["degenerate"]))
+
+
+@dataclass(frozen=True)
+class Regressing:
+    """How the regressor comes to be, and what is kept of it."""
+
+    level: float
+    known: np.ndarray
+    hinge: np.ndarray
+    labels: np.ndarray
+    seed: int
+    path: Path
+
+    def files(self, k: int, pool: Data) -> Files:
+        fit, check = np.array_split(self.known, 2)
+        rng = stream(self.seed, "evidence", *Quantiles.name.encode(), k)
+        found = quantile_regression(features(pool.x, self.labels), self.hinge, fit, check, self.level, rng)
+        ceiling = found.quantile.copy()
+        ceiling[self.known] = np.nan
+        beyond = np.sort(self.hinge[check] - found.quantile[check])
+        told = _DEGENERATE.format(found.degenerate) if found.degenerate else ""
+        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": np.array(told)}
+        return {self.path: kept}
+
+
+def _path(store: Store) -> Path:
+    return place(store, Quantiles.name) / "regression.npz"
+
+
+def _hinge(answers: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
+    return hinge(answers if scale == "logits" else np.log(np.maximum(answers, smallest)), labels)

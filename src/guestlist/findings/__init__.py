@@ -1,0 +1,1 @@
+"""Scores and truth to what was found."""

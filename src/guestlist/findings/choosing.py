@@ -1,0 +1,153 @@
+"""Choosing the attack on mock targets, and where the real target stands among them.
+
+Taking the best of many attacks on the target itself reports the luckiest one. The references can be attacked too, and
+there the truth is known: each takes its turn as a mock target, the attack that does best on them is chosen, and it is
+then reported once, on the real target.
+
+The target takes no part in the choice, not even as a reference of the mock targets: everything here is computed
+from the references alone (rows 1 and up), so what is reported about the target stays as if the attack had been
+fixed beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.arrays.ranks import aucs
+from guestlist.attacks import ATTACKS, Attack
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
+from guestlist.views.signals import Rotation
+
+FPR = 0.01
+TARGET = 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The attack that does best on mock targets.
+
+    Args:
+        name: of the attack.
+        measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
+        means: attack to its mean over mock targets, best first.
+        mocks: how many mock targets there were.
+    """
+
+    name: str
+    measure: str
+    means: Mapping[str, float]
+    mocks: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the real target stands among models of the same recipe: is it unlucky, or is it the recipe?
+
+    Args:
+        name: of the attack.
+        auc: of the attack on the real target.
+        mocks: its AUC on every mock target, in the order of the references.
+        rank: 1 where no mock target has a larger AUC; equals count one half.
+        share_larger: share of mock targets with a larger AUC, equals counting one half.
+    """
+
+    name: str
+    auc: float
+    mocks: tuple[float, ...]
+    rank: float
+    share_larger: float
+
+
+def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
+    """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
+
+    The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has
+    fewest. A record without a score counts as the least likely member: an attack must not win by leaving out
+    what is hard.
+
+    Args:
+        rotation: row 0 is the real target, which is left out; the others are its references.
+        attacks: name to attack; those that need more references than a mock target has are passed over.
+        asked: (records,) true for the records that count; by default all.
+    """
+    mocks = mock_targets(rotation)
+    asked = np.ones(len(rotation.labels), dtype=bool) if asked is None else asked
+    member = mocks.member[:, asked]
+    fewest = int((~member).sum(axis=1).min())
+    at_rate = resolution(FPR, fewest) is Resolution.GOOD
+    measure = mean_tpr if at_rate else mean_auc
+    references = len(mocks.facing(0).reference_member)
+    able = {name: attack for name, attack in attacks.items() if _can(attack, mocks, references)}
+    if not able:
+        raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
+    means = {name: measure(all_scores(attack, mocks)[:, asked], member) for name, attack in able.items()}
+    ranked = dict(sorted(means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
+    return Choice(next(iter(ranked)), f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member))
+
+
+def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
+    there = not attack.evidence or getattr(mocks.evidence(0), attack.evidence) is not None
+    ours = attack.references <= references and attack.on_mocks and not attack.oracle and there
+    return ours and (bool(attack.paper) or _runs(attack, mocks))
+
+
+def _runs(attack: Attack, mocks: Rotation) -> bool:
+    """Whether a user's own attack does without evidence, which mock targets do not have."""
+    try:
+        attack.score(mocks.facing(0))
+    except NotCollectedError:
+        return False
+    return True
+
+
+def standing(
+    rotation: Rotation, name: str, asked: np.ndarray | None = None, attacks: Mapping[str, Attack] = ATTACKS
+) -> Standing:
+    """The AUC of one attack on the real target and on every mock target, and the target's place among them.
+
+    Mock targets have one reference fewer than the target, since the target is no reference of theirs.
+
+    Args:
+        rotation: row 0 is the real target, with its true membership.
+        asked: (records,) true for the records that count; by default all.
+    """
+    mocks = mock_targets(rotation)
+    asked = np.ones(len(rotation.labels), dtype=bool) if asked is None else asked
+    found = aucs(all_scores(attacks[name], mocks)[:, asked], mocks.member[:, asked])
+    own = attacks[name].score(rotation.facing(TARGET))[asked]
+    auc = float(aucs(own[None], rotation.member[[TARGET]][:, asked])[0])
+    larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
+    return Standing(name, auc, tuple(map(float, found)), 1 + larger, larger / len(found))
+
+
+def mock_targets(rotation: Rotation) -> Rotation:
+    """The references alone, each in turn as a target of the others."""
+    models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
+    if len(models) < 2:
+        raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
+    return rotation.take(models)
+
+
+def all_scores(attack: Attack, rotation: Rotation) -> np.ndarray:
+    """(models, records) what the attack says of every model in turn as the target."""
+    if attack.rotates:
+        return attack.score(rotation)
+    return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])
+
+
+def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:
+    """Mean AUC over targets; a record without a score counts as the least likely member."""
+    return float(aucs(np.where(np.isnan(scores), -np.inf, scores), member).mean())
+
+
+def mean_tpr(scores: np.ndarray, member: np.ndarray, fpr: float = FPR) -> float:
+    """Mean TPR at ``fpr`` over targets; a record without a score is never called."""
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    rates = [
+        (row[truth] >= threshold_at_fpr(row[~truth], fpr)).mean() for row, truth in zip(scores, member, strict=True)
+    ]
+    return float(np.mean(rates))

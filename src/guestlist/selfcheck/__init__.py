@@ -1,0 +1,1 @@
+"""Are the numbers right? Worlds whose answer is known."""

@@ -1,0 +1,127 @@
+"""What the parameters of a torch module say about records: gradients, activations and logits. Torch is imported when used.
+
+Training has moved the parameters until members pull at them little, so a member's gradient is small in every layer
+(Nasr et al. 2019). Gradients are exact and of one record at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.defences.plain import tensor
+from guestlist.errors import InputError
+from guestlist.targets.signals import loss, margin
+from guestlist.targets.target import Inside
+
+# Of a wide last hidden layer this many principal components are kept, and as many of the largest logits.
+WIDEST = 32
+# How many numbers the gradients of one batch may hold.
+BATCH_NUMBERS = 2**24
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Features of each record: gradient norm of every layer, last hidden activations, loss, margin, sorted logits."""
+
+    module: object
+
+    def __call__(self, x, labels: np.ndarray) -> Inside:
+        training = self.module.training
+        self.module.eval()
+        try:
+            norms, hidden, logits = self._batches(x, labels)
+        finally:
+            self.module.train(training)  # the user's module is left as it was
+        components = principal_components(hidden, WIDEST)
+        ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
+        columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
+        columns |= {"norm of hidden": np.linalg.norm(hidden, axis=1)}
+        columns |= {f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])}
+        columns |= {"loss": loss(logits, labels), "margin": margin(logits, labels)}
+        columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
+        return Inside(np.column_stack(list(columns.values())), tuple(columns))
+
+    def _batches(self, x, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        numbers = sum(parameter.numel() for parameter in self.module.parameters())
+        size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
+        parts = []
+        for start in range(0, len(labels), size):
+            batch = tensor(x[start : start + size], self.module)
+            parts.append(
+                (gradient_norms(self.module, batch, labels[start : start + size]), *_asked(self.module, batch))
+            )
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def layers(module) -> dict[str, list[str]]:
+    """The name of each submodule with parameters of its own that are trained, to the names of those parameters."""
+    found: dict[str, list[str]] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            found.setdefault(name.rpartition(".")[0] or type(module).__name__, []).append(name)
+    return found
+
+
+def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
+    """(records, layers) norm of the gradient of each record's own loss."""
+    import torch
+    from torch.func import functional_call, grad, vmap
+
+    groups = layers(module)
+    if not groups:
+        raise InputError("The module has no parameters that are trained, so there are no gradients to look at.")
+    parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
+    trained = {name: parameters.pop(name) for group in groups.values() for name in group}
+    fixed = {**parameters, **{name: buffer.detach() for name, buffer in module.named_buffers()}}
+
+    def own_loss(trained, record, label):
+        logits = functional_call(module, {**trained, **fixed}, (record[None],))
+        return torch.nn.functional.cross_entropy(logits, label[None])
+
+    targets = torch.as_tensor(np.asarray(labels, dtype=np.int64))
+    try:
+        gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
+    except RuntimeError as error:
+        raise InputError(f"Torch cannot give this module's gradients record by record ({error}).") from error
+    squares = {name: part.to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
+    return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
+
+
+def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
+    """(records, width) what the last layer with parameters gets, and (records, classes) the logits.
+
+    A last layer that gets the record itself gives nothing: what is kept are activations, never features.
+    """
+    import torch
+
+    given = []
+    hooks = [
+        part.register_forward_pre_hook(
+            lambda _part, inputs, named: given.extend([*inputs, *named.values()][:1]), with_kwargs=True
+        )
+        for part in module.modules()
+        if next(part.parameters(recurse=False), None) is not None
+    ]
+    try:
+        with torch.no_grad():
+            logits = module(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    hidden, raw = (part.flatten(1) for part in (given[-1], x))
+    if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
+        hidden = hidden[:, :0]
+    return tuple(part.to(torch.float64).numpy() for part in (hidden, logits))
+
+
+def principal_components(values: np.ndarray, most: int) -> np.ndarray:
+    """(records, at most ``most``) the values where there are no more of them, else their first principal components."""
+    if values.shape[1] <= most:
+        return values
+    centred = values - values.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)  # smallest first
+    chosen = directions[:, : -most - 1 : -1]
+    largest = np.abs(chosen).argmax(axis=0)
+    return centred @ (chosen * np.sign(chosen[largest, np.arange(most)]))  # a direction has no sign of its own

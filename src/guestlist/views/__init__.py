@@ -1,0 +1,1 @@
+"""What an adversary may look at: arrays only, and no truth."""

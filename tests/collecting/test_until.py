@@ -1,0 +1,74 @@
+from types import SimpleNamespace
+
+import pytest
+
+import guestlist as gl
+from guestlist.collecting.until import UntilWidth, grow
+from guestlist.errors import AuditError
+from guestlist.evaluate import Estimate
+
+
+def runs(width):
+    """A stand-in for collecting and evaluating whose interval has ``width(count)``; keeps what it was asked."""
+    asked = []
+
+    def run(count, notices=()):
+        asked.append(count)
+        return SimpleNamespace(recipe=SimpleNamespace(auc=Estimate(0.7, 0.7, 0.7 + width(count))), notices=notices)
+
+    return run, asked
+
+
+def test_it_stops_at_the_first_number_that_is_enough():
+    run, asked = runs(lambda count: 1 / count)
+    found = grow(run, UntilWidth(0.02, start=16))
+    assert asked == [16, 24, 36, 54]
+    assert found.notices == ()
+
+
+def test_it_stops_where_references_no_longer_help_and_says_so():
+    run, asked = runs(lambda count: 0.05 + 0.1 / count)
+    found = grow(run, UntilWidth(0.02, start=16))
+    assert asked[-1] < 100
+    assert "more references would hardly narrow it" in found.notices[0]
+
+
+def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
+    with pytest.raises(AuditError, match="mock targets"):
+        grow(lambda count: SimpleNamespace(recipe=None), UntilWidth(0.02))
+
+
+def test_it_stops_at_the_most():
+    run, asked = runs(lambda count: 4 / count)
+    found = grow(run, UntilWidth(0.02, start=16, at_most=40))
+    assert asked == [16, 24, 36, 40, 40]
+    assert "no more were to be trained" in found.notices[0]
+
+
+def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
+    found = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
+    assert found.references.count > 8
+    again = gl.audit(tree, *blobs, references=found.references.count, jobs=1, folder=tmp_path / "a")
+    assert again.document()["findings"] == found.document()["findings"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"width": 0}, {"width": 0.1, "start": 3}, {"width": 0.1, "start": 20, "at_most": 10}]
+)
+def test_settings_check_themselves(wrong):
+    with pytest.raises(ValueError, match="Expected"):
+        UntilWidth(**wrong)
+
+
+def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
+    found = gl.audit(tree, *blobs, references=10, jobs=1)
+    assert len(found.recipe.aucs) == 10
+    assert found.recipe.auc.low < sum(found.recipe.aucs) / 10 < found.recipe.auc.high
+    assert "mock target" in found.chosen
+    assert gl.audit(tree, *blobs, references=4, jobs=1).recipe is None
+
+
+def test_a_target_without_a_recipe_cannot_grow(blobs):
+    target = gl.function_target(lambda x: __import__("numpy").full((len(x), 3), 1 / 3), classes=[0, 1, 2])
+    with pytest.raises(AuditError, match="no recipe"):
+        gl.audit(target, *blobs, references=gl.UntilWidth(0.1))

@@ -1,0 +1,148 @@
+"""Tests are held to the levels that they can reach, and the audit tells what they realised."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.attacks import ATTACKS
+from guestlist.errors import FolderError
+from guestlist.evaluate import proportion
+from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, p_values_of, smallest_p_value
+from guestlist.findings.results import FORMAT
+from guestlist.views.signals import Signals
+from worlds import awkward_world, gaussian_world, target_of
+
+TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
+
+
+def with_population(signals: Signals, share: float = 0.25):
+    """The signals with the first records as a population, and which are asked about."""
+    asked = np.arange(len(signals.labels)) >= share * len(signals.labels)
+    return replace(signals, evidence=replace(signals.evidence, population=~asked)), asked
+
+
+@pytest.fixture(scope="module")
+def world():
+    signals, member = target_of(gaussian_world(1.0, records=1600, models=17, seed=3))
+    signals, asked = with_population(signals)
+    # The population holds non-members only, as those of an audit do.
+    loss = signals.values["loss"].copy()
+    loss[0, ~asked & member] = np.nan
+    return replace(signals, values={**signals.values, "loss": loss}), asked, member
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_levels_are_counted_one_by_one(name, world):
+    signals, asked, member = world
+    p_values = TESTS[name].p_value(signals)
+    for level in levels_of(TESTS[name], p_values, signals, asked, member[asked]):
+        for found, kind in ((level.fpr, False), (level.tpr, True)):
+            side = [p_values[i] for i in np.flatnonzero(asked) if member[i] == kind and not np.isnan(p_values[i])]
+            assert found == proportion(sum(p <= level.alpha for p in side), len(side))
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, world):
+    signals, asked, member = world
+    levels = levels_of(TESTS[name], TESTS[name].p_value(signals), signals, asked, member[asked])
+    assert levels
+    for level in levels:
+        outside = int((~member[asked]).sum())  # each has a p-value here
+        assert proportion(round(level.fpr.value * outside), outside, level=0.999).low <= level.alpha
+        assert level.tpr.value > level.fpr.value
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_no_p_value_is_below_the_smallest(name):
+    signals, asked = with_population(target_of(awkward_world(records=200, models=17))[0])
+    smallest = smallest_p_value(TESTS[name], signals, asked)
+    assert smallest <= np.nanmin(TESTS[name].p_value(signals)[asked])
+
+
+def test_a_share_of_eight_models_reaches_one_ninth():
+    signals, member = target_of(gaussian_world(1.0, records=300, models=9))
+    signals = replace(signals, reference_member=np.zeros_like(signals.reference_member))
+    everyone = np.ones(300, dtype=bool)
+    attack = ATTACKS["reference_empirical"]
+    assert smallest_p_value(attack, signals, everyone) == 1 / 9
+    found = levels_of(attack, attack.p_value(signals), signals, everyone, member)
+    assert [level.alpha for level in found] == [0.3]
+    smooth = ATTACKS["reference"]
+    assert [v.alpha for v in levels_of(smooth, smooth.p_value(signals), signals, everyone, member)] == list(ALPHAS)
+
+
+def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
+    signals, member = target_of(gaussian_world(1.0, records=400, models=9))
+    signals, asked = with_population(signals)
+    loss = signals.values["loss"].copy()
+    loss[0, :5] = 0.0  # of a population of 100
+    attack, signals = ATTACKS["loss"], replace(signals, values={**signals.values, "loss": loss})
+    assert smallest_p_value(attack, signals, asked) == 6 / 101
+    found = levels_of(attack, attack.p_value(signals), signals, asked, member[asked])
+    assert [level.alpha for level in found] == [0.1, 0.3]
+
+
+def test_a_test_without_p_values_is_none():
+    signals, _ = target_of(gaussian_world(1.0, records=100, models=9))
+    everyone = np.ones(100, dtype=bool)
+    assert set(p_values_of({n: ATTACKS[n] for n in ("loss", "entropy", "shadow")}, signals, everyone)) == {"shadow"}
+
+
+@pytest.fixture(scope="module")
+def audited(tree, blobs, tmp_path_factory):
+    rng = np.random.default_rng(2)
+    population = rng.normal(size=(150, 5)), rng.integers(3, size=150)
+    folder = tmp_path_factory.mktemp("levels") / "a"
+    names = ["loss", "entropy", "shadow", "reference_empirical"]
+    return gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=names, folder=folder), folder
+
+
+def test_an_audit_tells_levels_agreement_and_p_values(audited):
+    results, folder = audited
+    again = gl.read_results(folder)
+    assert again.agreement == results.agreement
+    assert again.document() == results.document()
+    records, table = again.records, again.attacks.set_index("attack")
+    assert {"p_loss", "p_shadow", "p_reference_empirical", "p_value"} <= set(records)
+    assert "p_entropy" not in records
+    outside = records[~records["member"]]
+    for name, finding in ((n, results.attack(n)) for n in ("loss", "shadow")):
+        assert [level.alpha for level in finding.levels] == [0.05, 0.1, 0.3]  # more than 1 % have no loss at all
+        for level in finding.levels:
+            assert level.fpr.value == np.mean(outside[f"p_{name}"] <= level.alpha)
+            assert table.loc[name, f"realised_fpr@{level.alpha:g}"] == level.fpr.value
+            assert table.loc[name, f"realised_fpr@{level.alpha:g}_high"] == level.fpr.high
+            assert table.loc[name, f"realised_tpr@{level.alpha:g}"] == level.tpr.value
+    assert results.attack("entropy").levels == ()
+    assert np.isnan(table.loc["entropy", "realised_fpr@0.05"])
+
+
+def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
+    results, _ = audited
+    found, records = results.agreement, results.records
+    assert found.names == ("truth", "loss", "entropy", "shadow", "reference_empirical")
+    assert found.by_p_value == (False, True, False, True, False)  # a share of eight references never reaches 10 %
+    inside = records[records["member"]]
+    at = found.alpha
+    same = ((inside["p_loss"] <= at) == (inside["p_shadow"] <= at)).mean()
+    assert found.members[1][3] == found.members[3][1] == pytest.approx(same, abs=1e-5)
+    outside = records[~records["member"]]
+    assert found.nonmembers[0][1] == pytest.approx((outside["p_loss"] > at).mean(), abs=1e-5)
+    assert found.nonmembers[0][2] >= 1 - at - 1e-5
+
+
+def test_one_attack_agrees_with_nobody(tree, blobs):
+    found = gl.audit(tree, *blobs, references=0, attacks=["loss"])
+    assert found.agreement is None
+    assert found.attack("loss").levels == ()  # no population
+    assert "p_loss" not in found.records
+
+
+def test_results_of_another_format_say_what_to_do(audited, tmp_path):
+    results, _ = audited
+    (tmp_path / "results.json").write_text(json.dumps({**results.document(), "format": 1}))
+    with pytest.raises(FolderError, match=rf"has format 1, .* reads format {FORMAT}. Run the audit again in the same"):
+        gl.read_results(tmp_path)

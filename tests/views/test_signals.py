@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from mpmath import mp
+
+from guestlist.errors import NotCollectedError
+from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
+from guestlist.views.signals import Signals
+
+
+def exactly(logits, label):
+    """Every signal of one record with 60 digits."""
+    with mp.workdps(60):
+        e = [mp.exp(mp.mpf(float(z))) for z in logits]
+        p = [v / sum(e) for v in e]
+        rest = sum(v for c, v in enumerate(p) if c != label)
+        others = sum(-p[c] * mp.log(sum(v for d, v in enumerate(p) if d != c)) for c in range(len(p)) if c != label)
+        return {
+            "loss": -mp.log(p[label]),
+            "margin": mp.log(p[label] / rest),
+            "entropy": -sum(v * mp.log(v) for v in p),
+            "mentr": -rest * mp.log(p[label]) + others,
+            "p_y": p[label],
+            "correct": float(np.argmax(logits) == label),
+        }
+
+
+@settings(max_examples=60)
+@given(arrays(np.float64, 4, elements=st.floats(-30, 30)), st.integers(0, 3))
+def test_signals_of_logits_are_exact(logits, label):
+    found = signals_of_logits(logits[None], np.array([label]))
+    for name, value in exactly(logits, label).items():
+        assert float(found[name][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-12), name
+
+
+def test_loss_and_margin_do_not_saturate():
+    found = signals_of_logits(np.array([[800.0, 0.0], [-800.0, 0.0]]), np.array([0, 0]))
+    assert found["margin"].tolist() == [800, -800]
+    assert found["loss"].tolist() == [0, 800]
+
+
+def test_tiny_losses_keep_their_digits():
+    tiny = signals_of_logits(np.array([[40.0, 0.0], [50.0, 0.0]]), np.array([0, 0]))["loss"]
+    np.testing.assert_allclose(tiny, np.exp([-40.0, -50.0]), rtol=1e-9)
+
+
+def test_probabilities_give_the_signals_of_their_logits():
+    rng = np.random.default_rng(0)
+    logits, labels = 3 * rng.normal(size=(50, 5)), rng.integers(5, size=50)
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    ours, theirs = signals_of_probabilities(p, labels), signals_of_logits(logits, labels)
+    assert set(ours) == set(theirs) == set(SIGNALS)
+    for name in SIGNALS:
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_margin_near_one_keeps_the_tail_that_one_minus_p_would_lose():
+    found = signals_of_probabilities(np.array([[1 - 1e-17, 1e-17]]), np.array([0]))
+    assert found["margin"][0] == pytest.approx(-np.log(1e-17))
+
+
+def test_an_exact_zero_stands_for_half_of_the_smallest_answer():
+    forest = np.array([[1.0, 0.0, 0.0], [0.99, 0.01, 0.0]])
+    smallest = smallest_answer(forest)
+    assert smallest == 0.005
+    margins = signals_of_probabilities(forest, np.array([0, 0]), smallest)["margin"]
+    np.testing.assert_allclose(margins, [np.log(1 / 0.005), np.log(0.99 / 0.01)])
+
+
+def test_smallest_answer_of_hard_labels_and_of_smooth_models():
+    assert smallest_answer(np.array([[1.0, 0.0]])) == 0.1
+    assert smallest_answer(np.array([[1 - 1e-200, 1e-200]])) == 1e-30
+
+
+def test_ties_in_argmax_go_to_the_lowest_class():
+    logits = np.zeros((2, 3))
+    assert signals_of_logits(logits, np.array([0, 1]))["correct"].tolist() == [1, 0]
+
+
+def test_hinge_is_the_gap_to_the_best_other_class():
+    assert hinge(np.array([[3.0, 1.0, 2.0]]), np.array([0])).tolist() == [1]
+
+
+def test_the_view_checks_shapes_and_names_what_is_missing():
+    member = np.zeros((2, 4), bool)
+    with pytest.raises(ValueError, match=r"shaped \(3, 4\), found \(2, 4\)"):
+        Signals({"loss": np.zeros((2, 4))}, member, np.zeros(4, int))
+    signals = Signals({"loss": np.zeros((3, 4))}, member, np.zeros(4, int))
+    with pytest.raises(NotCollectedError, match=r"reads 'margin', but the store holds \['loss'\]"):
+        signals.target("margin")
