@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from guestlist.auditing import audit
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
+    from guestlist.engine import Here
+    from guestlist.engine_local import Local
+    from guestlist.engine_ray import Ray
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate, agreement
     from guestlist.evidence.answers import Answers
@@ -44,9 +47,12 @@ _WHERE = {
     "Fit": "guestlist.defences",
     "LeftOut": "guestlist.evidence.left_out",
     "Perturbed": "guestlist.evidence.perturbed",
+    "Here": "guestlist.engine",
     "Inner": "guestlist.evidence.inner",
+    "Local": "guestlist.engine_local",
     "Predictions": "guestlist.predictions",
     "Quantiles": "guestlist.evidence.quantiles",
+    "Ray": "guestlist.engine_ray",
     "Results": "guestlist.results",
     "SIGNALS": "guestlist.signals",
     "Signals": "guestlist.signals",
@@ -75,11 +81,14 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
+    "Here",
     "Inner",
     "LeftOut",
+    "Local",
     "Perturbed",
     "Predictions",
     "Quantiles",
+    "Ray",
     "Results",
     "Signals",
     "Target",

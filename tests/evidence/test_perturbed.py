@@ -179,7 +179,7 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
         return write_npz(path, **arrays)
 
     with monkeypatch.context() as patch:
-        patch.setattr("guestlist.training.write_npz", killed)
+        patch.setattr("guestlist.engine.write_npz", killed)
         with pytest.raises(KilledError):
             run(tree, blobs, tmp_path / "resumed", also=[gl.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3

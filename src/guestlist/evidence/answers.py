@@ -15,13 +15,13 @@ from scipy.special import log_softmax
 
 from guestlist.collect import References
 from guestlist.data import Data
+from guestlist.engine import Files
 from guestlist.errors import InputError
 from guestlist.evidence.plan import Site, begin_plan, noted, place
 from guestlist.evidence.views import FullAnswers
 from guestlist.files import read_npz
 from guestlist.store import Store, model_path, numbered, reading
 from guestlist.targets.target import Scale, Target, resolution_of
-from guestlist.training import Files
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 from guestlist.data import Data
+from guestlist.engine import Files
 from guestlist.errors import InputError
 from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.evidence.views import Models
@@ -22,7 +23,7 @@ from guestlist.games import Design
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, reading
 from guestlist.targets.target import SoftTrainer, Target
-from guestlist.training import Files, Question
+from guestlist.training import Question
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.data import Data
+from guestlist.engine import Files
 from guestlist.errors import InputError
 from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.evidence.views import Models
@@ -24,7 +25,7 @@ from guestlist.files import read_npz
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, reading
 from guestlist.targets.target import Target, Trainer
-from guestlist.training import Files, Question
+from guestlist.training import Question
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
 _CHOICE, _WITHOUT, _WITH_ALL = 1, 2, 3

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.engine import Files, Here
 from guestlist.errors import InputError
 from guestlist.evidence.perturbations import Spreads, perturbed, spreads
 from guestlist.evidence.plan import Site, begin_plan, noted, place, whole
@@ -22,7 +23,7 @@ from guestlist.randomness import stream
 from guestlist.signals import correct
 from guestlist.store import Store, numbered, reading
 from guestlist.targets.target import Predict, Target, answers
-from guestlist.training import Files, Question
+from guestlist.training import Question
 
 # How many numbers a batch of copies holds. Part of what a seed means, since a batch draws its noise at once.
 BATCH = 2**24
@@ -63,7 +64,7 @@ class Perturbed:
         asked = np.flatnonzero(site.store.asked())
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(site, jobs=1).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+        replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
     def read(store: Store) -> Robustness | None:

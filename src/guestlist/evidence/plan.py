@@ -10,12 +10,14 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.engine import Engine, Progress, Task, run_all
+from guestlist.engine_local import ALL_CORES
 from guestlist.errors import FolderError
 from guestlist.files import read_json, write_json
 from guestlist.serial import to_json
 from guestlist.store import Store
 from guestlist.targets.target import Target
-from guestlist.training import Progress, Question, Task, run_all
+from guestlist.training import Question
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Site:
 
     Args:
         references: how many the audit compares the target with; they may not be trained yet.
+        engine: where the long work runs.
     """
 
     store: Store
@@ -31,7 +34,7 @@ class Site:
     pool: Data
     question: Question
     references: int = 0
-    jobs: int = -1
+    engine: Engine = ALL_CORES
     progress: Progress | None = None
 
     @property
@@ -40,7 +43,7 @@ class Site:
 
     def run(self, task: Task, numbers: list[int]) -> None:
         """Do the long work; what is there already is not done again."""
-        run_all(task, numbers, self.pool, self.store.folder, jobs=self.jobs, progress=self.progress)
+        run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
 
 
 P = TypeVar("P", bound="Plan")

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.engine import Files
 from guestlist.errors import InputError
 from guestlist.evidence.plan import Site, begin_plan, noted, place
 from guestlist.evidence.regression import features, quantile_regression
@@ -25,7 +26,6 @@ from guestlist.randomness import stream
 from guestlist.signals import hinge
 from guestlist.store import Store, reading
 from guestlist.targets.target import Scale, Target
-from guestlist.training import Files
 
 # Fewer records than this beyond a quantile do not say where it is.
 BEYOND = 5
