@@ -21,10 +21,11 @@ import pandas as pd
 
 from guestlist import checks
 from guestlist.attacks import named, try_out
+from guestlist.collecting.engines.engine import Engine, Progress
+from guestlist.collecting.engines.local import ALL_CORES, Local
 from guestlist.collecting.evidence.from_target import live_evidence, live_kinds
 from guestlist.collecting.evidence.plan import Plan, Site
 from guestlist.collecting.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
-from guestlist.collecting.readout import Progress
 from guestlist.collecting.references import begin, collect
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
@@ -63,7 +64,8 @@ def audit(
     also: Sequence[Plan] = (),
     folder: str | Path | None = None,
     seed: int = 0,
-    jobs: int = -1,
+    jobs: int | None = None,
+    engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
     prior: float = PRIOR,
     progress: Progress | None = None,
@@ -84,7 +86,8 @@ def audit(
         also: evidence that some attacks need, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.
-        jobs: processes; -1 for one per core. The results do not depend on it.
+        jobs: processes; -1, one per core, by default. Short for ``engine=Local(jobs)``.
+        engine: where models are trained: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. The results do not depend on it.
         duplicates: ``drop`` leaves out non-members that are equal to a member.
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
@@ -94,7 +97,8 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     fewest = references.start if isinstance(references, UntilWidth) else references
-    _check_settings(fewest, seed, jobs, prior)
+    _check_settings(fewest, seed, prior)
+    engine = _engine(engine, jobs)
     target = as_target(model)
     check_plans(also)
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
@@ -116,8 +120,8 @@ def audit(
         def run(count: int, notices: Sequence[str] = ()) -> Results:
             if plans:  # before the references: some plans train them, and keep more of what they say
                 question = begin(store, target, prepared.pool, count)
-                gather(plans, Site(store, target, prepared.pool, question, count, jobs, progress))
-            collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
+                gather(plans, Site(store, target, prepared.pool, question, count, engine, progress))
+            collect(store, prepared.target, prepared.pool, references=count, engine=engine, progress=progress)
             evidence = replace(read_evidence(store, kinds), **live)
             told = (*prepared.notices, *notices)
             return assess(store, chosen, references=count, notices=told, prior=prior, evidence=evidence)
@@ -168,15 +172,25 @@ def store_for(
     return store
 
 
-def _check_settings(references, seed, jobs, prior) -> None:
+def _check_settings(references, seed, prior) -> None:
     if not isinstance(references, (int, np.integer)) or references < 0:
         raise ValueError(f"Expected references={references} to be a whole number, 0 or more.")
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"Expected seed={seed} to be a whole number, 0 or more.")
-    if jobs == 0:
-        raise ValueError("Expected jobs=0 to be a number of processes, or -1 for one per core.")
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
+
+
+def _engine(engine: Engine | None, jobs: int | None) -> Engine:
+    if engine is None:
+        return ALL_CORES if jobs is None else Local(jobs)
+    if jobs is not None:
+        raise ValueError(
+            f"Expected either jobs={jobs!r} or engine={engine!r}; jobs is short for engine=gl.Local({jobs!r})."
+        )
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise ValueError(f"Expected engine={engine!r} to be gl.Local(), gl.Here() or gl.Ray().")
+    return engine
 
 
 def _duplicates(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], list[str]]:

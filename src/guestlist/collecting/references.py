@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.collecting.readout import Files, Progress, Question, clear_work, run_all
+from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
+from guestlist.collecting.engines.local import ALL_CORES
+from guestlist.collecting.readout import Question
 from guestlist.data import Data, encode
 from guestlist.errors import AuditError, FolderError
 from guestlist.games import Design
@@ -27,14 +29,14 @@ def collect(
     pool: Data,
     *,
     references: int,
-    jobs: int = -1,
+    engine: Engine = ALL_CORES,
     progress: Progress | None = None,
 ) -> None:
     """Bring the store to hold the target's signals and those of ``references`` reference models.
 
     Args:
         pool: all records, in the order of ``store.pool()``, in the form the target reads.
-        jobs: processes; -1 for one per core.
+        engine: where the references are trained.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     question, design = begin(store, target, pool, references), store.design()
@@ -42,7 +44,7 @@ def collect(
     if missing and target.train is None:
         raise AuditError(f"{len(missing)} references are to be trained, but the target has no recipe.")
     task = References(target.train, design, question, store.folder)
-    run_all(task, missing, pool, store.folder, jobs=jobs, progress=progress)
+    run_all(task, missing, pool, store.folder, engine=engine, progress=progress)
 
 
 def begin(store: Store, target: Target, pool: Data, references: int) -> Question:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from guestlist.collecting.engine import Engine, Progress, Task, clear_work, run_all
+from guestlist.collecting.engines.engine import Engine, Progress, Task, clear_work, run_all
 from guestlist.collecting.readout import Readout
 from guestlist.data import Data, encode
-from guestlist.errors import FolderError
 from guestlist.store import Store
 from guestlist.store.files import remove_parts
 from guestlist.targets.target import Target
@@ -45,9 +42,7 @@ class Site:
         run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
 
 
-def open_site(
-    store: Store, target: Target, pool: Data, *, engine: Engine, progress: Progress | None = None
-) -> Site:
+def open_site(store: Store, target: Target, pool: Data, *, engine: Engine, progress: Progress | None = None) -> Site:
     """Clear what a killed audit left, and ask the target or check that it still says the same."""
     remove_parts(store.folder)
     clear_work(store.folder)

@@ -13,13 +13,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist.collecting.evidence import perturbed as asking
 from guestlist.collecting.evidence.perturbations import perturbed, spreads
 from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store
 from guestlist.store.files import write_npz
-from guestlist.collecting.evidence import perturbed as asking
 
 
 def changed(x, *, noise=0.25, flips=0.1, rows=None):
@@ -179,7 +179,7 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
         return write_npz(path, **arrays)
 
     with monkeypatch.context() as patch:
-        patch.setattr("guestlist.collecting.readout.write_npz", killed)
+        patch.setattr("guestlist.collecting.engines.engine.write_npz", killed)
         with pytest.raises(KilledError):
             run(tree, blobs, tmp_path / "resumed", also=[gl.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3

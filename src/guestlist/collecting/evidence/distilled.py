@@ -13,8 +13,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import softmax
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.readout import Question
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Design

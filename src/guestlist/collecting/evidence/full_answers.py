@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
-from guestlist.collecting.readout import Files
 from guestlist.collecting.references import References
 from guestlist.data import Data
 from guestlist.errors import InputError

@@ -16,8 +16,9 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.readout import Question
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream

@@ -12,9 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.readout import Question
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
@@ -63,7 +64,7 @@ class Perturbed:
         asked = np.flatnonzero(site.store.asked())
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(site, jobs=1).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+        replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
     def read(store: Store) -> Robustness | None:

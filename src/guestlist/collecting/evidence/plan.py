@@ -9,7 +9,9 @@ from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from guestlist.collecting.readout import Progress, Question, Task, run_all
+from guestlist.collecting.engines.engine import Engine, Progress, Task, run_all
+from guestlist.collecting.engines.local import ALL_CORES
+from guestlist.collecting.readout import Question
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.store import Store
@@ -24,6 +26,7 @@ class Site:
 
     Args:
         references: how many the audit compares the target with; they may not be trained yet.
+        engine: where the long work runs.
     """
 
     store: Store
@@ -31,7 +34,7 @@ class Site:
     pool: Data
     question: Question
     references: int = 0
-    jobs: int = -1
+    engine: Engine = ALL_CORES
     progress: Progress | None = None
 
     @property
@@ -40,7 +43,7 @@ class Site:
 
     def run(self, task: Task, numbers: list[int]) -> None:
         """Do the long work; what is there already is not done again."""
-        run_all(task, numbers, self.pool, self.store.folder, jobs=self.jobs, progress=self.progress)
+        run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
 
 
 P = TypeVar("P", bound="Plan")

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
 from guestlist.collecting.evidence.regression import features, quantile_regression
-from guestlist.collecting.readout import Files
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream

@@ -1,0 +1,34 @@
+from .attacks import ATTACKS as ATTACKS
+from .attacks import Attack as Attack
+from .attacks.combined import combined as combined
+from .auditing import audit as audit
+from .collecting.engines.engine import Here as Here
+from .collecting.engines.local import Local as Local
+from .collecting.engines.on_ray import Ray as Ray
+from .collecting.evidence.distilled import Distilled as Distilled
+from .collecting.evidence.full_answers import Answers as Answers
+from .collecting.evidence.left_out import LeftOut as LeftOut
+from .collecting.evidence.perturbed import Perturbed as Perturbed
+from .collecting.evidence.quantiles import Quantiles as Quantiles
+from .collecting.evidence.white_box import Inner as Inner
+from .collecting.until import UntilWidth as UntilWidth
+from .data import Data as Data
+from .defences import Fit as Fit
+from .defences import cnn as cnn
+from .defences import mlp as mlp
+from .errors import AuditError as AuditError
+from .errors import AuditWarning as AuditWarning
+from .evaluate import Estimate as Estimate
+from .evaluate import agreement as agreement
+from .findings.results import Results as Results
+from .findings.results import read_results as read_results
+from .predictions import Predictions as Predictions
+from .predictions import audit_predictions as audit_predictions
+from .risks import leaf_risk as leaf_risk
+from .targets import Target as Target
+from .targets import function_target as function_target
+from .targets.signals import SIGNALS as SIGNALS
+from .targets.torch_modules import torch_target as torch_target
+from .views.signals import Signals as Signals
+
+__version__: str
