@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from guestlist.collecting.evidence.white_box import Inner
     from guestlist.collecting.until import UntilWidth
     from guestlist.data import Data
-    from guestlist.defences import Fit, cnn, mlp
+    from guestlist.defences import DEFENCES, Defence, Fit, Recipe, Refit, cnn, mlp
     from guestlist.errors import AuditError, AuditWarning
     from guestlist.evaluate import Estimate, agreement
     from guestlist.findings.results import Results, read_results
     from guestlist.predictions import Predictions, audit_predictions
     from guestlist.risks import leaf_risk
     from guestlist.targets import Target, function_target
+    from guestlist.targets.estimators import estimator_target
+    from guestlist.targets.scales import Logits, Probabilities, Values
     from guestlist.targets.signals import SIGNALS
     from guestlist.targets.torch_modules import torch_target
     from guestlist.views.signals import Signals
@@ -40,7 +42,15 @@ _WHERE = {
     "AuditError": "guestlist.errors",
     "AuditWarning": "guestlist.errors",
     "Data": "guestlist.data",
+    "DEFENCES": "guestlist.defences",
+    "Defence": "guestlist.defences",
     "Estimate": "guestlist.evaluate",
+    "Logits": "guestlist.targets.scales",
+    "Probabilities": "guestlist.targets.scales",
+    "Recipe": "guestlist.defences",
+    "Refit": "guestlist.defences",
+    "Values": "guestlist.targets.scales",
+    "estimator_target": "guestlist.targets.estimators",
     "Distilled": "guestlist.collecting.evidence.distilled",
     "Fit": "guestlist.defences",
     "LeftOut": "guestlist.collecting.evidence.left_out",
@@ -67,29 +77,37 @@ _WHERE = {
 
 __all__ = [
     "ATTACKS",
+    "DEFENCES",
     "SIGNALS",
     "Answers",
     "Attack",
     "AuditError",
     "AuditWarning",
     "Data",
+    "Defence",
     "Distilled",
     "Estimate",
     "Fit",
     "Inner",
     "LeftOut",
+    "Logits",
     "Perturbed",
     "Predictions",
+    "Probabilities",
     "Quantiles",
+    "Recipe",
+    "Refit",
     "Results",
     "Signals",
     "Target",
     "UntilWidth",
+    "Values",
     "agreement",
     "audit",
     "audit_predictions",
     "cnn",
     "combined",
+    "estimator_target",
     "function_target",
     "leaf_risk",
     "mlp",

@@ -25,7 +25,8 @@ from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.randomness import global_generators
 from guestlist.store.files import write_npz
-from guestlist.targets.target import Predict, Scale, answers, signals_of
+from guestlist.targets.scales import Scale
+from guestlist.targets.target import Predict, answers
 
 Progress = Callable[..., Iterable]
 Files = Mapping[Path, Mapping[str, np.ndarray]]
@@ -45,19 +46,17 @@ class Question:
     """How a model is asked about the records of the pool, and what is kept of its answers.
 
     Args:
-        labels: (records,) positions of the true classes.
-        classes: how many there are.
-        scale: of the answers.
-        smallest: the probability that an answer of 0 stands for; the target's, for all models.
+        labels: (records,) what answers are judged by: positions of the true classes, or true values.
+        columns: of the answers.
+        scale: of the answers, with what was learnt from the target's.
     """
 
     labels: np.ndarray
-    classes: int
+    columns: int
     scale: Scale
-    smallest: float
 
     def answers(self, name: str, train: Callable[[], Predict], x, rng: np.random.Generator) -> np.ndarray:
-        """(records, classes) what the model that ``train`` makes says about ``x``.
+        """(records, columns) what the model that ``train`` makes says about ``x``.
 
         Args:
             name: of the model, for messages.
@@ -67,7 +66,7 @@ class Question:
         with _one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return answers(train(), x, self.classes, self.scale)
+                return answers(train(), x, self.columns, self.scale)
             except AuditError as error:
                 raise AuditError(f"{name}: {error}") from error
             except Exception as error:
@@ -82,7 +81,7 @@ class Question:
 
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
         """Name to (records,) signals of answers about all the records that are asked about."""
-        return signals_of(answers, self.labels, self.scale, self.smallest)
+        return self.scale.signals(answers, self.labels)
 
 
 def run_all(

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.collecting.readout import Files, Progress, Question, clear_work, run_all
-from guestlist.data import Data, encode
-from guestlist.errors import AuditError, FolderError
+from guestlist.data import Data
+from guestlist.errors import FolderError
 from guestlist.games import Design
 from guestlist.randomness import stream
 from guestlist.store import Store, model_path
 from guestlist.store.files import remove_parts
-from guestlist.targets.target import Target, Trainer, answers, resolution_of, signals_of
+from guestlist.targets.scales import Scale
+from guestlist.targets.target import Target, Trainer, answers
 
 # Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
 # differ by more than this somewhere.
@@ -39,9 +40,10 @@ def collect(
     """
     question, design = begin(store, target, pool, references), store.design()
     missing = sorted(set(range(1, 1 + references)) - set(store.models()))
-    if missing and target.train is None:
-        raise AuditError(f"{len(missing)} references are to be trained, but the target has no recipe.")
-    task = References(target.train, design, question, store.folder)
+    if not missing:
+        return
+    train = target.needs("train", f"{len(missing)} references are to be trained, but the target has no recipe{{why}}.")
+    task = References(train, design, question, store.folder)
     run_all(task, missing, pool, store.folder, jobs=jobs, progress=progress)
 
 
@@ -52,15 +54,15 @@ def begin(store: Store, target: Target, pool: Data, references: int) -> Question
     """
     remove_parts(store.folder)
     clear_work(store.folder)
-    labels = encode(pool.y, target.classes)
-    smallest = _ask_target(store, target, pool, labels)
+    labels = target.labels_of(pool.y)
+    scale = _ask_target(store, target, pool, labels)
     store.write_split(store.design().rows(1 + max(references, *store.models())))
-    return Question(labels, len(target.classes), target.scale, smallest)
+    return Question(labels, target.columns, scale)
 
 
-def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> float:
-    """Write what the target says, or check that it still says it; returns the smallest probability it tells apart."""
-    found = answers(target.predict, pool.x, len(target.classes), target.scale)
+def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> Scale:
+    """Write what the target says, or check that it still says it; returns its scale with what these answers teach."""
+    found = answers(target.predict, pool.x, target.columns, target.scale)
     kept = store.answers()
     if kept is None:
         _check_same_signals(store, target, found, labels)
@@ -69,10 +71,10 @@ def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) ->
         raise FolderError(_ANOTHER.format(store.folder))
     else:
         found = kept
-    smallest = resolution_of(found, target.scale)
+    scale = target.scale.resolved(found, labels)
     if 0 not in store.models():
-        store.write_model(0, signals_of(found, labels, target.scale, smallest))
-    return smallest
+        store.write_model(0, scale.signals(found, labels))
+    return scale
 
 
 _ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
@@ -82,7 +84,7 @@ def _check_same_signals(store: Store, target: Target, found: np.ndarray, labels:
     """Where the answers are gone but the target's signals are there, they must be this target's."""
     if 0 not in store.models():
         return
-    now, then = signals_of(found, labels, target.scale, resolution_of(found, target.scale)), store.model(0)
+    now, then = target.scale.resolved(found, labels).signals(found, labels), store.model(0)
     if any(np.abs(now[name] - then[name]).max() > SAME_ANSWER * max(1.0, np.abs(then[name]).max()) for name in then):
         raise FolderError(_ANOTHER.format(store.folder))
 
@@ -102,6 +104,11 @@ class References:
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return what it answers about every record of the pool."""
         rng, rows = stream(self.design.seed, "training", k), self.design.row(k)
-        rarest = np.bincount(self.question.labels[rows], minlength=self.question.classes).min()
-        name = f"Reference {k} ({rows.sum()} records, {rarest} of its rarest class)"
+        name = f"Reference {k} ({rows.sum()} records{self._rarest(rows)})"
         return self.question.answers(name, lambda: self.train(pool.take(rows), rng), pool.x, rng)
+
+    def _rarest(self, rows: np.ndarray) -> str:
+        """How many records of its rarest class a reference has, for messages."""
+        if not self.question.scale.has_classes:
+            return ""
+        return f", {np.bincount(self.question.labels[rows], minlength=self.question.columns).min()} of its rarest class"

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import softmax
 
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
 from guestlist.collecting.readout import Files, Question
@@ -48,20 +47,19 @@ class Distilled:
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.distil is None:
-            why = f" ({target.undistillable})" if target.undistillable else ""
-            raise InputError(
-                f"{target.name} cannot be trained on soft labels{why}, so nothing can be distilled from it. Leave "
-                "'distilled' out; or, for your own training, give distil=(data, soft, rng) -> model."
-            )
+        target.needs(
+            "distil",
+            "{name} cannot be trained on soft labels{why}. Nothing can be distilled from it: leave 'distilled' out; or, "
+            "for your own training, give distil=(data, soft, rng) -> model.",
+        )
         if self.records == "population" and not (sides == "population").any():
             raise InputError("There is no population to distil on: give population=…, or records='pool'.")
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "model")
-        soft = _probabilities(site.store.answers(), site.target.scale)
-        task = Distilling(site.target.distil, self._design(site), self._taught(site), soft, site.question, folder)
+        soft, train = site.question.scale.soft(site.store.answers()), site.target.needs("distil")
+        task = Distilling(train, self._design(site), self._taught(site), soft, site.question, folder)
         site.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
 
     def _taught(self, site: Site) -> np.ndarray:
@@ -112,10 +110,3 @@ class Distilling:
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
-
-
-def _probabilities(answers: np.ndarray, scale: str) -> np.ndarray:
-    """What the target teaches: rows that sum to 1."""
-    if scale == "logits":
-        return softmax(answers, axis=1)
-    return answers / answers.sum(axis=1, keepdims=True)

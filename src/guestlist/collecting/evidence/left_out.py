@@ -54,19 +54,17 @@ class LeftOut:
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.train is None:
-            why = f": {target.untrainable}" if target.untrainable else ""
-            raise InputError(
-                f"{target.name} has no recipe to train models without a record by{why}. Give train=…, or leave "
-                "'left_out' out."
-            )
+        target.needs(
+            "train",
+            "{name} has no recipe to train models without a record by{why}. Give train=…, or leave 'left_out' out.",
+        )
         _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
         pool, plan = site.store.pool(), begin_plan(site.store, self)
         chosen = _chosen(pool, plan.records, plan.ids, site.seed)
         folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
-        task = Training(site.target.train, member, plan.models, site.seed, site.question, folder)
+        task = Training(site.target.needs("train"), member, plan.models, site.seed, site.question, folder)
         if (chosen & ~member).any():
             there = numbered(folder, "model")
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])

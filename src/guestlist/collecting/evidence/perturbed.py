@@ -20,7 +20,6 @@ from guestlist.errors import InputError
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, reading
 from guestlist.store.files import read_npz
-from guestlist.targets.signals import correct
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import Robustness
 
@@ -55,7 +54,12 @@ class Perturbed:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        """Every target can be asked about more records."""
+        """Every classifier can be asked about more records."""
+        if not target.scale.has_classes:
+            raise InputError(
+                f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
+                "Leave it out."
+            )
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
@@ -101,7 +105,7 @@ class Asking:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
         try:
-            found = answers(self.predict, x, self.question.classes, self.question.scale)
+            found = answers(self.predict, x, self.question.columns, self.question.scale)
         except InputError:
             raise
         except Exception as error:
@@ -109,7 +113,7 @@ class Asking:
                 f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
                 "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
             ) from error
-        return correct(found, self.question.labels[rows]).astype(bool)
+        return self.question.scale.correct(found, self.question.labels[rows]).astype(bool)
 
 
 def _path(folder: Path, k: int) -> Path:
