@@ -28,7 +28,7 @@ from guestlist.collecting.evidence.plan import Plan, Site
 from guestlist.collecting.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
 from guestlist.collecting.references import begin, collect
 from guestlist.collecting.until import UntilWidth, grow
-from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
+from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like
 from guestlist.errors import AuditWarning, InputError
 from guestlist.findings.assess import PRIOR, assess
 from guestlist.findings.notices import duplicate_notice
@@ -74,7 +74,7 @@ def audit(
     """Could anyone tell who was in the training set of ``model``?
 
     Args:
-        model: a fitted scikit-learn-style classifier, or a target made by ``torch_target`` or ``function_target``.
+        model: a fitted scikit-learn-style classifier or regressor, or a target made by ``torch_target`` or ``function_target``.
         members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
         nonmembers: records of the same source that it was not trained on.
         population: more records of the same source, for references to train on; they are not asked about.
@@ -104,17 +104,18 @@ def audit(
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
-    if fewest and target.train is None:
-        why = f": {target.untrainable}" if target.untrainable else ""
-        raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
+    if fewest:
+        target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
     for plan in also:
         plan.check(target, prepared.pool, prepared.sides)
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
-    try_out(named(attacks, fewest, set(KINDS) | live_kinds(target)), encode(prepared.pool.y, target.classes), fewest)
+    says = target.scale.signal_names
+    every = named(attacks, fewest, set(KINDS) | live_kinds(target), says)
+    try_out(every, target.classes_of(prepared.pool.y), fewest, says)
     with _folder(folder) as place, only_one(place):
         store = store_for(prepared, place, references=fewest, seed=seed, about=about)
         kinds = collected(store) | {plan.name for plan in also}
-        chosen = named(attacks, fewest, kinds | live_kinds(target))
+        chosen = named(attacks, fewest, kinds | live_kinds(target), says)
         plans, live = keeping_up(store, also), live_evidence(target, prepared.pool, prepared.sides)
 
         def run(count: int, notices: Sequence[str] = ()) -> Results:
@@ -160,13 +161,13 @@ def store_for(
         recipe=_digest(target.recipe),
         seed=seed,
         rate=rate,
-        scale=target.scale,
+        scale=target.scale.name,
         classes=tuple(map(str, target.classes)),
         about={"name": target.name, **(about or {})},
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame(
-        {"id": pool.ids, "label": pool.y.astype(str), "class": encode(pool.y, target.classes), "side": sides}
+        {"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y), "side": sides}
     )
     store.write_pool(table.assign(**{f"group_{name}": values for name, values in pool.groups.items()}))
     return store

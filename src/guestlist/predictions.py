@@ -22,11 +22,13 @@ from guestlist.findings.assess import PRIOR, assess
 from guestlist.findings.results import Results
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.store.files import read_npz
-from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
+from guestlist.targets.scales import Scale, as_scale
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
-ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits"}
+ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
 PREFIXES = {"p_": "probabilities", "z_": "logits"}
+# The column of a table that holds predicted values.
+PREDICTED = "predicted"
 
 
 @dataclass(frozen=True)
@@ -34,41 +36,60 @@ class Predictions:
     """What a model answered about records whose membership is known.
 
     Args:
-        answers: (records, classes) probabilities or logits.
-        labels: (records,) true class, as a position in ``classes``.
+        answers: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
+        labels: (records,) true class, as a position in ``classes``; or the true value.
         member: (records,) true where the model was trained on the record.
+        scale: ``probabilities``, ``logits`` or ``values``.
     """
 
     answers: np.ndarray
     labels: np.ndarray
     member: np.ndarray
-    scale: Scale = "probabilities"
+    scale: Scale | str = "probabilities"
     classes: np.ndarray | None = None
     ids: np.ndarray | None = None
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
-        if self.answers.ndim != 2 or self.answers.shape[1] < 2:
+        object.__setattr__(self, "scale", as_scale(self.scale))
+        if not self.scale.has_classes and self.answers.ndim == 1:
+            object.__setattr__(self, "answers", self.answers[:, None])
+        if not self.scale.has_classes and self.answers.shape[1:] != (1,):
+            raise InputError(f"Expected one predicted value per record, found answers shaped {self.answers.shape}.")
+        if self.scale.has_classes and (self.answers.ndim != 2 or self.answers.shape[1] < 2):
             raise InputError(
                 f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}."
             )
-        records, classes = self.answers.shape
+        records = len(self.answers)
         given = {"labels": self.labels, "member": self.member, **self.groups}
         for name, values in (given if self.ids is None else {**given, "ids": self.ids}).items():
             if np.shape(values) != (records,):
                 raise InputError(
                     f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
                 )
+        self._check_labels()
+        if self.member.all() or not self.member.any():
+            side = "members" if self.member.all() else "non-members"
+            raise InputError(f"All {records} records are {side}: an audit compares both.")
+        self.scale.check(self.answers)
+
+    def _check_labels(self) -> None:
+        if not self.scale.has_classes:
+            if not np.isfinite(self.labels).all():
+                raise InputError(f"{(~np.isfinite(self.labels)).sum()} true values are NaN or infinite.")
+            return
+        classes = self.answers.shape[1]
         outside = (self.labels < 0) | (self.labels >= classes)
         if outside.any():
             first = outside.argmax()
             raise InputError(
                 f"{outside.sum()} labels are not in 0 … {classes - 1}, first {self.labels[first]} in row {first}."
             )
-        if self.member.all() or not self.member.any():
-            side = "members" if self.member.all() else "non-members"
-            raise InputError(f"All {records} records are {side}: an audit compares both.")
-        check_answers(self.answers, self.scale)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(records,) positions of the true classes; a regression has one class."""
+        return self.labels if self.scale.has_classes else np.zeros(len(self.labels), dtype=np.int64)
 
 
 def audit_predictions(
@@ -92,11 +113,12 @@ def audit_predictions(
         raise InputError(
             f"{', '.join(looks)} needs the model itself, not only its predictions: audit it with gl.audit."
         )
-    chosen = named(attacks, 0 if shadow is None else 1)
+    says = predictions.scale.signal_names
+    chosen = named(attacks, 0 if shadow is None else 1, signals=says)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
-    try_out(chosen, predictions.labels, 0 if shadow is None else 1)
+    try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
     with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
         place = Path(place) / "audit" if folder is None else Path(folder)
         with only_one(place):
@@ -104,13 +126,14 @@ def audit_predictions(
 
 
 def read_predictions(
-    path: str | Path, *, scale: Scale | None = None, group: Sequence[str] = (), id: str | None = None
+    path: str | Path, *, scale: Scale | str | None = None, group: Sequence[str] = (), id: str | None = None
 ) -> Predictions:
     """Predictions from a file.
 
     ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` if any.
     ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
-    (probabilities) or ``z_<class>`` (logits).
+    (probabilities) or ``z_<class>`` (logits). For regression, an array ``values``, or a column ``predicted``; the labels
+    are then the true values.
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
@@ -120,7 +143,7 @@ def read_predictions(
     return _from_table(path, read_table(path), scale, group, id)
 
 
-def _from_npz(path: Path, scale: Scale | None) -> Predictions:
+def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     try:
@@ -134,25 +157,29 @@ def _from_npz(path: Path, scale: Scale | None) -> Predictions:
             f"Expected the arrays 'labels', 'member' and one of {', '.join(map(repr, ANSWERS))} in {path}, "
             f"found {', '.join(map(repr, arrays))}."
         )
-    labels = arrays["labels"]
-    if labels.dtype.kind not in "iu":
+    labels, scale = arrays["labels"], as_scale(scale or ANSWERS[found[0]])
+    if labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
+        if not scale.has_classes:
+            raise InputError(f"Expected 'labels' in {path} as numbers, the true values; found {labels.dtype}.")
         raise InputError(
             f"Expected 'labels' in {path} as whole numbers, the columns of the answers; found {labels.dtype}."
         )
     return Predictions(
         answers=np.asarray(arrays[found[0]], dtype=np.float64),
-        labels=labels.astype(np.int64),
+        labels=labels.astype(np.int64 if scale.has_classes else np.float64),
         member=_as_bool(arrays["member"], path),
-        scale=scale or ANSWERS[found[0]],
+        scale=scale,
         ids=arrays["ids"].astype(str).astype(object) if "ids" in arrays else None,
     )
 
 
 def _from_table(
-    path: Path, table: pd.DataFrame, scale: Scale | None, group: Sequence[str], id: str | None
+    path: Path, table: pd.DataFrame, scale: Scale | str | None, group: Sequence[str], id: str | None
 ) -> Predictions:
     wanted = ["label", "member", *group, *filter(None, [id])]
     missing = [name for name in wanted if name not in table]
+    if scale == "values" or (scale is None and PREDICTED in table):
+        return _values_from_table(path, table, missing, group, id)
     prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
     if missing or prefix is None:
         lacks = [*map(repr, missing), *([] if prefix else ["'p_<class>' or 'z_<class>' for every class"])]
@@ -177,6 +204,25 @@ def _from_table(
     )
 
 
+def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], group, id) -> Predictions:
+    """Predicted values and true ones, from columns ``predicted`` and ``label``."""
+    missing = [*missing, *([] if PREDICTED in table else [PREDICTED])]
+    if missing:
+        lacks = ", ".join(map(repr, missing))
+        raise InputError(f"{path} lacks the columns {lacks}; it has {', '.join(map(str, table.columns))}.")
+    words = [name for name in (PREDICTED, "label") if not pd.api.types.is_numeric_dtype(table[name])]
+    if words:
+        raise InputError(f"{path} has columns of values that are not numbers: {', '.join(words)}.")
+    return Predictions(
+        answers=table[PREDICTED].to_numpy(dtype=np.float64),
+        labels=table["label"].to_numpy(dtype=np.float64),
+        member=_as_bool(table["member"].to_numpy(), path),
+        scale="values",
+        ids=as_text(table[id]) if id else None,
+        groups={name: as_text(table[name]) for name in group},
+    )
+
+
 def _as_bool(values: np.ndarray, path: Path) -> np.ndarray:
     if not np.isin(values, [0, 1]).all():
         found = ", ".join(sorted({str(v) for v in values[~np.isin(values, [0, 1])]})[:5])
@@ -189,12 +235,13 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
         raise InputError("The shadow's answers must have the target's classes and scale.")
     classes = np.arange(target.answers.shape[1]) if target.classes is None else target.classes
+    classes = classes if target.scale.has_classes else np.array([])
     manifest = Manifest(
         data=_fingerprint(parts),
         recipe="predictions",
         seed=0,
         rate=0.5,
-        scale=target.scale,
+        scale=target.scale.name,
         classes=tuple(map(str, classes)),
         about={"name": "predictions", **about},
     )
@@ -202,11 +249,11 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     store.write_pool(_pool(parts, classes))
     store.write_answers(np.concatenate([part.answers for part in parts]))
     store.write_split(_split(parts))
-    smallest = resolution_of(target.answers, target.scale)
+    scale = target.scale.resolved(target.answers, target.labels)
     start = 0
     for k, part in enumerate(parts):
         stop = start + len(part.labels)
-        said = signals_of(part.answers, part.labels, part.scale, smallest)
+        said = scale.signals(part.answers, part.labels)
         store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
         start = stop
     return store
@@ -220,7 +267,8 @@ def _pool(parts: Sequence[Predictions], classes: np.ndarray) -> pd.DataFrame:
         ids = (
             np.array([f"row:{row}" for row in range(len(part.labels))], dtype=object) if part.ids is None else part.ids
         )
-        table = pd.DataFrame({"id": ids, "label": classes[part.labels].astype(str), "class": part.labels, "side": side})
+        labels = classes[part.labels] if part.scale.has_classes else part.labels
+        table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": part.positions, "side": side})
         tables.append(
             table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {})
         )

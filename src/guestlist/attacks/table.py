@@ -118,9 +118,9 @@ def _among(evidence: str, summary: str, *, empirical: bool = False) -> Attack:
     )
 
 
-def _learned(score, evidence: str, references: int, summary: str, paper: str) -> Attack:
+def _learned(score, evidence: str, references: int, summary: str, paper: str, needs: tuple[str, ...] = ()) -> Attack:
     """A classifier that gives log-odds of membership."""
-    return Attack(score, (), references, summary, paper, _fixed(0.0), evidence=evidence, learns=True)
+    return Attack(score, needs, references, summary, paper, _fixed(0.0), evidence=evidence, learns=True)
 
 
 def _nearest(score, summary: str, paper: str) -> Attack:
@@ -253,11 +253,22 @@ ATTACKS: dict[str, Attack] = {
     "leaf_shares": Attack(
         trees.leaf_shares, (), 0, "training counts that trees keep in their leaves", "guestlist", evidence="leaves"
     ),
+    # The whole answers are more than one signal says, but where there is no probability of a class there are none.
     "nn_shokri": _learned(
-        classifiers.nn_shokri, "answers", 1, "a network per class learnt from references' answers", "Shokri et al. 2017"
+        classifiers.nn_shokri,
+        "answers",
+        1,
+        "a network per class learnt from references' answers",
+        "Shokri et al. 2017",
+        needs=("p_y",),
     ),
     "nn_nasr": _learned(
-        classifiers.nn_nasr, "answers", 1, "one network learnt from references' answers and labels", "Nasr et al. 2018"
+        classifiers.nn_nasr,
+        "answers",
+        1,
+        "one network learnt from references' answers and labels",
+        "Nasr et al. 2018",
+        needs=("p_y",),
     ),
     "white_box": _learned(
         white_box.white_box, "inner", 0, "a forest learnt from gradients and activations", "Nasr et al. 2019"
@@ -265,22 +276,28 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-def named(names: Sequence[str | Callable] | None, references: int, evidence: Collection[str] = ()) -> dict[str, Attack]:
+def named(
+    names: Sequence[str | Callable] | None,
+    references: int,
+    evidence: Collection[str] = (),
+    signals: Collection[str] | None = None,
+) -> dict[str, Attack]:
     """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
 
     Args:
         names: also combinations, made by ``combined`` or written as ``union(loss,lira)``.
         evidence: the parts of ``Evidence`` that there will be.
+        signals: those that the target gives; None: all.
     """
     if names is None:
-        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
+        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _told(a, signals)}
         return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
     if not names:
         raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
     chosen: dict[str, Attack] = {}
     for given in names:
         name, attack = _one(given)
-        _check(name, attack, references, evidence)
+        _check(name, attack, references, evidence, signals)
         if name in chosen or (callable(given) and name in ATTACKS):
             raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
         chosen[name] = attack
@@ -304,14 +321,23 @@ def _one(given: str | Callable) -> tuple[str, Attack]:
     return given, ATTACKS[given]
 
 
-def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) -> None:
-    """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained."""
+def try_out(
+    attacks: Mapping[str, Attack], labels: np.ndarray, references: int, signals: Collection[str] | None = None
+) -> None:
+    """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained.
+
+    Args:
+        signals: those that the target gives; by default those of a classifier.
+    """
     for name, attack in attacks.items():
         if attack.paper:  # one of ours
             continue
-        signals = replace(gaussian_world(0.0, records=len(labels), models=1 + references).facing(0), labels=labels)
+        view = replace(gaussian_world(0.0, records=len(labels), models=1 + references).facing(0), labels=labels)
+        if signals is not None:
+            made = {"residual": view.values["margin"], **view.values}
+            view = replace(view, values={name: made[name] for name in signals})
         try:
-            scores = np.asarray(attack.score(signals), dtype=np.float64)
+            scores = np.asarray(attack.score(view), dtype=np.float64)
         except Exception as error:
             raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
         if scores.shape != labels.shape:
@@ -320,7 +346,19 @@ def try_out(attacks: Mapping[str, Attack], labels: np.ndarray, references: int) 
             )
 
 
-def _check(name: str, attack: Attack, references: int, evidence: Collection[str]) -> None:
+def _told(attack: Attack, signals: Collection[str] | None) -> bool:
+    return signals is None or set(attack.needs) <= set(signals)
+
+
+def _check(
+    name: str, attack: Attack, references: int, evidence: Collection[str], signals: Collection[str] | None
+) -> None:
+    if not _told(attack, signals):
+        reads = ", ".join(map(repr, attack.needs))
+        raise InputError(
+            f"Attack {name!r} needs classes: it reads {reads}, and the target predicts values, which give "
+            f"{', '.join(map(repr, signals or ()))}. Leave it out."
+        )
     if attack.references > references:
         raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
     if attack.evidence and attack.evidence not in evidence:

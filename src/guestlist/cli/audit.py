@@ -39,7 +39,7 @@ from guestlist.errors import FolderError
 )
 @click.option(
     "--scale",
-    type=click.Choice(["probabilities", "logits"]),
+    type=click.Choice(["probabilities", "logits", "values"]),
     help="What the predictions are, if their names do not say.",
 )
 @click.option("--label", help="Column that holds the label.")

@@ -1,4 +1,4 @@
-"""``show``: the tables of attacks, signals, evidence and datasets."""
+"""``show``: the tables of attacks, signals, evidence, defences and datasets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from guestlist.cli.common import as_json
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["attacks", "signals", "evidence", "datasets"]))
+@click.argument("what", type=click.Choice(["attacks", "signals", "evidence", "defences", "datasets"]))
 @as_json
 def show(what, as_json):
-    """List what guestlist knows: attacks, signals, evidence or datasets."""
-    rows = {"attacks": _attacks, "signals": _signals, "evidence": _evidence, "datasets": _datasets}[what]()
+    """List what guestlist knows: attacks, signals, evidence, defences or datasets."""
+    tables = {"attacks": _attacks, "signals": _signals, "evidence": _evidence, "defences": _defences}
+    rows = {**tables, "datasets": _datasets}[what]()
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -51,9 +52,14 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    from guestlist.targets.signals import SIGNALS
+    from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
 
-    return [{"signal": name, "what it is": function.__doc__.splitlines()[0]} for name, function in SIGNALS.items()]
+    of = {"classes": SIGNALS, "values": VALUE_SIGNALS}
+    return [
+        {"signal": name, "of": what, "what it is": function.__doc__.splitlines()[0]}
+        for what, table in of.items()
+        for name, function in table.items()
+    ]
 
 
 def _evidence() -> list[dict]:
@@ -71,6 +77,24 @@ def _evidence() -> list[dict]:
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
         }
         for name, kind in KINDS.items()
+    ]
+
+
+def _defences() -> list[dict]:
+    from dataclasses import fields
+
+    from guestlist.defences import DEFENCES
+
+    return [
+        {
+            "defence": name,
+            "trains": defence.trains,
+            "what it does": defence.summary,
+            "options": ", ".join(f"{field.name}={field.default}" for field in fields(defence.recipe)),
+            "cost": defence.cost,
+            "paper": defence.paper,
+        }
+        for name, defence in DEFENCES.items()
     ]
 
 

@@ -14,27 +14,26 @@ from threadpoolctl import ThreadpoolController
 
 from guestlist.errors import AuditError
 from guestlist.randomness import global_generators
-from guestlist.targets.target import Predict, Scale, answers, signals_of
+from guestlist.targets.scales import Scale
+from guestlist.targets.target import Predict, answers
 
 
 @dataclass(frozen=True)
-class Question:
+class Readout:
     """How a model is asked about the records of the pool, and what is kept of its answers.
 
     Args:
-        labels: (records,) positions of the true classes.
-        classes: how many there are.
-        scale: of the answers.
-        smallest: the probability that an answer of 0 stands for; the target's, for all models.
+        labels: (records,) what answers are judged by: positions of the true classes, or true values.
+        columns: of the answers.
+        scale: of the answers, with what was learnt from the target's.
     """
 
     labels: np.ndarray
-    classes: int
+    columns: int
     scale: Scale
-    smallest: float
 
-    def answers(self, name: str, train: Callable[[], Predict], x, rng: np.random.Generator) -> np.ndarray:
-        """(records, classes) what the model that ``train`` makes says about ``x``.
+    def trained_answers(self, name: str, train: Callable[[], Predict], x, rng: np.random.Generator) -> np.ndarray:
+        """(records, columns) what the model that ``train`` makes says about ``x``.
 
         Args:
             name: of the model, for messages.
@@ -44,7 +43,7 @@ class Question:
         with _one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return answers(train(), x, self.classes, self.scale)
+                return answers(train(), x, self.columns, self.scale)
             except AuditError as error:
                 raise AuditError(f"{name}: {error}") from error
             except Exception as error:
@@ -53,13 +52,13 @@ class Question:
                     "it is kept."
                 ) from error
 
-    def take(self, records: np.ndarray) -> Question:
+    def take(self, records: np.ndarray) -> Readout:
         """The same about some of the records."""
         return replace(self, labels=self.labels[records])
 
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
         """Name to (records,) signals of answers about all the records that are asked about."""
-        return signals_of(answers, self.labels, self.scale, self.smallest)
+        return self.scale.signals(answers, self.labels)
 
 
 @contextmanager

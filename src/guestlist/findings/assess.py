@@ -35,6 +35,7 @@ from guestlist.findings.notices import (
     chance_notice,
     copy_notice,
     leaf_notice,
+    no_better_than_mean_notice,
     regression_notice,
     sameness_notice,
     saturation_notice,
@@ -50,11 +51,13 @@ from guestlist.findings.results import (
     Provenance,
     Rate,
     References,
+    RegressionFit,
     Results,
     Subject,
 )
 from guestlist.store import Store
 from guestlist.store.files import write_json, write_parquet
+from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Signals
 
@@ -142,23 +145,48 @@ def _results(store, signals, pool, truth, attacks, scores, headline, notices, pr
 
 
 def _subject(store: Store, signals: Signals, truth: Truth) -> Subject:
-    correct, member = signals.target("correct")[truth.asked], truth.member[truth.asked]
+    member = truth.member[truth.asked]
     return Subject(
         name=str(store.manifest.about.get("name", "model")),
         classes=len(store.manifest.classes),
         members=int(member.sum()),
         nonmembers=int((~member).sum()),
         population=int((~truth.asked).sum()),
-        accuracy_members=float(correct[member].mean()),
-        accuracy_nonmembers=float(correct[~member].mean()),
+        **_figures(store, signals, truth),
     )
 
 
+def _figures(store: Store, signals: Signals, truth: Truth) -> dict[str, object]:
+    """How well the target does on either side: accuracies, or R² and RMSE of a regression."""
+    asked, member = truth.asked, truth.member[truth.asked]
+    if as_scale(store.manifest.scale).has_classes:
+        correct = signals.target("correct")[asked]
+        return {
+            "accuracy_members": float(correct[member].mean()),
+            "accuracy_nonmembers": float(correct[~member].mean()),
+        }
+    residual = signals.target("residual")[asked]
+    values = residual + store.answers()[asked, 0]
+    return {
+        f"fit_{side}": _fit(residual[of_side], values[of_side])
+        for side, of_side in (("members", member), ("nonmembers", ~member))
+    }
+
+
+def _fit(residual: np.ndarray, values: np.ndarray) -> RegressionFit:
+    error = float(np.square(residual).mean())
+    spread = float(values.var())
+    return RegressionFit(1 - error / spread if spread else float("nan"), float(np.sqrt(error)))
+
+
 def _notices(store: Store, signals: Signals, truth: Truth) -> list[str]:
-    outside = truth.asked & ~truth.member
-    told = chance_notice(signals.target("correct")[outside], signals.labels[outside])
-    if store.manifest.scale == "probabilities":
-        told += saturation_notice(store.answers()[truth.asked])
+    outside, scale = truth.asked & ~truth.member, as_scale(store.manifest.scale)
+    if scale.has_classes:
+        told = chance_notice(signals.target("correct")[outside], signals.labels[outside])
+    else:
+        residual = signals.target("residual")[outside]
+        told = no_better_than_mean_notice(_fit(residual, residual + store.answers()[outside, 0]))
+    told += saturation_notice(scale.saturated(store.answers()[truth.asked]))
     return (
         told
         + size_notice(store, signals)
@@ -294,7 +322,7 @@ def _untested(signals: Signals, store: Store, attacks: Mapping[str, Attack]) -> 
             "Attacks that compare the target with reference models, which find far more; they need the model and its "
             "records.",
         )
-    if store.manifest.scale == "probabilities":
+    if as_scale(store.manifest.scale).hides_logits:
         silent.append("What the model says beyond its probabilities (logits).")
     return tuple(silent)
 

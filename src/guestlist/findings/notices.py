@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from guestlist.findings.results import RegressionFit
 from guestlist.store import Store
 from guestlist.views.evidence import Evidence
 from guestlist.views.signals import Signals
@@ -32,9 +33,18 @@ def chance_notice(correct: np.ndarray, labels: np.ndarray) -> list[str]:
     ]
 
 
-def saturation_notice(answers: np.ndarray) -> list[str]:
-    """What to tell of probabilities that are exactly 0 or 1 for many records."""
-    saturated = (answers.max(axis=1) >= 1.0).mean()
+def no_better_than_mean_notice(fit: RegressionFit) -> list[str]:
+    """What to tell of a regression that does not beat the mean of the non-members on them."""
+    if not fit.r2 <= 0:
+        return []
+    return [
+        f"The target's R² on the non-members is {fit.r2:.2f}; always answering their mean value has 0. Are labels and "
+        "columns as in training?"
+    ]
+
+
+def saturation_notice(saturated: float) -> list[str]:
+    """What to tell of probabilities that are exactly 0 or 1 for a share of the records."""
     if saturated < 0.01:
         return []
     return [
@@ -60,9 +70,11 @@ def size_notice(store: Store, signals: Signals) -> list[str]:
 
 def copy_notice(signals: Signals) -> list[str]:
     """What to tell where references say exactly what the target says: they were not trained anew."""
-    if not signals.references or np.isnan(signals.reference("p_y")).any():
+    said = "p_y" if "p_y" in signals.values else "residual"
+    if not signals.references or np.isnan(signals.reference(said)).any():
         return []
-    same = np.abs(signals.reference("p_y") - signals.target("p_y")).max(axis=1) < 1e-6
+    apart = np.abs(signals.reference(said) - signals.target(said)).max(axis=1)
+    same = apart < 1e-6 * (1.0 if said == "p_y" else max(1e-30, np.abs(signals.target(said)).max()))
     if not same.any():
         return []
     return [

@@ -31,7 +31,7 @@ def record_table(
     records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
     member = (records["side"] == "members").to_numpy()
     records.insert(3, "member", member)
-    for name in ("p_y", "loss", "correct"):
+    for name in (name for name in ("p_y", "loss", "correct", "residual") if name in signals.values):
         records[name] = signals.target(name)[asked]
     leaves = signals.evidence.leaves
     if leaves is not None and leaves.leaf.shape[1]:

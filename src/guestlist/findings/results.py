@@ -18,16 +18,29 @@ FORMAT = 2
 
 
 @dataclass(frozen=True)
+class RegressionFit:
+    """How well a regression predicts: R² (share of the variance of these records that it explains) and RMSE."""
+
+    r2: float
+    rmse: float
+
+
+@dataclass(frozen=True)
 class Subject:
-    """Who was audited."""
+    """Who was audited.
+
+    ``classes`` is 0 for regression, which has no accuracies but ``fit_members`` and ``fit_nonmembers`` instead.
+    """
 
     name: str
     classes: int
     members: int
     nonmembers: int
     population: int
-    accuracy_members: float
-    accuracy_nonmembers: float
+    accuracy_members: float | None = None
+    accuracy_nonmembers: float | None = None
+    fit_members: RegressionFit | None = None
+    fit_nonmembers: RegressionFit | None = None
 
 
 @dataclass(frozen=True)

@@ -52,15 +52,14 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
         members in its leaf) and ``alone`` (share of trees in which it is the only member of its leaf).
     """
     target = as_target(model)
-    if target.leaves is None:
-        raise InputError(
-            f"Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {target.name}."
-        )
+    leaves = target.needs(
+        "leaves", "Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {name}{why}."
+    )
     data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
     check_sides({"members": data}, target.classes)
     check_finite("members", data, target.predict)
     check_readable("members", data, target.predict)
-    leaf = target.leaves(data.x).leaf
+    leaf = leaves(data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees.")
     risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))

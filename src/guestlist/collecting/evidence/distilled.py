@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import softmax
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Question
+from guestlist.collecting.readout import Readout
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Design
@@ -49,20 +48,19 @@ class Distilled:
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.distil is None:
-            why = f" ({target.undistillable})" if target.undistillable else ""
-            raise InputError(
-                f"{target.name} cannot be trained on soft labels{why}, so nothing can be distilled from it. Leave "
-                "'distilled' out; or, for your own training, give distil=(data, soft, rng) -> model."
-            )
+        target.needs(
+            "distil",
+            "{name} cannot be trained on soft labels{why}. Nothing can be distilled from it: leave 'distilled' out; or, "
+            "for your own training, give distil=(data, soft, rng) -> model.",
+        )
         if self.records == "population" and not (sides == "population").any():
             raise InputError("There is no population to distil on: give population=…, or records='pool'.")
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "model")
-        soft = _probabilities(site.store.answers(), site.target.scale)
-        task = Distilling(site.target.distil, self._design(site), self._taught(site), soft, site.question, folder)
+        soft, train = site.readout.scale.soft(site.store.answers()), site.target.needs("distil")
+        task = Distilling(train, self._design(site), self._taught(site), soft, site.readout, folder)
         site.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
 
     def _taught(self, site: Site) -> np.ndarray:
@@ -100,23 +98,16 @@ class Distilling:
     design: Design
     taught: np.ndarray
     soft: np.ndarray
-    question: Question
+    readout: Readout
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
         rows = self.design.row(k) & self.taught
         rng = stream(self.design.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
-        answers = self.question.answers(name, lambda: self.train(pool.take(rows), self.soft[rows], rng), pool.x, rng)
-        return {_path(self.folder, k): {**self.question.signals(answers), "member": rows}}
+        answers = self.readout.trained_answers(name, lambda: self.train(pool.take(rows), self.soft[rows], rng), pool.x, rng)
+        return {_path(self.folder, k): {**self.readout.signals(answers), "member": rows}}
 
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
-
-
-def _probabilities(answers: np.ndarray, scale: str) -> np.ndarray:
-    """What the target teaches: rows that sum to 1."""
-    if scale == "logits":
-        return softmax(answers, axis=1)
-    return answers / answers.sum(axis=1, keepdims=True)

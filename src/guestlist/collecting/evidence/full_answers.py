@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
@@ -20,7 +19,8 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.store import Store, model_path, numbered, reading
 from guestlist.store.files import read_npz
-from guestlist.targets.target import Scale, Target, resolution_of
+from guestlist.targets.scales import as_scale
+from guestlist.targets.target import Target
 from guestlist.views.evidence import FullAnswers
 
 
@@ -32,17 +32,19 @@ class Answers:
     grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.train is None:
-            raise InputError(
-                f"The answers of references are to be kept, but {target.name} has no recipe to train any. Give train=…, "
-                "or leave 'answers' out."
-            )
+        target.needs(
+            "train",
+            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=…, or leave "
+            "'answers' out.",
+        )
+        if not target.scale.has_classes:
+            raise InputError(f"{target.name} predicts values: 'answers' are kept of classifiers only. Leave them out.")
 
     def collect(self, site: Site) -> None:
         begin_plan(site.store, self)
         folder = place(site.store, self.name)
         there = numbered(folder, "model")
-        references = References(site.target.train, site.store.design(), site.question, site.store.folder)
+        references = References(site.target.needs("train"), site.store.design(), site.readout, site.store.folder)
         task = Answering(references, frozenset(site.store.models()), folder)
         site.run(task, [k for k in range(1, 1 + site.references) if k not in there])
 
@@ -55,8 +57,9 @@ class Answers:
         there = [k for k in numbered(folder, "model") if k in signals]
         if not there:
             return None
-        scale, own = store.manifest.scale, store.answers()
-        target = log_probabilities(own, scale, resolution_of(own, scale))
+        own = store.answers()
+        scale = as_scale(store.manifest.scale).resolved(own, store.pool()["class"].to_numpy())
+        target = scale.log_probabilities(own)
         others = [reading(_path(folder, k), read_npz)["log_p"] for k in there]
         return FullAnswers(np.stack([target, *others]), store.member()[there])
 
@@ -70,22 +73,11 @@ class Answering:
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        question, answers = self.references.question, self.references.answers(k, pool)
-        kept = {_path(self.folder, k): {"log_p": log_probabilities(answers, question.scale, question.smallest)}}
+        readout, answers = self.references.readout, self.references.answers(k, pool)
+        kept = {_path(self.folder, k): {"log_p": readout.scale.log_probabilities(answers)}}
         if k in self.there:
             return kept
-        return {model_path(self.references.folder, k): question.signals(answers), **kept}
-
-
-def log_probabilities(answers: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
-    """(records, classes) logarithms in single precision, which is enough to learn from and halves the disk.
-
-    Args:
-        smallest: the probability that an answer of 0 stands for.
-    """
-    if scale == "logits":
-        return log_softmax(answers, axis=1).astype(np.float32)
-    return np.log(np.maximum(answers, smallest)).astype(np.float32)
+        return {model_path(self.references.folder, k): readout.signals(answers), **kept}
 
 
 def _path(folder: Path, k: int) -> Path:

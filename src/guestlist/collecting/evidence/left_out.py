@@ -18,7 +18,7 @@ import pandas as pd
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Question
+from guestlist.collecting.readout import Readout
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
@@ -55,19 +55,17 @@ class LeftOut:
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.train is None:
-            why = f": {target.untrainable}" if target.untrainable else ""
-            raise InputError(
-                f"{target.name} has no recipe to train models without a record by{why}. Give train=…, or leave "
-                "'left_out' out."
-            )
+        target.needs(
+            "train",
+            "{name} has no recipe to train models without a record by{why}. Give train=…, or leave 'left_out' out.",
+        )
         _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
         pool, plan = site.store.pool(), begin_plan(site.store, self)
         chosen = _chosen(pool, plan.records, plan.ids, site.seed)
         folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
-        task = Training(site.target.train, member, plan.models, site.seed, site.question, folder)
+        task = Training(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder)
         if (chosen & ~member).any():
             there = numbered(folder, "model")
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
@@ -108,7 +106,7 @@ class Training:
     member: np.ndarray
     models: int
     seed: int
-    question: Question
+    readout: Readout
     folder: Path
 
 
@@ -122,12 +120,12 @@ class Without:
         task, path = self.task, _record_path(self.task.folder, i)
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
-        data, x, question = pool.take(rows), pool.take(only).x, task.question.take(only)
+        data, x, readout = pool.take(rows), pool.take(only).x, task.readout.take(only)
         parts = [reading(path, read_npz)] if path.exists() else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            parts.append(question.signals(question.answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
+            parts.append(readout.signals(readout.trained_answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
         return {path: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
 
 
@@ -141,8 +139,8 @@ class WithAll:
         task, rng = self.task, stream(self.task.seed, "left out", _WITH_ALL, k)
         name, data = f"Model {k} of all members", pool.take(task.member)
         # Asked about every record, so that more of them may be chosen later.
-        answers = task.question.answers(name, lambda: task.train(data, rng), pool.x, rng)
-        return {_shared_path(task.folder, k): task.question.signals(answers)}
+        answers = task.readout.answers(name, lambda: task.train(data, rng), pool.x, rng)
+        return {_shared_path(task.folder, k): task.readout.signals(answers)}
 
 
 def _chosen(pool: pd.DataFrame, records: int, ids: tuple[str, ...], seed: int) -> np.ndarray:

@@ -15,13 +15,12 @@ import numpy as np
 from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
 from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
-from guestlist.collecting.readout import Question
+from guestlist.collecting.readout import Readout
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, reading
 from guestlist.store.files import read_npz
-from guestlist.targets.signals import correct
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import Robustness
 
@@ -56,13 +55,18 @@ class Perturbed:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        """Every target can be asked about more records."""
+        """Every classifier can be asked about more records."""
+        if not target.scale.has_classes:
+            raise InputError(
+                f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
+                "Leave it out."
+            )
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "copy")
         asked = np.flatnonzero(site.store.asked())
-        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
+        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
         replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
@@ -89,7 +93,7 @@ class Asking:
     spreads: Spreads
     asked: np.ndarray
     seed: int
-    question: Question
+    readout: Readout
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
@@ -102,7 +106,7 @@ class Asking:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
         try:
-            found = answers(self.predict, x, self.question.classes, self.question.scale)
+            found = answers(self.predict, x, self.readout.columns, self.readout.scale)
         except InputError:
             raise
         except Exception as error:
@@ -110,7 +114,7 @@ class Asking:
                 f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
                 "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
             ) from error
-        return correct(found, self.question.labels[rows]).astype(bool)
+        return self.readout.scale.correct(found, self.readout.labels[rows]).astype(bool)
 
 
 def _path(folder: Path, k: int) -> Path:

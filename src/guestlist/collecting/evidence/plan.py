@@ -11,7 +11,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Engine, Progress, Task, run_all
 from guestlist.collecting.engines.local import ALL_CORES
-from guestlist.collecting.readout import Question
+from guestlist.collecting.readout import Readout
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.store import Store
@@ -32,7 +32,7 @@ class Site:
     store: Store
     target: Target
     pool: Data
-    question: Question
+    readout: Readout
     references: int = 0
     engine: Engine = ALL_CORES
     progress: Progress | None = None

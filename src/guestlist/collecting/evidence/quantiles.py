@@ -23,8 +23,7 @@ from guestlist.errors import InputError
 from guestlist.randomness import stream
 from guestlist.store import Store, reading
 from guestlist.store.files import read_npz
-from guestlist.targets.signals import hinge
-from guestlist.targets.target import Scale, Target
+from guestlist.targets.target import Target
 from guestlist.views.evidence import Ceilings
 
 # Fewer records than this beyond a quantile do not say where it is.
@@ -77,8 +76,8 @@ class Quantiles:
         path = _path(site.store)
         if not path.exists():
             known = self.known_nonmembers(site.store.pool()["side"].to_numpy(), site.seed)
-            said = _hinge(site.store.answers(), site.question.labels, site.target.scale, site.question.smallest)
-            site.run(Regressing(self.level, known, said, site.question.labels, site.seed, path), [1])
+            said = site.readout.scale.hinge(site.store.answers(), site.readout.labels)
+            site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
 
     def known_nonmembers(self, sides: np.ndarray, seed: int) -> np.ndarray:
         """Positions of the records that the regressor may learn from, in random order."""
@@ -123,7 +122,3 @@ class Regressing:
 
 def _path(store: Store) -> Path:
     return place(store, Quantiles.name) / "regression.npz"
-
-
-def _hinge(answers: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
-    return hinge(answers if scale == "logits" else np.log(np.maximum(answers, smallest)), labels)

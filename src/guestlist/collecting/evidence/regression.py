@@ -41,15 +41,16 @@ class Fitted(NamedTuple):
 def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
     """Records and their labels as the regressor reads them.
 
-    Categories and text become codes, and the label is one more of these features; one with more than 255 values
-    is described by how frequent each value is. Arrays with more than two axes are flattened; missing values stay.
+    Categories and text become codes, and the label is one more of these features (a number where it is a true value); one
+    with more than 255 values is described by how frequent each value is. Arrays with more than two axes are flattened;
+    missing values stay.
     """
     if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
         columns = [(x.reshape(len(x), -1).astype(np.float64), False)]
     else:
         table = as_table(x)
         columns = [_column(table.iloc[:, position]) for position in range(table.shape[1])]
-    columns.append(_coded(pd.Series(labels)))
+    columns.append((labels, False) if labels.dtype.kind == "f" else _coded(pd.Series(labels)))
     widths = [1 if values.ndim == 1 else values.shape[1] for values, _ in columns]
     categorical = np.repeat([coded for _, coded in columns], widths)
     return Features(np.column_stack([values for values, _ in columns]), categorical)

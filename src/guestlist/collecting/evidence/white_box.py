@@ -40,11 +40,11 @@ class Inner:
             raise ValueError(f"Expected known={self.known} in (0, 1).")
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.inner is None:
-            raise InputError(
-                f"The white box needs a torch target, whose gradients can be computed; {target.name} is none. Leave "
-                "'inner' out, or wrap the module with gl.torch_target(module, …)."
-            )
+        target.needs(
+            "white_box",
+            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave 'inner' "
+            "out, or wrap the module with gl.torch_target(module, …).",
+        )
         for side in ("members", "nonmembers"):
             count = int((sides == side).sum())
             if not 0 < round(self.known * count) < count:
@@ -59,7 +59,7 @@ class Inner:
             return
         sides = site.store.pool()["side"].to_numpy()
         asked = np.flatnonzero(sides != "population")
-        found = site.target.inner(site.pool.take(asked).x, site.question.labels[asked])
+        found = site.target.needs("white_box")(site.pool.take(asked).x, site.readout.labels[asked])
         features = np.full((len(sides), len(found.names)), np.nan)
         features[asked] = found.features
         write_npz(path, features=features, names=np.array(found.names), known=self._known(sides, site.seed))
