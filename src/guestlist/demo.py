@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.collecting.engines.engine import Progress
-
 from guestlist.findings.results import Results
 
 FULL, QUICK = 32, 8
