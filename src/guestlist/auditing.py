@@ -30,10 +30,13 @@ from guestlist.collecting.references import begin, collect
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.assess import PRIOR, assess
-from guestlist.findings.notices import duplicate_notice
-from guestlist.findings.results import Results
+from guestlist.findings.case import PRIOR
+from guestlist.findings.checks import Check, check_codes, of_duplicates
+from guestlist.findings.folder import case_in
+from guestlist.findings.results import Results, write_results
+from guestlist.findings.table import judge
 from guestlist.games import inclusion_rate
+from guestlist.report.checks import sentence
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.targets import Target, as_target
 
@@ -47,7 +50,7 @@ class Prepared:
     target: Target
     pool: Data
     sides: np.ndarray
-    notices: tuple[str, ...]
+    checks: tuple[Check, ...]
 
 
 def audit(
@@ -70,6 +73,7 @@ def audit(
     prior: float = PRIOR,
     progress: Progress | None = None,
     about: Mapping[str, object] | None = None,
+    ignore: Sequence[str] = (),
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
 
@@ -92,11 +96,14 @@ def audit(
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
+        ignore: codes of checks, such as ``("GL104",)``, that are not to be reported as issues; the report says that they
+            were ignored.
 
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     fewest = references.start if isinstance(references, UntilWidth) else references
+<<<<<<< HEAD
     _check_settings(fewest, seed, prior)
     engine = _engine(engine, jobs)
     target = as_target(model)
@@ -106,6 +113,19 @@ def audit(
         warnings.warn(notice, AuditWarning, stacklevel=2)
     if fewest:
         target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
+=======
+    _check_settings(fewest, seed, jobs, prior)
+    ignore = check_codes(ignore)
+    target = as_target(model)
+    check_plans(also)
+    prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    for check in prepared.checks:
+        if check.state == "issue" and check.code not in ignore:
+            warnings.warn(sentence(check), AuditWarning, stacklevel=2)
+    if fewest and target.train is None:
+        why = f": {target.untrainable}" if target.untrainable else ""
+        raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
+>>>>>>> h-findings
     for plan in also:
         plan.check(target, prepared.pool, prepared.sides)
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
@@ -118,14 +138,18 @@ def audit(
         chosen = named(attacks, fewest, kinds | live_kinds(target), says)
         plans, live = keeping_up(store, also), live_evidence(target, prepared.pool, prepared.sides)
 
-        def run(count: int, notices: Sequence[str] = ()) -> Results:
+        def run(count: int) -> Results:
             if plans:  # before the references: some plans train them, and keep more of what they say
                 question = begin(store, target, prepared.pool, count)
                 gather(plans, Site(store, target, prepared.pool, question, count, engine, progress))
             collect(store, prepared.target, prepared.pool, references=count, engine=engine, progress=progress)
             evidence = replace(read_evidence(store, kinds), **live)
-            told = (*prepared.notices, *notices)
-            return assess(store, chosen, references=count, notices=told, prior=prior, evidence=evidence)
+            options = {"references": count, "prior": prior, "checks": prepared.checks, "ignore": ignore}
+            until = references if isinstance(references, UntilWidth) else None
+            case = case_in(store, chosen, evidence=evidence, until=until, **options)
+            results = judge(case)
+            write_results(store.folder, results, case.scores)
+            return results
 
         return grow(run, references) if isinstance(references, UntilWidth) else run(references)
 
@@ -143,9 +167,9 @@ def prepare(
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)
         checks.check_readable(side, data, target.predict)
-    sides, notices = _duplicates(sides, duplicates)
+    sides, made = _duplicates(sides, duplicates)
     names = np.repeat(np.array(list(sides), dtype=object), [len(data) for data in sides.values()])
-    return Prepared(target, concatenate(list(sides.values())), names, tuple(notices))
+    return Prepared(target, concatenate(list(sides.values())), names, made)
 
 
 def store_for(
@@ -182,6 +206,7 @@ def _check_settings(references, seed, prior) -> None:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
 
 
+<<<<<<< HEAD
 def _engine(engine: Engine | None, jobs: int | None) -> Engine:
     if engine is None:
         return ALL_CORES if jobs is None else Local(jobs)
@@ -195,17 +220,19 @@ def _engine(engine: Engine | None, jobs: int | None) -> Engine:
 
 
 def _duplicates(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], list[str]]:
+=======
+def _duplicates(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], tuple[Check, ...]]:
+>>>>>>> h-findings
     if choice not in ("warn", "drop"):
         raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
     duplicate = checks.duplicates_across(sides["members"], sides["nonmembers"])
     if choice == "warn":
         checks.check_not_the_same(duplicate)
-        return sides, duplicate_notice(duplicate)
+        return sides, of_duplicates(duplicate, dropped=False)
     if duplicate.all():
         raise InputError("Every non-member also stands among the members; none is left after dropping them.")
-    dropped = f"{duplicate.sum()} of {len(duplicate)} non-members were dropped because they are equal to a member."
     kept = {**sides, "nonmembers": sides["nonmembers"].take(np.flatnonzero(~duplicate))}
-    return kept, [dropped] if duplicate.any() else []
+    return kept, of_duplicates(duplicate, dropped=True)
 
 
 def _digest(*parts: str) -> str:

@@ -18,8 +18,11 @@ import pandas as pd
 from guestlist.attacks import ATTACKS, named, try_out
 from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
-from guestlist.findings.assess import PRIOR, assess
-from guestlist.findings.results import Results
+from guestlist.findings.case import PRIOR
+from guestlist.findings.checks import check_codes
+from guestlist.findings.folder import case_in
+from guestlist.findings.results import Results, write_results
+from guestlist.findings.table import judge
 from guestlist.store import Manifest, Store, only_one, open_store
 from guestlist.store.files import read_npz
 from guestlist.targets.scales import Scale, as_scale
@@ -100,12 +103,14 @@ def audit_predictions(
     folder: str | Path | None = None,
     prior: float = PRIOR,
     about: Mapping[str, object] | None = None,
+    ignore: Sequence[str] = (),
 ) -> Results:
     """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those.
 
     Args:
-        attacks, folder, prior, about: as for ``audit``.
+        attacks, folder, prior, about, ignore: as for ``audit``.
     """
+    ignore = check_codes(ignore)
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     looks = [name for name in attacks or () if isinstance(name, str) and name in ATTACKS and ATTACKS[name].evidence]
@@ -122,7 +127,11 @@ def audit_predictions(
     with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
         place = Path(place) / "audit" if folder is None else Path(folder)
         with only_one(place):
-            return assess(_store(predictions, shadow, place, about or {}), chosen, prior=prior)
+            store = _store(predictions, shadow, place, about or {})
+            case = case_in(store, chosen, prior=prior, ignore=ignore)
+            results = judge(case)
+            write_results(store.folder, results, case.scores)
+            return results
 
 
 def read_predictions(

@@ -51,7 +51,7 @@ def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, world):
     assert levels
     for level in levels:
         outside = int((~member[asked]).sum())  # each has a p-value here
-        assert proportion(round(level.fpr.value * outside), outside, level=0.999).low <= level.alpha
+        assert proportion(round(level.fpr.value * outside), outside, confidence=0.999).low <= level.alpha
         assert level.tpr.value > level.fpr.value
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,6 +69,17 @@ class Robustness:
         return replace(self, share=self.share[records])
 
 
+class Degenerate(NamedTuple):
+    """A regressor that is no better than a constant: the mean pinball loss of either on records that it had not seen.
+
+    ``loss`` is NaN where it predicts one value for all records.
+    """
+
+    records: int
+    loss: float
+    constant: float
+
+
 @dataclass(frozen=True)
 class Ceilings:
     """What the target's hinge rarely exceeds on non-members, learnt from some that are known.
@@ -76,13 +88,13 @@ class Ceilings:
         hinge: (records,) the target's logit of the true class minus the largest other one.
         ceiling: (records,) predicted quantile of the hinge, were the record no member. NaN: it is a known one.
         beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
-        degenerate: a sentence, if the regressor learnt nothing and the ceiling is one for all records.
+        degenerate: set if the regressor learnt nothing and the ceiling is one for all records.
     """
 
     hinge: np.ndarray
     ceiling: np.ndarray
     beyond: np.ndarray
-    degenerate: str = ""
+    degenerate: Degenerate | None = None
 
     def take(self, records: np.ndarray) -> Ceilings:
         return replace(self, hinge=self.hinge[records], ceiling=self.ceiling[records])

@@ -24,14 +24,10 @@ from guestlist.randomness import stream
 from guestlist.store import Store, reading
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Target
-from guestlist.views.evidence import Ceilings
+from guestlist.views.evidence import Ceilings, Degenerate
 
 # Fewer records than this beyond a quantile do not say where it is.
 BEYOND = 5
-_DEGENERATE = (
-    "The quantile regression knows no more of non-members than a constant does: {}. The attack 'quantile' therefore "
-    "compares every record with the same value, as plain thresholds do."
-)
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,8 @@ class Quantiles:
         if noted(store, Quantiles.name) is None or not path.exists():
             return None
         kept = reading(path, read_npz)
-        return Ceilings(kept["hinge"], kept["ceiling"], kept["beyond"], str(kept["degenerate"]))
+        degenerate = Degenerate(*kept["degenerate"]) if kept["degenerate"].size else None
+        return Ceilings(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
 
 
 @dataclass(frozen=True)
@@ -115,8 +112,8 @@ class Regressing:
         ceiling = found.quantile.copy()
         ceiling[self.known] = np.nan
         beyond = np.sort(self.hinge[check] - found.quantile[check])
-        told = _DEGENERATE.format(found.degenerate) if found.degenerate else ""
-        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": np.array(told)}
+        degenerate = np.array(found.degenerate or (), dtype=np.float64)
+        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}
         return {self.path: kept}
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from guestlist.collecting.evidence.perturbations import as_table, numbers_of
+from guestlist.views.evidence import Degenerate
 
 # Categories that the trees can tell apart in one feature.
 MOST_CATEGORIES = 255
@@ -35,7 +36,7 @@ class Fitted(NamedTuple):
     """Quantiles predicted for all records, and why they are a constant if they are."""
 
     quantile: np.ndarray
-    degenerate: str
+    degenerate: Degenerate | None
 
 
 def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
@@ -72,15 +73,14 @@ def quantile_regression(
     """
     constant = float(np.quantile(y[fit], level))
     predicted = _predicted(described, y, fit, level, rng)
+    plain = pinball(y[check], np.full(len(check), constant), level)
     if np.ptp(predicted[check]) == 0:
-        return Fitted(np.full(len(y), constant), "it predicts one value for all records")
-    ours, plain = (pinball(y[check], found, level) for found in (predicted[check], np.full(len(check), constant)))
+        return Fitted(np.full(len(y), constant), Degenerate(len(check), math.nan, float(plain.mean())))
+    ours = pinball(y[check], predicted[check], level)
     gain = plain - ours
     if gain.mean() > SURELY * gain.std(ddof=1) / math.sqrt(len(gain)):
-        return Fitted(predicted, "")
-    within = ", a gain that chance explains" if gain.mean() > 0 else ""
-    why = f"its pinball loss on {len(check)} records that it had not seen is {ours.mean():.3g}, a constant's {plain.mean():.3g}"
-    return Fitted(np.full(len(y), constant), why + within)
+        return Fitted(predicted, None)
+    return Fitted(np.full(len(y), constant), Degenerate(len(check), float(ours.mean()), float(plain.mean())))
 
 
 def pinball(y: np.ndarray, quantile: np.ndarray, level: float) -> np.ndarray:
