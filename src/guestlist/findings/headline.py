@@ -13,13 +13,12 @@ import numpy as np
 
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import Attack
+from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
 from guestlist.findings.case import Case
 from guestlist.findings.choosing import choose
 
-# With fewer references than this, mock targets have too few of their own to tell attacks apart.
-FEWEST_MOCKS = 8
 # Fixed beforehand, best first.
 PREFERRED = ("lira_bayes", "loss")
 FIXED = "fixed"

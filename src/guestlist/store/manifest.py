@@ -13,6 +13,8 @@ from guestlist.games import Game, game_of
 from guestlist.store.files import write_json
 
 FORMAT = 2
+# Stands for a recipe where there is no model, only what it answered.
+PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)
