@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from guestlist.cli import main
 from guestlist.errors import InputError
-from guestlist.neighbours import knn_shapley, self_waka
+from guestlist.neighbours import Knn, knn_shapley, self_waka
 from guestlist.neighbours.encoding import encoded
 
 
@@ -36,7 +36,7 @@ def test_values_are_those_of_the_functions(tables, tmp_path):
     knn("values", tables / "train.parquet", *columns, "--value", "self_waka", "--out", tmp_path / "a.csv")
     x, x_test, y, y_test = points(tables)
     found = pd.read_csv(tmp_path / "a.csv")
-    np.testing.assert_allclose(found["self_waka"], self_waka(x, y, k=3), rtol=1e-12)
+    np.testing.assert_allclose(found["self_waka"], self_waka(x, y, Knn(3)), rtol=1e-12)
     assert found["id"][7] == "p7"
     table, test = (pd.read_parquet(tables / f"{n}.parquet").drop(columns="who") for n in ("train", "test"))
     table.to_csv(tmp_path / "train.csv", index=False)
@@ -78,6 +78,7 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
         (["values", "{}", "--label", "y", "--value", "shapley", "--out", "a.csv"], "give --test"),
         (["values", "{}", "--label", "y", "--out", "a.txt"], ".csv or .parquet"),
         (["values", "{}", "--label", "z", "--out", "a.csv"], "no column 'z'"),
+        (["values", "{}", "--label", "y", "--k", "0", "--out", "a.csv"], "0 is not in the range x>=1"),
         (["influence", "{}", "--label", "y", "--remove", "nobody"], "no record nobody"),
     ],
 )
