@@ -72,6 +72,19 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     assert "lists of other records" in refused.stderr
 
 
+@pytest.mark.parametrize("value", ["shapley", "self_waka"])
+def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
+    """Many people of one kind with other labels: the order of rows says who is nearest, and must stay."""
+    rng = np.random.default_rng(0)
+    for name, records in (("train", 300), ("test", 200)):
+        table = pd.DataFrame({"a": rng.integers(0, 3, records), "town": rng.choice(["n", "s"], records)})
+        table.assign(y=rng.integers(0, 2, records)).to_parquet(tmp_path / f"{name}.parquet")
+    arguments = ["--label", "y", "--test", tmp_path / "test.parquet", "--value", value, "--k", 3, "--json"]
+    curve = json.loads(knn("minimise", tmp_path / "train.parquet", *arguments))
+    assert curve[0]["removed"] == 0
+    assert curve[0][f"by {value}"] == pytest.approx(curve[0]["at random"], abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
