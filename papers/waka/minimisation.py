@@ -43,7 +43,7 @@ def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
 
 
 def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
-    rows = []
+    rows: list[Curve] = []
     for name, value in VALUES.items():
         data = (pool.x, pool.y, pool.x_test, pool.y_test, value_of(pool, name, k))
         curve = minimisation_curve(

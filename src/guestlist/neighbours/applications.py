@@ -67,15 +67,15 @@ def minimisation_curve(
     x, x_test = checks.records(x, "x"), checks.records(x_test, "x_test")
     y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
     checks.comparable(x, y, x_test, y_test)
-    values, shares = _values(values, len(x)), _shares(shares)
+    values, steps = _values(values, len(x)), _shares(shares)
     checks.one_of("first", first, ("lowest", "highest"))
     ranked = values if first == "lowest" else -values
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
     for order in progress(orders) if progress else orders:
-        kept = [np.sort(order[round(share * len(x)) :]) for share in shares]
+        kept = [np.sort(order[round(share * len(x)) :]) for share in steps]
         curves.append([_accuracy(x[rows], y[rows], x_test, y_test, model) for rows in kept])
-    return MinimisationCurve(shares, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(shares)))
+    return MinimisationCurve(steps, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(steps)))
 
 
 @dataclass(frozen=True)

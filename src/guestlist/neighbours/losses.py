@@ -132,7 +132,7 @@ def t_waka(
 
 def _places(pool: Pool, asked) -> np.ndarray:
     """(asked,) where the asked records stand in the pool; all of them for None."""
-    return pool.places_of(slice(None) if asked is None else checks.rows(asked, pool.n, "asked"))
+    return pool.places_of(np.arange(pool.n) if asked is None else checks.rows(asked, pool.n, "asked"))
 
 
 def _questions(pool: Pool, asked, target_loss, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
