@@ -13,10 +13,10 @@ from guestlist.attacks import (
     bayes,
     classifiers,
     hypotheses,
+    knn,
     label_only,
     likelihood,
     metrics,
-    nearest,
     quantile,
     ratios,
     trees,
@@ -123,7 +123,7 @@ def _learned(score, evidence: str, references: int, summary: str, paper: str, ne
     return Attack(score, needs, references, summary, paper, _fixed(0.0), evidence=evidence, learns=True)
 
 
-def _nearest(score, summary: str, paper: str) -> Attack:
+def _knn(score, summary: str, paper: str) -> Attack:
     return Attack(score, ("p_y",), 0, summary, paper, evidence="neighbourhood")
 
 
@@ -246,10 +246,8 @@ ATTACKS: dict[str, Attack] = {
         evidence="quantiles",
         p_value=quantile.quantile_p_value,
     ),
-    "knn_likelihood_ratio": _nearest(
-        nearest.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"
-    ),
-    "t_waka": _nearest(nearest.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
+    "knn_likelihood_ratio": _knn(knn.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"),
+    "t_waka": _knn(knn.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
     "leaf_shares": Attack(
         trees.leaf_shares, (), 0, "training counts that trees keep in their leaves", "guestlist", evidence="leaves"
     ),

@@ -38,7 +38,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
     near = signals.evidence.neighbourhood
-    direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), k=3)
+    direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), neighbours.Knn(3))
     np.testing.assert_array_equal(scores, direct)
 
 
