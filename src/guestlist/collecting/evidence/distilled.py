@@ -13,16 +13,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import softmax
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World, binary_signals
+from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Files, Question
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Design
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, reading
+from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.target import SoftTrainer, Target
-from guestlist.views.evidence import Models
+from guestlist.views.evidence import ModelsView
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Distilled:
     grows: ClassVar[tuple[str, ...]] = ("models",)
 
     def __post_init__(self):
-        whole(self, "models")
+        check_counts(self, "models")
         if self.records not in ("auto", "population", "pool"):
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
@@ -79,16 +81,16 @@ class Distilled:
         return Design(members, float(rate), site.seed, "distilled rows")
 
     @staticmethod
-    def read(store: Store) -> Models | None:
-        plan, folder = noted(store, Distilled.name), place(store, Distilled.name)
+    def read(store: Store) -> ModelsView | None:
+        plan, folder = plan_of(store, Distilled.name), place(store, Distilled.name)
         if plan is None:
             return None
         there = [k for k in numbered(folder, "model") if k <= plan["models"]]
         if not there:
             return None
-        parts = [reading(_path(folder, k), read_npz) for k in there]
+        parts = [read_or_explain(_path(folder, k), read_npz) for k in there]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
-        return Models(values, values.pop("member"))
+        return ModelsView(values, values.pop("member"))
 
 
 @dataclass(frozen=True)
@@ -119,3 +121,24 @@ def _probabilities(answers: np.ndarray, scale: str) -> np.ndarray:
     if scale == "logits":
         return softmax(answers, axis=1)
     return answers / answers.sum(axis=1, keepdims=True)
+
+
+# How many distilled models each target of a made-up world has.
+MADE_UP = 16
+
+
+def made_up(world: World, k: int) -> ModelsView:
+    """Models that never trained on the record asked about, as references that did not."""
+    shape = (MADE_UP, len(world.labels))
+    values = binary_signals(world.difficulty + world.deviation * world.rng(1, k).normal(size=shape))
+    return ModelsView(values, np.zeros(shape, dtype=bool))
+
+
+KIND = Kind(
+    plan=Distilled,
+    view=ModelsView,
+    summary="models taught by the target's answers",
+    cost="trains as many models as asked for",
+    missing="compares the target with models distilled from it, which were not trained.",
+    made_up=made_up,
+)

@@ -13,29 +13,31 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World, binary_answers
+from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
 from guestlist.collecting.readout import Files
 from guestlist.collecting.references import References
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.store import Store, model_path, numbered, reading
+from guestlist.store import Store, model_path, numbered, read_or_explain
 from guestlist.store.files import read_npz
-from guestlist.targets.target import Scale, Target, resolution_of
-from guestlist.views.evidence import FullAnswers
+from guestlist.targets.target import Scale, Target
+from guestlist.views.evidence import FullAnswersView
 
 
 @dataclass(frozen=True)
-class Answers:
+class FullAnswers:
     """Keep everything that the references answer, for every class."""
 
-    name: ClassVar[str] = "answers"
+    name: ClassVar[str] = "full_answers"
     grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
         if target.train is None:
             raise InputError(
                 f"The answers of references are to be kept, but {target.name} has no recipe to train any. Give train=…, "
-                "or leave 'answers' out."
+                "or leave 'full_answers' out."
             )
 
     def collect(self, site: Site) -> None:
@@ -47,18 +49,16 @@ class Answers:
         site.run(task, [k for k in range(1, 1 + site.references) if k not in there])
 
     @staticmethod
-    def read(store: Store) -> FullAnswers | None:
-        """The target's answers, and those of references whose signals are there, in the same order."""
-        if noted(store, Answers.name) is None:
+    def read(store: Store) -> FullAnswersView | None:
+        """Answers of the references whose signals are there, in the same order."""
+        if plan_of(store, FullAnswers.name) is None:
             return None
-        folder, signals = place(store, Answers.name), set(store.models())
+        folder, signals = place(store, FullAnswers.name), set(store.models())
         there = [k for k in numbered(folder, "model") if k in signals]
         if not there:
             return None
-        scale, own = store.manifest.scale, store.answers()
-        target = log_probabilities(own, scale, resolution_of(own, scale))
-        others = [reading(_path(folder, k), read_npz)["log_p"] for k in there]
-        return FullAnswers(np.stack([target, *others]), store.member()[there])
+        kept = [read_or_explain(_path(folder, k), read_npz)["log_p"] for k in there]
+        return FullAnswersView(np.stack(kept), store.member()[there])
 
 
 @dataclass(frozen=True)
@@ -90,3 +90,18 @@ def log_probabilities(answers: np.ndarray, scale: Scale, smallest: float) -> np.
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
+
+
+def made_up(world: World, k: int) -> FullAnswersView:
+    others = world.others(k)
+    return FullAnswersView(binary_answers(world.margin[others], world.labels), world.member[others])
+
+
+KIND = Kind(
+    plan=FullAnswers,
+    view=FullAnswersView,
+    summary="references' whole answers",
+    cost="trains references that are there already once more; disk for every class",
+    missing="learns from the references' whole answers, which were not kept.",
+    made_up=made_up,
+)

@@ -16,15 +16,17 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World, binary_signals
+from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Files, Question
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, reading
+from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Target, Trainer
-from guestlist.views.evidence import Models
+from guestlist.views.evidence import ModelsView
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
 _CHOICE, _WITHOUT, _WITH_ALL = 1, 2, 3
@@ -48,7 +50,7 @@ class LeftOut:
     grows: ClassVar[tuple[str, ...]] = ("records", "models")
 
     def __post_init__(self):
-        whole(self, "records", "models")
+        check_counts(self, "records", "models")
         if isinstance(self.ids, str):
             raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
@@ -75,15 +77,15 @@ class LeftOut:
         site.run(Without(task), short)
 
     @staticmethod
-    def read(store: Store) -> Models | None:
-        plan, folder = noted(store, LeftOut.name), place(store, LeftOut.name)
+    def read(store: Store) -> ModelsView | None:
+        plan, folder = plan_of(store, LeftOut.name), place(store, LeftOut.name)
         if plan is None:
             return None
         pool = store.pool()
         chosen = _chosen(pool, plan["records"], tuple(plan["ids"]), store.manifest.seed)
         member = (pool["side"] == "members").to_numpy()
         alone = {i: part for i, part in _by_record(folder).items() if chosen[i]}
-        shared = [reading(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
+        shared = [read_or_explain(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
         names = list(next(iter([*alone.values(), *shared]), ()))
         if not names:
             return None
@@ -96,7 +98,7 @@ class LeftOut:
                 matrix[:, i] = part[name][: len(matrix)]
             for row, part in zip(matrix, shared, strict=False):
                 row[outside] = part[name][outside]
-        return Models(values, np.zeros(shape, dtype=bool))
+        return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class Without:
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
         data, x, question = pool.take(rows), pool.take(only).x, task.question.take(only)
-        parts = [reading(path, read_npz)] if path.exists() else []
+        parts = [read_or_explain(path, read_npz)] if path.exists() else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
@@ -163,7 +165,7 @@ def _chosen(pool: pd.DataFrame, records: int, ids: tuple[str, ...], seed: int) -
 
 def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
     """What is there of each member."""
-    return {i: reading(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
+    return {i: read_or_explain(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
 
 
 def _count(part: dict[str, np.ndarray] | None) -> int:
@@ -177,3 +179,25 @@ def _record_path(folder: Path, i: int) -> Path:
 
 def _shared_path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
+
+
+# How many models trained without the record each target of a made-up world has.
+MADE_UP = 16
+
+
+def made_up(world: World, k: int) -> ModelsView:
+    """Models that never trained on the record asked about, as references that did not."""
+    shape = (MADE_UP, len(world.labels))
+    values = binary_signals(world.difficulty + world.deviation * world.rng(2, k).normal(size=shape))
+    return ModelsView(values, np.zeros(shape, dtype=bool))
+
+
+KIND = Kind(
+    plan=LeftOut,
+    view=ModelsView,
+    summary="models trained without single records",
+    cost="trains as many models as asked for, for every chosen member",
+    missing="compares the target with models trained without the record, which were not trained.",
+    who="knows all other members",
+    made_up=made_up,
+)

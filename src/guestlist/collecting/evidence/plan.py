@@ -16,6 +16,7 @@ from guestlist.store import Store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 from guestlist.targets.target import Target
+from guestlist.views.evidence import Part
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ P = TypeVar("P", bound="Plan")
 
 
 class Plan(Protocol):
-    """What to collect. A frozen dataclass whose fields are the options; ``name`` is a field of ``Evidence``."""
+    """What to collect. A frozen dataclass whose fields are the options; ``name`` is its key in ``EVIDENCE``."""
 
     name: ClassVar[str]
     grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
@@ -59,8 +60,20 @@ class Plan(Protocol):
         """Bring the folder to hold it; whatever is there already is kept."""
 
     @staticmethod
-    def read(store: Store) -> object | None:
+    def read(store: Store) -> Part | None:
         """What was collected, as a part of ``Evidence``; None if nothing was."""
+
+
+class FromTarget(Protocol):
+    """What to take from the target whenever it is at hand: it is there at once, and not kept."""
+
+    name: ClassVar[str]
+
+    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+        """Raise where this target cannot give it."""
+
+    def take(self, target: Target, pool: Data, sides: np.ndarray) -> Part:
+        """It, as a part of ``Evidence``."""
 
 
 def place(store: Store, name: str) -> Path:
@@ -95,7 +108,7 @@ def forget_if_empty(store: Store, name: str) -> None:
         shutil.rmtree(folder)
 
 
-def whole(plan: Plan, *names: str) -> None:
+def check_counts(plan: Plan, *names: str) -> None:
     """Raise unless these options are whole numbers from 1."""
     for name in names:
         value = getattr(plan, name)
@@ -103,10 +116,16 @@ def whole(plan: Plan, *names: str) -> None:
             raise ValueError(f"Expected {name}={value!r} to be a whole number, 1 or more.")
 
 
-def noted(store: Store, name: str) -> dict | None:
+def plan_of(store: Store, name: str) -> dict | None:
     """The options that one kind of evidence was collected with; None if it was not."""
     path = place(store, name) / "plan.json"
     return _read(path) if path.exists() else None
+
+
+def share_of_members(sides: np.ndarray) -> tuple[float, np.ndarray]:
+    """Share of the asked records that the target trained on, and (records,) which those asked about are."""
+    asked = sides != "population"
+    return float((sides[asked] == "members").mean()), asked
 
 
 def _read(path: Path) -> dict:

@@ -9,23 +9,25 @@ as in all other signals.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
 from guestlist.collecting.evidence.regression import features, quantile_regression
 from guestlist.collecting.readout import Files
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
-from guestlist.store import Store, reading
+from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.signals import hinge
 from guestlist.targets.target import Scale, Target
-from guestlist.views.evidence import Ceilings
+from guestlist.views.evidence import QuantilesView
 
 # Fewer records than this beyond a quantile do not say where it is.
 BEYOND = 5
@@ -90,12 +92,12 @@ class Quantiles:
         return rng.permutation(nonmembers)[: int(self.known * len(nonmembers))]
 
     @staticmethod
-    def read(store: Store) -> Ceilings | None:
+    def read(store: Store) -> QuantilesView | None:
         path = _path(store)
-        if noted(store, Quantiles.name) is None or not path.exists():
+        if plan_of(store, Quantiles.name) is None or not path.exists():
             return None
-        kept = reading(path, read_npz)
-        return Ceilings(kept["hinge"], kept["ceiling"], kept["beyond"], str(kept["degenerate"]))
+        kept = read_or_explain(path, read_npz)
+        return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], str(kept["degenerate"]))
 
 
 @dataclass(frozen=True)
@@ -127,3 +129,26 @@ def _path(store: Store) -> Path:
 
 def _hinge(answers: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
     return hinge(answers if scale == "logits" else np.log(np.maximum(answers, smallest)), labels)
+
+
+# How far the regressor of a made-up world is from a record's true difficulty, in standard deviations of a margin.
+ERROR = 0.5
+
+
+def made_up(world: World, k: int) -> QuantilesView:
+    """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
+    noise = world.rng(4, k).normal(size=(3, len(world.labels)))
+    above = 1.645 * world.deviation
+    beyond = world.deviation * noise[0] - above - ERROR * noise[1]
+    return QuantilesView(world.margin[k], world.difficulty + above + ERROR * noise[2], np.sort(beyond))
+
+
+KIND = Kind(
+    plan=Quantiles,
+    view=QuantilesView,
+    summary="quantiles of the target's hinge on non-members",
+    cost="trains one regressor on known non-members",
+    missing="compares the target with what it says about known non-members, which was not learnt.",
+    made_up=made_up,
+    faultless=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),
+)

@@ -12,18 +12,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
-from guestlist.store import Store, reading
+from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz, write_npz
 from guestlist.targets.target import Target
-from guestlist.views.evidence import WhiteBox
+from guestlist.views.evidence import WhiteBoxView
 
 
 @dataclass(frozen=True)
-class Inner:
+class WhiteBox:
     """Look into the target: gradients, activations, logits.
 
     Args:
@@ -32,7 +34,7 @@ class Inner:
 
     known: float = 0.5
 
-    name: ClassVar[str] = "inner"
+    name: ClassVar[str] = "white_box"
     grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
@@ -43,7 +45,7 @@ class Inner:
         if target.inner is None:
             raise InputError(
                 f"The white box needs a torch target, whose gradients can be computed; {target.name} is none. Leave "
-                "'inner' out, or wrap the module with gl.torch_target(module, …)."
+                "'white_box' out, or wrap the module with gl.torch_target(module, …)."
             )
         for side in ("members", "nonmembers"):
             count = int((sides == side).sum())
@@ -66,6 +68,7 @@ class Inner:
 
     def _known(self, sides: np.ndarray, seed: int) -> np.ndarray:
         """(records,) true for those drawn: the same share of members as of non-members."""
+        # What the kind was called first: the bytes are part of what a seed means.
         rng, known = stream(seed, "evidence", *b"inner"), np.zeros(len(sides), dtype=bool)
         for side in ("members", "nonmembers"):
             records = np.flatnonzero(sides == side)
@@ -73,14 +76,32 @@ class Inner:
         return known
 
     @staticmethod
-    def read(store: Store) -> WhiteBox | None:
+    def read(store: Store) -> WhiteBoxView | None:
         """Membership goes out for known records only."""
-        if noted(store, Inner.name) is None or not _path(store).exists():
+        if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
             return None
-        kept = reading(_path(store), read_npz)
+        kept = read_or_explain(_path(store), read_npz)
         member = (store.pool()["side"] == "members").to_numpy() & kept["known"]
-        return WhiteBox(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
+        return WhiteBoxView(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
 
 
 def _path(store: Store) -> Path:
-    return place(store, Inner.name) / "features.npz"
+    return place(store, WhiteBox.name) / "features.npz"
+
+
+def made_up(world: World, k: int) -> WhiteBoxView:
+    """The parameters say the margin, and half of the records are known."""
+    known = world.rng(5, k).random(len(world.labels)) < 0.5
+    return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
+
+
+KIND = Kind(
+    plan=WhiteBox,
+    view=WhiteBoxView,
+    summary="gradients and activations of a torch target",
+    cost="one backward pass per record",
+    missing="looks into the target's parameters, which was not done.",
+    who="has the model and knows of some records whether they are members",
+    made_up=made_up,
+    told=lambda view: view.known,
+)

@@ -1,0 +1,41 @@
+"""What an audit folder lets an adversary see, with the truth for whoever judges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from guestlist.collecting.evidence.full_answers import log_probabilities
+from guestlist.store import Store
+from guestlist.targets.target import resolution_of
+from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.signals import Rotation
+
+
+def rotation_of(store: Store, evidence: Evidence = NOTHING, references: int | None = None) -> Rotation:
+    """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
+
+    Args:
+        evidence: what was collected about the target beyond its signals.
+        references: take only the first so many.
+    """
+    rotation = store.rotation(references)
+    evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
+    mocks = evidence.of_mocks()
+    return replace(
+        rotation,
+        evidence=lambda k: mocks if k else evidence,
+        unasked=~store.asked(),
+        answers=lambda k: None if k else answers,
+    )
+
+
+def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
+    """(records, classes) logarithms of the target's probabilities; NaN where it was not asked."""
+    found, scale = store.answers(), store.manifest.scale
+    if found is None:
+        return None
+    log_p = log_probabilities(found, scale, resolution_of(found, scale))
+    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
+    return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p
