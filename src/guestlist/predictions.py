@@ -14,15 +14,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.attacks import ATTACKS, named, try_out
+from guestlist.attacks import ATTACKS, named
 from guestlist.collecting.inputs import digest
 from guestlist.errors import InputError
 from guestlist.findings.case import PRIOR
 from guestlist.findings.checks import check_codes
 from guestlist.findings.folder import case_in
-from guestlist.findings.results import Results, write_results
+from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.games import Sides, Split, options_of
+from guestlist.report.readable import Results
+from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Manifest, Store, locked, open_store
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.predictions import Predictions
@@ -43,7 +45,7 @@ def audit_predictions(
     Args:
         attacks, folder, prior, about, ignore: as for ``audit``.
     """
-    ignore = check_codes(ignore)
+    check_codes(ignore)
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     looks = [name for name in attacks or () if isinstance(name, str) and name in ATTACKS and ATTACKS[name].evidence]
@@ -61,8 +63,8 @@ def audit_predictions(
         place = Path(place) / "audit" if folder is None else Path(folder)
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
-            case = case_in(store, chosen, prior=prior, ignore=ignore)
-            results = judge(case)
+            case = case_in(store, chosen, prior=prior, ignore=tuple(ignore))
+            results = judge(case, form=Results)
             write_results(store.folder, results, case.scores)
             return results
 

@@ -8,6 +8,7 @@ of one pass in each direction over all models, instead of one pass per target.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,13 +24,13 @@ class Moments:
     mean: np.ndarray
     squares: np.ndarray
 
-    @property
+    @cached_property
     def variance(self) -> np.ndarray:
         """Unbiased variance per record; NaN where fewer than two models apply."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.count > 1, self.squares / (self.count - 1), np.nan)
+            return _fixed(np.where(self.count > 1, self.squares / (self.count - 1), np.nan))
 
-    @property
+    @cached_property
     def pooled_variance(self) -> np.ndarray:
         """Variance *within* records, pooled over them: shaped (1,) or (targets, 1).
 
@@ -38,7 +39,7 @@ class Moments:
         freedom = np.maximum(self.count - 1, 0).sum(axis=-1, keepdims=True)
         squares = np.where(self.count > 1, self.squares, 0.0).sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return squares / freedom
+            return _fixed(squares / freedom)
 
 
 def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
@@ -84,6 +85,12 @@ def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray
             array[block] = part
         after = _with_models(after, shifted, mask, block)
     return Moments(result.count, np.where(result.count > 0, result.mean + pivot, np.nan), result.squares)
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody can change any more: it is computed once, for all who ask."""
+    array.flags.writeable = False
+    return array
 
 
 def _mean(values: np.ndarray, mask: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from scipy.special import betaln, digamma, gammaln, hyp2f1, polygamma, stdtr
 
 from guestlist.arrays.moments import Moments
 from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
-from guestlist.views.signals import Rotation, Signals
+from guestlist.views.view import View
 
 # The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
 # differ.
@@ -49,7 +49,7 @@ class Predictive(NamedTuple):
     scale: np.ndarray
 
 
-def lira_bayes(signals: Signals | Rotation) -> np.ndarray:
+def lira_bayes(signals: View) -> np.ndarray:
     """Log predictive density of the margin under IN references minus that under OUT references.
 
     The likelihood ratio of Carlini et al. (2022, alg. 1) with a normal-inverse-gamma model of each side
@@ -65,7 +65,7 @@ def lira_bayes(signals: Signals | Rotation) -> np.ndarray:
     )
 
 
-def lira_bayes_offline(signals: Signals | Rotation) -> np.ndarray:
+def lira_bayes_offline(signals: View) -> np.ndarray:
     """Log-odds that a model which did *not* train on the record has a smaller margin, under the same model.
 
     One-sided, as LiRA offline. NaN where no reference is without the record.

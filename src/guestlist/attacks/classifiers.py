@@ -11,7 +11,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from guestlist.attacks.learning import ROWS, LogOdds, balanced, hashes, learn
-from guestlist.views.evidence import FullAnswers
+from guestlist.errors import NotCollectedError
+from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Signals
 
 # A class needs this many members, and as many non-members, of the references for a classifier of its own.
@@ -33,7 +34,7 @@ def nn_shokri(signals: Signals) -> np.ndarray:
     Returns:
         (records,) log-odds of membership; NaN where the target was not asked, and without references of both kinds.
     """
-    answers, labels = signals.evidence.need("answers"), signals.labels
+    (answers, own), labels = _answers(signals), signals.labels
     scores = np.full(len(labels), np.nan)
     classes = np.unique(labels)
     left = np.zeros(len(labels), dtype=bool)
@@ -43,11 +44,11 @@ def nn_shokri(signals: Signals) -> np.ndarray:
         if fitted is None:
             left |= of_class
         else:
-            scores[of_class] = fitted(sorted_features(answers.log_p[0][of_class], labels[of_class]))
+            scores[of_class] = fitted(sorted_features(own[of_class], labels[of_class]))
     if left.any():
         fitted = _fit(answers, labels, np.ones(len(labels), dtype=bool), sorted_features, ROWS, fewest=1)
         if fitted is not None:
-            scores[left] = fitted(sorted_features(answers.log_p[0][left], labels[left]))
+            scores[left] = fitted(sorted_features(own[left], labels[left]))
     return scores
 
 
@@ -57,11 +58,11 @@ def nn_nasr(signals: Signals) -> np.ndarray:
     Returns:
         (records,) log-odds of membership; NaN where the target was not asked, and without references of both kinds.
     """
-    answers, labels = signals.evidence.need("answers"), signals.labels
+    (answers, own), labels = _answers(signals), signals.labels
     fitted = _fit(answers, labels, np.ones(len(labels), dtype=bool), labelled_features, ROWS, fewest=1)
     if fitted is None:
         return np.full(len(labels), np.nan)
-    return fitted(labelled_features(answers.log_p[0], labels))
+    return fitted(labelled_features(own, labels))
 
 
 def sorted_features(log_p: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -90,8 +91,16 @@ def log_odds(log_p: np.ndarray) -> np.ndarray:
     return np.clip(log_p - rest, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
+def _answers(signals: Signals) -> tuple[FullAnswersView, np.ndarray]:
+    """What the references answered, and what the target did, both in single precision: that is how they are kept."""
+    references = signals.evidence.need("full_answers")
+    if signals.answers is None:
+        raise NotCollectedError("This attack compares the target's whole answers with its references', and has none.")
+    return references, signals.answers.astype(np.float32)
+
+
 def _fit(
-    answers: FullAnswers,
+    answers: FullAnswersView,
     labels: np.ndarray,
     records: np.ndarray,
     features: Features,
@@ -99,10 +108,10 @@ def _fit(
     fewest: int = FEWEST_OF_A_CLASS,
 ) -> LogOdds | None:
     """A network learnt from what references say about some records; None with fewer than ``fewest`` of a kind."""
-    asked = ~np.isnan(answers.log_p[1:]).any(axis=2) & records
+    asked = ~np.isnan(answers.log_p).any(axis=2) & records
     member = answers.member[asked]
     if min(member.sum(), (~member).sum()) < fewest:
         return None
-    log_p, of = answers.log_p[1:][asked], labels[np.nonzero(asked)[1]]
+    log_p, of = answers.log_p[asked], labels[np.nonzero(asked)[1]]
     taken = balanced(member, hashes(log_p, of), most)
     return learn(features(log_p[taken], of[taken]), member[taken])

@@ -17,10 +17,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from guestlist.arrays.conformal import conformal_p_values
-from guestlist.attacks.table import ATTACKS, Attack
+from guestlist.attacks.attack import Attack
+from guestlist.attacks.every_target import scores_of_all
+from guestlist.attacks.table import ATTACKS
 from guestlist.errors import InputError
-from guestlist.findings.choosing import all_scores
-from guestlist.views.evidence import Evidence
 from guestlist.views.signals import Rotation, Signals
 
 Rule = Literal["union", "majority", "intersection"]
@@ -70,16 +70,18 @@ class Combination:
     def attack(self) -> Attack:
         """The row of a table that this would be."""
         parts = [ATTACKS[name] for name in self.names]
+        evidence = next((part.evidence for part in parts if part.evidence), "")
         return Attack(
-            self,
-            tuple(dict.fromkeys(signal for part in parts for signal in part.needs)),
+            score=self,
+            summary=f"{_WORDS[self.rule]} {', '.join(self.names)}",
+            paper="guestlist",
+            needs=tuple(dict.fromkeys(signal for part in parts for signal in part.needs)),
             # A mock target has one reference fewer, and needs one even where the attacks do without.
-            1 + max(1, *(part.references for part in parts)),
-            f"{_WORDS[self.rule]} {', '.join(self.names)}",
-            "guestlist",
-            default=False,
-            evidence=next((part.evidence for part in parts if part.evidence), ""),
+            references=1 + max(1, *(part.references for part in parts)),
             p_value=self.p_value,
+            default=False,
+            evidence=evidence,
+            mocks=bool(evidence),  # or it could not have been combined
         )
 
     def __call__(self, signals: Signals) -> np.ndarray:
@@ -98,8 +100,13 @@ class Combination:
     def _of_mocks(self, signals: Signals) -> list[np.ndarray]:
         """What each attack says of the non-members of mock targets; the same ones in the same order."""
         mocks = _mock_targets(signals)
-        found = [all_scores(ATTACKS[name], mocks)[~mocks.member] for name in self.names]
-        return [_settled(scores, scores) for scores in found]
+
+        def settled(name: str) -> np.ndarray:
+            scores = scores_of_all(ATTACKS[name], mocks)[~mocks.member]
+            return _settled(scores, scores)
+
+        # Other combinations, and the p-values of this one, may need the same.
+        return [mocks.once(("combined", name), lambda name=name: settled(name)) for name in self.names]
 
     def _level(self, signals: Signals, of_mocks: list[np.ndarray]) -> np.ndarray:
         """(records,) the lowest level at which the target's record is called, each attack at its own."""
@@ -136,10 +143,7 @@ def _mock_targets(signals: Signals) -> Rotation:
         raise InputError(
             f"Attacks are combined on references that are attacked by each other: at least 2, found {signals.references}."
         )
-    # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
-    others = Evidence(neighbourhood=signals.evidence.neighbourhood)
-    values = {name: matrix[1:] for name, matrix in signals.values.items()}
-    return Rotation(values, signals.reference_member, signals.labels, evidence=lambda k: others)
+    return signals.mocks
 
 
 def _settled(scores: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -17,23 +17,24 @@ import numpy as np
 from scipy.special import expit
 
 from guestlist.attacks.reference import reference
-from guestlist.views.signals import Rotation, Signals
+from guestlist.views.signals import Signals
+from guestlist.views.view import View
 
 
-def shadow(signals: Signals | Rotation) -> np.ndarray:
+def shadow(signals: View) -> np.ndarray:
     """Attack S: minus the share of smaller losses that references have on non-members of the class, equals half.
 
     A class of which the references have no non-members takes those of all classes. NaN where there are none.
     """
-    below, up_to, count = _ranks(signals)
+    among = signals.standing("loss")
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference has a non-member
-        return -(below + up_to) / (2 * count)
+        return -(among.below + among.up_to) / (2 * among.count)
 
 
 def shadow_p_value(signals: Signals) -> np.ndarray:
     """Share of losses of references on non-members of the class that are as small, the record's own counting as one."""
-    _, up_to, count = _ranks(signals)
-    return np.where(count > 0, (1 + up_to) / (1 + count), np.nan)
+    among = signals.standing("loss")
+    return np.where(among.count > 0, (1 + among.up_to) / (1 + among.count), np.nan)
 
 
 def population_p_value(signals: Signals) -> np.ndarray:
@@ -41,9 +42,9 @@ def population_p_value(signals: Signals) -> np.ndarray:
 
     NaN without a population: records the target did not train on, and that are not asked about.
     """
-    loss, population = signals.target("loss"), signals.evidence.population
+    loss, population = signals.target("loss"), signals.population
     known = np.array([]) if population is None else loss[population & ~np.isnan(loss)]
-    if not known.size:
+    if population is None or not known.size:
         return np.full(loss.shape, np.nan)
     up_to = np.searchsorted(np.sort(known), loss, side="right")
     own = population.astype(float)  # a record of the population stands among the others already
@@ -72,46 +73,3 @@ def among(signals: Signals, *, test: Callable[[Signals], np.ndarray], evidence: 
     seeds. NaN for records that no such model was asked about.
     """
     return test(signals.among(signals.evidence.need(evidence)))
-
-
-def _ranks(signals: Signals | Rotation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the references' losses on non-members of each record's class: how many are smaller, no larger, and all."""
-    loss = signals.target("loss")
-    found = [np.zeros(loss.shape) for _ in range(3)]
-    for label in np.unique(signals.labels):
-        of_class = signals.labels == label
-        for whole, part in zip(found, _ranks_within(signals, of_class), strict=True):
-            whole[..., of_class] = part
-    missing = found[2] == 0
-    if missing.any():
-        everyone = np.ones(len(signals.labels), dtype=bool)
-        for whole, part in zip(found, _ranks_within(signals, everyone), strict=True):
-            whole[missing] = part[missing]
-    unknown = np.isnan(loss)
-    return tuple(np.where(unknown, np.nan, whole) for whole in found)
-
-
-def _ranks_within(signals: Signals | Rotation, records: np.ndarray) -> list[np.ndarray]:
-    """Where the target's losses on some records stand among the references' losses on those they did not train on."""
-    loss = signals.target("loss")[..., records]
-    if isinstance(signals, Signals):
-        return _counts(_outside(signals.reference("loss"), signals.reference_member, records), loss)
-    losses, member = signals.target("loss"), signals.member
-    every = _counts(_outside(losses, member, records), loss)
-    for k, block in enumerate(signals.blocks):
-        left_out = signals.blocks == block
-        own = _counts(_outside(losses[left_out], member[left_out], records), loss[k])
-        for whole, part in zip(every, own, strict=True):
-            whole[k] -= part
-    return every
-
-
-def _outside(losses: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """Losses of models on those of the records that they did not train on, sorted."""
-    values = losses[:, records][~member[:, records]]
-    return np.sort(values[~np.isnan(values)])
-
-
-def _counts(ordered: np.ndarray, loss: np.ndarray) -> list[np.ndarray]:
-    below, up_to = (np.searchsorted(ordered, loss, side=side).astype(np.float64) for side in ("left", "right"))
-    return [below, up_to, np.full(loss.shape, float(len(ordered)))]

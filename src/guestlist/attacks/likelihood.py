@@ -1,8 +1,7 @@
 """Likelihood-ratio attacks: is what the target says likelier from a model that trained on the record?
 
 The margin of a record is close to normal over models that did, and over models that did not, train on it
-(Carlini et al. 2022). All functions take one target's :class:`Signals`, or a :class:`Rotation` of all
-targets.
+(Carlini et al. 2022). All functions take the view of one target, or of all targets in turn.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from guestlist.arrays.moments import Moments
-from guestlist.views.signals import Rotation, Signals
+from guestlist.views.view import View
 
 Variance = Literal["auto", "pooled", "record"]
 
@@ -32,7 +31,7 @@ VARIANCE_FLOOR = 1e-4
 SMALLEST_VARIANCE = 1e-12
 
 
-def lira(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndarray:
+def lira(signals: View, *, variance: Variance = "auto") -> np.ndarray:
     """LiRA online: log-density of the margin under IN references minus that under OUT (Carlini et al. 2022, alg. 1).
 
     Args:
@@ -49,7 +48,7 @@ def lira(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndar
     return _log_density(x, inside, own) - _log_density(x, outside, own)
 
 
-def lira_offline(signals: Signals | Rotation, *, variance: Variance = "auto") -> np.ndarray:
+def lira_offline(signals: View, *, variance: Variance = "auto") -> np.ndarray:
     """LiRA offline: log-odds that a model which did *not* train on the record has a smaller margin.
 
     One-sided, so that unusually low confidence never counts as membership (Carlini et al. 2022, eq. 4).

@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from guestlist.arrays.probability import SMALLEST_PROBABILITY
-from guestlist.views.signals import Rotation, Signals
+from guestlist.views.view import View
 
 
-def rmia(signals: Signals | Rotation) -> np.ndarray:
+def rmia(signals: View) -> np.ndarray:
     """RMIA online: log p(target) - log P, where P is the mean of the IN mean and the OUT mean.
 
     Returns:
@@ -27,7 +27,7 @@ def rmia(signals: Signals | Rotation) -> np.ndarray:
     return _log_ratio(signals, (signals.inside("p_y").mean + signals.outside("p_y").mean) / 2)
 
 
-def rmia_offline(signals: Signals | Rotation, *, a: float | None = None) -> np.ndarray:
+def rmia_offline(signals: View, *, a: float | None = None) -> np.ndarray:
     """RMIA offline: log p(target) - log P, where P = ((1 + a) OUT mean + (1 - a)) / 2.
 
     Args:
@@ -43,7 +43,7 @@ def rmia_offline(signals: Signals | Rotation, *, a: float | None = None) -> np.n
     return _log_ratio(signals, ((1 + a) * signals.outside("p_y").mean + (1 - a)) / 2)
 
 
-def tuned_a(signals: Signals | Rotation) -> np.ndarray:
+def tuned_a(signals: View) -> np.ndarray:
     """RMIA's ``a``, (1,) or (targets, 1), with every reference as a mock target for its own members.
 
     A reference that trained on a record should answer with the probability a * (OUT mean) + (1 - a). That is
@@ -65,7 +65,7 @@ def tuned_a(signals: Signals | Rotation) -> np.ndarray:
     return np.clip(np.where(squares > 0, a, 1.0), 0.0, 1.0)
 
 
-def base(signals: Signals | Rotation) -> np.ndarray:
+def base(signals: View) -> np.ndarray:
     """BASE at temperature 1: log p(target) - log of the mean probability over all references (Lassila et al. 2025).
 
     NaN where no reference was asked about the record.
@@ -76,7 +76,7 @@ def base(signals: Signals | Rotation) -> np.ndarray:
         return _log_ratio(signals, total / (inside.count + outside.count))
 
 
-def _log_ratio(signals: Signals | Rotation, mean: np.ndarray) -> np.ndarray:
+def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
     # The target's own logarithm comes from its loss, which is exact where the probability has run out of
     # digits.
     return -signals.target("loss") - np.log(np.maximum(mean, SMALLEST_PROBABILITY))

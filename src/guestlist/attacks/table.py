@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
-from typing import Literal
-
-import numpy as np
+from typing import Any
 
 from guestlist.attacks import (
     bayes,
@@ -23,349 +20,372 @@ from guestlist.attacks import (
     white_box,
 )
 from guestlist.attacks import reference as per_record
-from guestlist.collecting.evidence.missing import missing_evidence
-from guestlist.errors import InputError, NotCollectedError
-from guestlist.selfcheck.worlds import gaussian_world
-from guestlist.views.signals import Signals
+from guestlist.attacks.attack import Attack
+
+YEOM, HUMPHRIES = "Yeom et al. 2018", "Yeom et al. 2018; Humphries et al. 2023"
+SALEM, SONG = "Salem et al. 2019", "Song & Mittal 2021"
+YE, WATSON, RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
+CARLINI, BAYES = "Carlini et al. 2022", "Carlini et al. 2022; Smyth 2004"
 
 
-@dataclass(frozen=True)
-class Attack:
-    """One way to guess membership.
-
-    Args:
-        score: signals to (records,) scores that rise with membership.
-        needs: the signals it reads.
-        references: the fewest reference models it can do with.
-        summary, paper: for people.
-        threshold: signals to the threshold at which it calls a record a member (``score >= threshold``), if the
-            attack has one of its own.
-        compares: the references without which a record has no score (NaN): "nothing" (none needed), "any", "out" (at
-            least one that did not train on it), or "both" (one that did and one that did not).
-        default: whether an audit runs it unless told otherwise; variants are run by name.
-        rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
-        evidence: the part of ``Evidence`` that it looks at, if any.
-        p_value: signals to (records,) chances that a non-member scores as high, if the attack is a test of its own: at
-            every level alpha it calls the records with a p-value of at most alpha.
-        learns: whether it fits a classifier when it scores, so that it takes seconds.
-        oracle: whether its threshold is the best for the truth, which no attacker knows: an upper bound.
-    """
-
-    score: Callable[[Signals], np.ndarray]
-    needs: tuple[str, ...]
-    references: int
-    summary: str
-    paper: str
-    threshold: Callable[[Signals], float] | None = None
-    compares: Literal["nothing", "any", "out", "both"] = "nothing"
-    default: bool = True
-    rotates: bool = False
-    evidence: str = ""
-    p_value: Callable[[Signals], np.ndarray] | None = None
-    learns: bool = False
-    oracle: bool = False
-
-    @property
-    def on_mocks(self) -> bool:
-        """Whether it can be tried on mock targets: about those nothing but signals is collected."""
-        return self.evidence in ("", "neighbourhood")
-
-
-_YE, _WATSON, _RMIA = "Ye et al. 2022", "Watson et al. 2022", "Zarifzadeh et al. 2024"
-_BAYES = "Carlini et al. 2022; Smyth 2004"
-_HUMPHRIES = "Yeom et al. 2018; Humphries et al. 2023"
-
-
-def _fixed(value: float) -> Callable[[Signals], float]:
+def _fixed(value: float) -> Callable[[Any], float]:
+    """A threshold that is the same for all targets."""
     return lambda signals: value
 
 
-def _metric(score, signal: str, summary: str, paper: str, **more) -> Attack:
-    threshold = partial(metrics.single_threshold, name=signal)
-    return Attack(score, (signal,), 0, summary, paper, threshold, rotates=True, **more)
+def _learnt(signal: str) -> Callable[[Any], float]:
+    """A threshold that the references teach."""
+    return partial(metrics.single_threshold, name=signal)
 
 
-def _class_metric(signal: str, summary: str) -> Attack:
-    score = partial(metrics.beyond_threshold, name=signal)
-    return Attack(score, (signal,), 1, summary, "Song & Mittal 2021", _fixed(0.0), rotates=True)
-
-
-def _lira(score, variance: str, summary: str, default: bool) -> Attack:
-    compares = "both" if score is likelihood.lira else "out"
-    score = partial(score, variance=variance)
-    return Attack(score, ("margin",), 4, summary, "Carlini et al. 2022", None, compares, default, rotates=True)
-
-
-def _compared(
-    score, needs: tuple[str, ...], compares: str, references: int, summary: str, paper: str, **more
-) -> Attack:
-    return Attack(score, needs, references, summary, paper, compares=compares, rotates=True, **more)
-
-
-def _among(evidence: str, summary: str, *, empirical: bool = False) -> Attack:
-    """Attack R among other models than references: smoothed, or as a bare share."""
-    test = per_record.reference_empirical if empirical else per_record.reference
-    p_value = hypotheses.reference_empirical_p_value if empirical else hypotheses.reference_p_value
-    return Attack(
-        partial(hypotheses.among, test=test, evidence=evidence),
-        ("loss",) if empirical else ("margin",),
-        0,
-        summary,
-        _YE,
-        default=not empirical,
-        evidence=evidence,
-        p_value=partial(hypotheses.among, test=p_value, evidence=evidence),
-    )
-
-
-def _learned(score, evidence: str, references: int, summary: str, paper: str, needs: tuple[str, ...] = ()) -> Attack:
-    """A classifier that gives log-odds of membership."""
-    return Attack(score, needs, references, summary, paper, _fixed(0.0), evidence=evidence, learns=True)
-
-
-def _knn(score, summary: str, paper: str) -> Attack:
-    return Attack(score, ("p_y",), 0, summary, paper, evidence="neighbourhood")
+def _among(evidence: str, of: Callable) -> Callable:
+    """A test among references, taken among other models."""
+    return partial(hypotheses.among, test=of, evidence=evidence)
 
 
 ATTACKS: dict[str, Attack] = {
-    "loss": _metric(
-        metrics.loss,
-        "loss",
-        "small loss of the target (P)",
-        "Yeom et al. 2018; Ye et al. 2022",
+    # The target's answers alone.
+    "loss": Attack(
+        score=metrics.loss,
+        summary="small loss of the target (P)",
+        paper="Yeom et al. 2018; Ye et al. 2022",
+        needs=("loss",),
+        threshold=_learnt("loss"),
         p_value=hypotheses.population_p_value,
+        rotates=True,
     ),
     "correctness": Attack(
-        metrics.correctness, ("correct",), 0, "the target is right", "Yeom et al. 2018", _fixed(1.0), rotates=True
+        score=metrics.correctness,
+        summary="the target is right",
+        paper=YEOM,
+        needs=("correct",),
+        threshold=_fixed(1.0),
+        rotates=True,
     ),
-    "confidence": _metric(metrics.confidence, "p_y", "large probability of the true class", "Song & Mittal 2021"),
-    "entropy": _metric(metrics.entropy, "entropy", "small entropy of the answer", "Salem et al. 2019"),
-    "mentr": _metric(metrics.mentr, "mentr", "small modified entropy", "Song & Mittal 2021"),
+    "confidence": Attack(
+        score=metrics.confidence,
+        summary="large probability of the true class",
+        paper=SONG,
+        needs=("p_y",),
+        threshold=_learnt("p_y"),
+        rotates=True,
+    ),
+    "entropy": Attack(
+        score=metrics.entropy,
+        summary="small entropy of the answer",
+        paper=SALEM,
+        needs=("entropy",),
+        threshold=_learnt("entropy"),
+        rotates=True,
+    ),
+    "mentr": Attack(
+        score=metrics.mentr,
+        summary="small modified entropy",
+        paper=SONG,
+        needs=("mentr",),
+        threshold=_learnt("mentr"),
+        rotates=True,
+    ),
     "average_threshold": Attack(
-        metrics.loss,
-        ("loss",),
-        1,
-        "loss below the average training loss; ranks as 'loss' does",
-        _HUMPHRIES,
-        metrics.average_threshold,
+        score=metrics.loss,
+        summary="loss below the average training loss; ranks as 'loss' does",
+        paper=HUMPHRIES,
+        needs=("loss",),
+        references=1,
+        threshold=metrics.average_threshold,
         default=False,
         rotates=True,
     ),
     "optimal_threshold": Attack(
-        metrics.loss,
-        ("loss",),
-        0,
-        "loss below the best threshold for the truth, an upper bound; ranks as 'loss' does",
-        _HUMPHRIES,
+        score=metrics.loss,
+        summary="loss below the best threshold for the truth, an upper bound; ranks as 'loss' does",
+        paper=HUMPHRIES,
+        needs=("loss",),
         default=False,
         rotates=True,
         oracle=True,
     ),
-    "class_confidence": _class_metric("p_y", "confidence beyond a threshold per class"),
-    "class_entropy": _class_metric("entropy", "entropy below a threshold per class"),
-    "class_mentr": _class_metric("mentr", "modified entropy below a threshold per class"),
-    "shadow": Attack(
-        hypotheses.shadow,
-        ("loss",),
-        1,
-        "rank of the loss among references' non-members of the class (S)",
-        _YE,
+    # Thresholds and ranks per class, which references teach.
+    "class_confidence": Attack(
+        score=partial(metrics.beyond_threshold, name="p_y"),
+        summary="confidence beyond a threshold per class",
+        paper=SONG,
+        needs=("p_y",),
+        references=1,
+        threshold=_fixed(0.0),
         rotates=True,
+    ),
+    "class_entropy": Attack(
+        score=partial(metrics.beyond_threshold, name="entropy"),
+        summary="entropy below a threshold per class",
+        paper=SONG,
+        needs=("entropy",),
+        references=1,
+        threshold=_fixed(0.0),
+        rotates=True,
+    ),
+    "class_mentr": Attack(
+        score=partial(metrics.beyond_threshold, name="mentr"),
+        summary="modified entropy below a threshold per class",
+        paper=SONG,
+        needs=("mentr",),
+        references=1,
+        threshold=_fixed(0.0),
+        rotates=True,
+    ),
+    "shadow": Attack(
+        score=hypotheses.shadow,
+        summary="rank of the loss among references' non-members of the class (S)",
+        paper=YE,
+        needs=("loss",),
+        references=1,
         p_value=hypotheses.shadow_p_value,
+        rotates=True,
     ),
-    "reference": _compared(
-        per_record.reference,
-        ("margin",),
-        "out",
-        4,
-        "tail of the OUT references on the same record (R)",
-        _YE,
+    # What other models say about the same record.
+    "reference": Attack(
+        score=per_record.reference,
+        summary="tail of the OUT references on the same record (R)",
+        paper=YE,
+        needs=("margin",),
+        references=4,
         p_value=hypotheses.reference_p_value,
+        compares="out",
+        rotates=True,
     ),
-    "reference_empirical": _compared(
-        per_record.reference_empirical,
-        ("loss",),
-        "out",
-        1,
-        "share of OUT references with a larger loss (R)",
-        _YE,
-        default=False,
+    "reference_empirical": Attack(
+        score=per_record.reference_empirical,
+        summary="share of OUT references with a larger loss (R)",
+        paper=YE,
+        needs=("loss",),
+        references=1,
         p_value=hypotheses.reference_empirical_p_value,
-    ),
-    "distillation": _among("distilled", "tail of models distilled from the target (D)"),
-    "distillation_empirical": _among("distilled", "share of distilled models with a larger loss (D)", empirical=True),
-    "leave_one_out": _among("left_out", "tail of models trained without the record (L)"),
-    "leave_one_out_empirical": _among("left_out", "share of such models with a larger loss (L)", empirical=True),
-    "difficulty": _compared(
-        per_record.difficulty, ("margin",), "both", 2, "margin minus the mean of IN and OUT references", _WATSON
-    ),
-    "difficulty_offline": _compared(
-        per_record.difficulty_offline,
-        ("margin",),
-        "out",
-        1,
-        "margin minus the mean of OUT references",
-        _WATSON,
+        compares="out",
         default=False,
+        rotates=True,
     ),
-    "rmia": _compared(
-        ratios.rmia, ("loss", "p_y"), "both", 2, "probability over the mean of IN and OUT references", _RMIA
+    "distillation": Attack(
+        score=_among("distilled", per_record.reference),
+        summary="tail of models distilled from the target (D)",
+        paper=YE,
+        needs=("margin",),
+        p_value=_among("distilled", hypotheses.reference_p_value),
+        evidence="distilled",
     ),
-    "rmia_offline": _compared(
-        ratios.rmia_offline, ("loss", "p_y"), "out", 2, "probability over a mean guessed from OUT references", _RMIA
+    "distillation_empirical": Attack(
+        score=_among("distilled", per_record.reference_empirical),
+        summary="share of distilled models with a larger loss (D)",
+        paper=YE,
+        needs=("loss",),
+        p_value=_among("distilled", hypotheses.reference_empirical_p_value),
+        default=False,
+        evidence="distilled",
     ),
-    "base": _compared(
-        ratios.base, ("loss", "p_y"), "any", 1, "probability over the mean of all references", "Lassila et al. 2025"
+    "leave_one_out": Attack(
+        score=_among("left_out", per_record.reference),
+        summary="tail of models trained without the record (L)",
+        paper=YE,
+        needs=("margin",),
+        p_value=_among("left_out", hypotheses.reference_p_value),
+        evidence="left_out",
     ),
-    "lira": _lira(likelihood.lira, "auto", "likelihood ratio of IN and OUT references", True),
-    "lira_pooled": _lira(likelihood.lira, "pooled", "LiRA with one variance, pooled within records", False),
-    "lira_record": _lira(likelihood.lira, "record", "LiRA with a variance per record", False),
-    "lira_offline": _lira(likelihood.lira_offline, "auto", "tail of the OUT references alone", True),
-    "lira_offline_pooled": _lira(likelihood.lira_offline, "pooled", "LiRA offline with one variance", False),
-    "lira_offline_record": _lira(likelihood.lira_offline, "record", "LiRA offline with a variance per record", False),
-    "lira_bayes": _compared(
-        bayes.lira_bayes, ("margin",), "both", 4, "likelihood ratio with variances that records share", _BAYES
+    "leave_one_out_empirical": Attack(
+        score=_among("left_out", per_record.reference_empirical),
+        summary="share of such models with a larger loss (L)",
+        paper=YE,
+        needs=("loss",),
+        p_value=_among("left_out", hypotheses.reference_empirical_p_value),
+        default=False,
+        evidence="left_out",
     ),
-    "lira_bayes_offline": _compared(
-        bayes.lira_bayes_offline, ("margin",), "out", 4, "tail of the OUT references with such variances", _BAYES
+    "difficulty": Attack(
+        score=per_record.difficulty,
+        summary="margin minus the mean of IN and OUT references",
+        paper=WATSON,
+        needs=("margin",),
+        references=2,
+        compares="both",
+        rotates=True,
     ),
+    "difficulty_offline": Attack(
+        score=per_record.difficulty_offline,
+        summary="margin minus the mean of OUT references",
+        paper=WATSON,
+        needs=("margin",),
+        references=1,
+        compares="out",
+        default=False,
+        rotates=True,
+    ),
+    "rmia": Attack(
+        score=ratios.rmia,
+        summary="probability over the mean of IN and OUT references",
+        paper=RMIA,
+        needs=("loss", "p_y"),
+        references=2,
+        compares="both",
+        rotates=True,
+    ),
+    "rmia_offline": Attack(
+        score=ratios.rmia_offline,
+        summary="probability over a mean guessed from OUT references",
+        paper=RMIA,
+        needs=("loss", "p_y"),
+        references=2,
+        compares="out",
+        rotates=True,
+    ),
+    "base": Attack(
+        score=ratios.base,
+        summary="probability over the mean of all references",
+        paper="Lassila et al. 2025",
+        needs=("loss", "p_y"),
+        references=1,
+        compares="any",
+        rotates=True,
+    ),
+    # Likelihood ratios, and what takes their place without IN references.
+    "lira": Attack(
+        score=likelihood.lira,
+        summary="likelihood ratio of IN and OUT references",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="both",
+        rotates=True,
+    ),
+    "lira_pooled": Attack(
+        score=partial(likelihood.lira, variance="pooled"),
+        summary="LiRA with one variance, pooled within records",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="both",
+        default=False,
+        rotates=True,
+    ),
+    "lira_record": Attack(
+        score=partial(likelihood.lira, variance="record"),
+        summary="LiRA with a variance per record",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="both",
+        default=False,
+        rotates=True,
+    ),
+    "lira_offline": Attack(
+        score=likelihood.lira_offline,
+        summary="tail of the OUT references alone",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="out",
+        rotates=True,
+    ),
+    "lira_offline_pooled": Attack(
+        score=partial(likelihood.lira_offline, variance="pooled"),
+        summary="LiRA offline with one variance",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="out",
+        default=False,
+        rotates=True,
+    ),
+    "lira_offline_record": Attack(
+        score=partial(likelihood.lira_offline, variance="record"),
+        summary="LiRA offline with a variance per record",
+        paper=CARLINI,
+        needs=("margin",),
+        references=4,
+        compares="out",
+        default=False,
+        rotates=True,
+    ),
+    "lira_bayes": Attack(
+        score=bayes.lira_bayes,
+        summary="likelihood ratio with variances that records share",
+        paper=BAYES,
+        needs=("margin",),
+        references=4,
+        compares="both",
+        rotates=True,
+    ),
+    "lira_bayes_offline": Attack(
+        score=bayes.lira_bayes_offline,
+        summary="tail of the OUT references with such variances",
+        paper=BAYES,
+        needs=("margin",),
+        references=4,
+        compares="out",
+        rotates=True,
+    ),
+    # More than signals.
     "label_only": Attack(
-        label_only.label_only,
-        ("correct",),
-        0,
-        "how firmly the label is right under perturbations",
-        "Choquette-Choo et al. 2021",
+        score=label_only.label_only,
+        summary="how firmly the label is right under perturbations",
+        paper="Choquette-Choo et al. 2021",
+        needs=("correct",),
         evidence="perturbed",
     ),
     "quantile": Attack(
-        quantile.quantile,
-        ("margin",),
-        0,
-        "hinge beyond a quantile regressed on known non-members",
-        "Bertran et al. 2023",
-        evidence="quantiles",
+        score=quantile.quantile,
+        summary="hinge beyond a quantile regressed on known non-members",
+        paper="Bertran et al. 2023",
+        needs=("margin",),
         p_value=quantile.quantile_p_value,
+        evidence="quantiles",
     ),
-    "knn_likelihood_ratio": _knn(knn.knn_likelihood_ratio, "exact likelihood ratio of a K-NN target", "guestlist"),
-    "t_waka": _knn(knn.t_waka, "target-WaKA of a K-NN target", "Mesana et al. 2024"),
+    "knn_likelihood_ratio": Attack(
+        score=knn.knn_likelihood_ratio,
+        summary="exact likelihood ratio of a K-NN target",
+        paper="guestlist",
+        needs=("p_y",),
+        evidence="neighbours",
+        mocks=True,
+    ),
+    "t_waka": Attack(
+        score=knn.t_waka,
+        summary="target-WaKA of a K-NN target",
+        paper="Mesana et al. 2024",
+        needs=("p_y",),
+        evidence="neighbours",
+        mocks=True,
+    ),
     "leaf_shares": Attack(
-        trees.leaf_shares, (), 0, "training counts that trees keep in their leaves", "guestlist", evidence="leaves"
+        score=trees.leaf_shares,
+        summary="training counts that trees keep in their leaves",
+        paper="guestlist",
+        evidence="leaves",
     ),
-    # The whole answers are more than one signal says, but where there is no probability of a class there are none.
-    "nn_shokri": _learned(
-        classifiers.nn_shokri,
-        "answers",
-        1,
-        "a network per class learnt from references' answers",
-        "Shokri et al. 2017",
+    # Classifiers, which give log-odds of membership. They read whole answers, of which there are none without classes.
+    "nn_shokri": Attack(
+        score=classifiers.nn_shokri,
+        summary="a network per class learnt from references' answers",
+        paper="Shokri et al. 2017",
         needs=("p_y",),
+        references=1,
+        threshold=_fixed(0.0),
+        evidence="full_answers",
+        learns=True,
     ),
-    "nn_nasr": _learned(
-        classifiers.nn_nasr,
-        "answers",
-        1,
-        "one network learnt from references' answers and labels",
-        "Nasr et al. 2018",
+    "nn_nasr": Attack(
+        score=classifiers.nn_nasr,
+        summary="one network learnt from references' answers and labels",
+        paper="Nasr et al. 2018",
         needs=("p_y",),
+        references=1,
+        threshold=_fixed(0.0),
+        evidence="full_answers",
+        learns=True,
     ),
-    "white_box": _learned(
-        white_box.white_box, "inner", 0, "a forest learnt from gradients and activations", "Nasr et al. 2019"
+    "white_box": Attack(
+        score=white_box.white_box,
+        summary="a forest learnt from gradients and activations",
+        paper="Nasr et al. 2019",
+        threshold=_fixed(0.0),
+        evidence="white_box",
+        learns=True,
     ),
 }
-
-
-def named(
-    names: Sequence[str | Callable] | None,
-    references: int,
-    evidence: Collection[str] = (),
-    signals: Collection[str] | None = None,
-) -> dict[str, Attack]:
-    """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
-
-    Args:
-        names: also combinations, made by ``combined`` or written as ``union(loss,lira)``.
-        evidence: the parts of ``Evidence`` that there will be.
-        signals: those that the target gives; None: all.
-    """
-    if names is None:
-        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _told(a, signals)}
-        return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
-    if not names:
-        raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
-    chosen: dict[str, Attack] = {}
-    for given in names:
-        name, attack = _one(given)
-        _check(name, attack, references, evidence, signals)
-        if name in chosen or (callable(given) and name in ATTACKS):
-            raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
-        chosen[name] = attack
-    if all(attack.oracle for attack in chosen.values()):
-        raise InputError(
-            f"{' and '.join(chosen)} knows the truth, so no answer can rest on it; name another attack too."
-        )
-    return chosen
-
-
-def _one(given: str | Callable) -> tuple[str, Attack]:
-    from guestlist.attacks.combined import Combination, parse_combination  # it combines the rows of this table
-
-    combination = parse_combination(given) if isinstance(given, str) else given
-    if isinstance(combination, Combination):
-        return combination.__name__, combination.attack
-    if callable(given):
-        return _own_name(given), Attack(given, (), 0, "given by the user", "")
-    if given not in ATTACKS:
-        raise InputError(f"There is no attack {given!r}; there are {', '.join(ATTACKS)}.")
-    return given, ATTACKS[given]
-
-
-def try_out(
-    attacks: Mapping[str, Attack], labels: np.ndarray, references: int, signals: Collection[str] | None = None
-) -> None:
-    """Run a user's own attacks on made-up signals of the same shape: faults show before anything is trained.
-
-    Args:
-        signals: those that the target gives; by default those of a classifier.
-    """
-    for name, attack in attacks.items():
-        if attack.paper:  # one of ours
-            continue
-        view = replace(gaussian_world(0.0, records=len(labels), models=1 + references).facing(0), labels=labels)
-        if signals is not None:
-            made = {"residual": view.values["margin"], **view.values}
-            view = replace(view, values={name: made[name] for name in signals})
-        try:
-            scores = np.asarray(attack.score(view), dtype=np.float64)
-        except Exception as error:
-            raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
-        if scores.shape != labels.shape:
-            raise InputError(
-                f"Attack {name!r} must give one score per record, shaped {labels.shape}, found {scores.shape}."
-            )
-
-
-def _told(attack: Attack, signals: Collection[str] | None) -> bool:
-    return signals is None or set(attack.needs) <= set(signals)
-
-
-def _check(
-    name: str, attack: Attack, references: int, evidence: Collection[str], signals: Collection[str] | None
-) -> None:
-    if not _told(attack, signals):
-        reads = ", ".join(map(repr, attack.needs))
-        raise InputError(
-            f"Attack {name!r} needs classes: it reads {reads}, and the target predicts values, which give "
-            f"{', '.join(map(repr, signals or ()))}. Leave it out."
-        )
-    if attack.references > references:
-        raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
-    if attack.evidence and attack.evidence not in evidence:
-        raise NotCollectedError(f"Attack {name!r} {missing_evidence(attack.evidence)}")
-
-
-def _own_name(function: Callable) -> str:
-    """The name of a user's attack; it becomes a column and a file, so it must be a plain word."""
-    name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "own")
-    if not name.isidentifier():
-        raise InputError(f"An attack needs a plain name such as my_attack, found {name!r}.")
-    return name

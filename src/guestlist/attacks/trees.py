@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.views.evidence import Leaves
+from guestlist.views.evidence import LeavesView
 from guestlist.views.signals import Signals
 
 # A share of 1 or 0 is certain only if every member is a candidate, and no twin of one is missing: so, nearly certain.
@@ -42,7 +42,7 @@ def leaf_shares(signals: Signals) -> np.ndarray:
     return scores
 
 
-def _log_ratio(leaves: Leaves, tree: int, of_class: np.ndarray) -> np.ndarray:
+def _log_ratio(leaves: LeavesView, tree: int, of_class: np.ndarray) -> np.ndarray:
     """(asked records,) what one tree says."""
     asked = leaves.asked
     weight = np.ones(len(of_class)) if leaves.weight is None else leaves.weight[asked, tree]

@@ -25,7 +25,7 @@ def white_box(signals: Signals) -> np.ndarray:
     """
     from sklearn.ensemble import RandomForestClassifier
 
-    seen = signals.evidence.need("inner")
+    seen = signals.evidence.need("white_box")
     asked = ~np.isnan(seen.features).any(axis=1)
     taught = np.flatnonzero(seen.known & asked)
     taken = taught[balanced(seen.member[taught], hashes(seen.features[taught], signals.labels[taught]), ROWS)]

@@ -165,9 +165,8 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
     """Neighbour lists of these records: those that were kept, or new ones."""
     from guestlist.data import fingerprint
-    from guestlist.neighbours import NeighbourLists, neighbour_lists
-    from guestlist.store.files import read_npz, write_npz
     from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
+    from guestlist.store.files import read_npz, write_npz
 
     whose = fingerprint(data)
     if kept is not None and kept.exists():

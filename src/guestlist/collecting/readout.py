@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -40,7 +40,7 @@ class Readout:
             rng: also seeds the generators that some libraries read behind our back.
         """
         # What the recipe has to warn of, the user heard when the target was trained.
-        with _one_thread(), global_generators(rng), warnings.catch_warnings():
+        with one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 return answers(train(), x, self.columns, self.scale)
@@ -62,7 +62,8 @@ class Readout:
 
 
 @contextmanager
-def _one_thread():
+def one_thread() -> Iterator[None]:
+    """Torch and the libraries below numpy work with one thread, so that bits do not depend on how many there are."""
     torch = sys.modules.get("torch")
     before = torch and torch.get_num_threads()
     if torch:

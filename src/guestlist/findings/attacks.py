@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from guestlist.attacks import Attack
+from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.evaluate import (
     Estimate,
     advantage,
@@ -28,13 +29,6 @@ from guestlist.views.signals import Signals
 
 FPRS = (0.001, 0.01, 0.05)
 CHANCE = 0.5  # the AUC of an attack that knows nothing
-
-# What an attacker must have beyond the model's answers, by the evidence that an attack looks at.
-WHO = {
-    "leaves": "has the model file",
-    "inner": "has the model and knows of some records whether they are members",
-    "left_out": "knows all other members",
-}
 
 
 @dataclass(frozen=True)
@@ -123,7 +117,7 @@ def evaluate_attack(
         name=name,
         summary=attack.summary,
         paper=attack.paper,
-        who=WHO.get(attack.evidence, ""),
+        who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member),
         detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),

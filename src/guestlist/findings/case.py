@@ -6,7 +6,7 @@ The truth meets the scores in the findings, and only there: ``view`` holds no me
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -122,16 +122,6 @@ def signal_of(view: Signals, name: str) -> np.ndarray | None:
         return view.target(name)
     except NotCollectedError:
         return None
-
-
-def part_of(evidence: Any, name: str) -> Any:
-    """One kind of evidence; None where it was not collected."""
-    return getattr(evidence, name)
-
-
-def with_part(view: Signals, name: str, part: Any) -> Signals:
-    """The same view with other evidence of one kind."""
-    return replace(view, evidence=replace(view.evidence, **{name: part}))
 
 
 def _scores(name: str, attack: Attack, view: Signals) -> np.ndarray:

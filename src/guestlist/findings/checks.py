@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from guestlist.collecting.inputs import Duplicates
 from guestlist.errors import InputError
 from guestlist.evaluate import proportion_difference
 from guestlist.findings import attacks, headline
-from guestlist.findings.case import Case, part_of, signal_of
+from guestlist.findings.case import Case, signal_of
 from guestlist.findings.records import record_table
-from guestlist.views.evidence import Models
+from guestlist.views.evidence import ModelsView
 
 State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
 Figure = int | float | str
@@ -88,16 +89,11 @@ def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
     return tuple(codes)
 
 
-def of_duplicates(duplicate: np.ndarray, *, dropped: bool) -> tuple[Check, ...]:
-    """The checks of records that stand on both sides, made before they are gone.
-
-    Args:
-        duplicate: (non-members,) true where a record is equal to a member.
-        dropped: whether they are left out.
-    """
-    figures = {"duplicates": int(duplicate.sum()), "nonmembers": len(duplicate)}
-    found = _state(duplicate.any(), figures)
-    if not dropped:
+def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
+    """The checks of records that stand on both sides, made before they are gone."""
+    figures = {"duplicates": duplicates.found, "nonmembers": duplicates.nonmembers}
+    found = _state(duplicates.found > 0, figures)
+    if not duplicates.dropped:
         return Check("GL101", *found), Check("GL102", *NOT_APPLICABLE)
     return Check("GL101", "passed", {**figures, "duplicates": 0}), Check("GL102", *found)
 
@@ -143,15 +139,15 @@ def copies(case: Case) -> Outcome:
 
 def same_distilled(case: Case) -> Outcome:
     """Distilled models that do not differ: there is then no chance to speak of."""
-    return _sameness(case, part_of(case.view.evidence, "distilled"))
+    return _sameness(case, case.view.evidence.get("distilled"))
 
 
 def same_left_out(case: Case) -> Outcome:
     """Models trained without a record that do not differ."""
-    return _sameness(case, part_of(case.view.evidence, "left_out"))
+    return _sameness(case, case.view.evidence.get("left_out"))
 
 
-def _sameness(case: Case, models: Models | None) -> Outcome:
+def _sameness(case: Case, models: ModelsView | None) -> Outcome:
     if models is None:
         return NOT_APPLICABLE
     if len(models.member) < 2:
@@ -166,7 +162,7 @@ def _sameness(case: Case, models: Models | None) -> Outcome:
 
 def quantile_regression(case: Case) -> Outcome:
     """A quantile regression that learnt nothing."""
-    found = part_of(case.view.evidence, "quantiles")
+    found = case.view.evidence.get("quantiles")
     if found is None:
         return NOT_APPLICABLE
     if found.degenerate is None:

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, Attack
+from guestlist.attacks import ATTACKS, Attack, scores_of_all
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
-from guestlist.findings.case import part_of
 from guestlist.views.signals import Rotation
 
 FPR = 0.01
@@ -68,7 +67,7 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
     best, best_scores = "", np.empty(0)  # only the best one's scores are kept: there may be many attacks
     for name, attack in attacks.items():
         if _can(attack, mocks, references):
-            scores = all_scores(attack, mocks)[:, asked]
+            scores = scores_of_all(attack, mocks)[:, asked]
             means[name] = measure(scores, member)
             if not best or means[name] > means[best]:
                 best, best_scores = name, scores
@@ -79,9 +78,9 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
 
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
-    there = not attack.evidence or part_of(mocks.evidence(0), attack.evidence) is not None
+    there = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
     ours = attack.references <= references and attack.on_mocks and not attack.oracle and there
-    return ours and (bool(attack.paper) or _runs(attack, mocks))
+    return ours and (not attack.own or _runs(attack, mocks))
 
 
 def _runs(attack: Attack, mocks: Rotation) -> bool:
@@ -99,13 +98,6 @@ def mock_targets(rotation: Rotation) -> Rotation:
     if len(models) < 2:
         raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
     return rotation.take(models)
-
-
-def all_scores(attack: Attack, rotation: Rotation) -> np.ndarray:
-    """(models, records) what the attack says of every model in turn as the target."""
-    if attack.rotates:
-        return attack.score(rotation)
-    return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])
 
 
 def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from guestlist.attacks import Attack
+from guestlist.attacks import Attack, named
+from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.until import UntilWidth
+from guestlist.collecting.view import rotation_of
 from guestlist.findings.case import PRIOR, Case, Setting, Truth
 from guestlist.findings.checks import Check
 from guestlist.findings.choosing import mock_targets
-from guestlist.store import Store
+from guestlist.store import Store, open_store
+from guestlist.store.manifest import PREDICTIONS
+from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
 
 
@@ -35,15 +39,26 @@ def case_in(
         checks: those made before anything was collected.
         until: the interval that was wanted.
     """
-    pool = store.pool()
-    truth = Truth((pool["side"] == "members").to_numpy(), (pool["side"] != "population").to_numpy())
-    evidence = replace(evidence.among(slice(references)), population=~truth.asked)
-    # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
-    others = Evidence(neighbourhood=evidence.neighbourhood)
-    rotation = replace(store.rotation(references), evidence=lambda k: others if k else evidence)
+    split, rotation = store.split, rotation_of(store, evidence, references)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
+    truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)
-    return Case(rotation.facing(0), truth, pool, mocks, attacks, setting, prior, checks, ignore)
+    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore)
+
+
+def read_case(folder: str | Path, references: int | None = None) -> Case:
+    """The case in an audit folder, to run attacks and experiments of one's own on.
+
+    What a target only gives while it is at hand (the leaves of trees, the space of a K-NN model) is not in a folder.
+
+    Args:
+        references: take only the first so many.
+    """
+    store = open_store(folder)
+    evidence, count = read_evidence(store), max(store.models(), default=0)
+    says = as_scale(store.manifest.scale).signal_names
+    attacks = named(None, count if references is None else references, set(evidence.parts), signals=says)
+    return case_in(store, attacks, references=references, evidence=evidence)
 
 
 def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
@@ -53,9 +68,9 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         classes=len(known.classes),
         scale=known.scale,
         seed=known.seed,
-        rate=known.rate,
+        rate=float(known.game.get("rate") or np.nan),
         fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
         answers=answers,
-        predictions=known.recipe == "predictions",
+        predictions=known.recipe == PREDICTIONS,
         until=until,
     )

@@ -8,8 +8,9 @@ import numpy as np
 
 from guestlist.attacks import Attack
 from guestlist.attacks.hypotheses import population_p_value
+from guestlist.collecting.evidence.table import without_fault
 from guestlist.evaluate import Estimate, rates_at_level
-from guestlist.findings.case import Case, part_of, with_part
+from guestlist.findings.case import Case
 from guestlist.views.signals import Signals
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
@@ -70,14 +71,10 @@ def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
 
     It is the test's answer to a target that fits every asked record without fault.
     """
-    values = dict(view.values)
+    said = {}
     for name in _FAULTLESS.keys() & set(attack.needs):
         row = view.target(name)
-        best = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-        values[name] = np.vstack([best, view.reference(name)])
-    view = replace(view, values=values)
-    quantiles = part_of(view.evidence, "quantiles")
-    if quantiles is not None:
-        view = with_part(view, "quantiles", replace(quantiles, hinge=np.full(len(asked), np.inf)))
+        said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
+    best = replace(view.with_target(said), evidence=without_fault(view.evidence))
     assert attack.p_value is not None
-    return float(np.nanmin(attack.p_value(view)[asked]))
+    return float(np.nanmin(attack.p_value(best)[asked]))

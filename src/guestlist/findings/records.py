@@ -10,7 +10,7 @@ import pandas as pd
 
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline
-from guestlist.findings.case import Case, part_of, signal_of
+from guestlist.findings.case import Case, signal_of
 from guestlist.risks.trees import leaf_risk_of
 
 MOST = 20
@@ -46,7 +46,7 @@ def record_table(case: Case) -> pd.DataFrame:
         said = signal_of(case.view, name)
         if said is not None:
             records[name] = said[asked]
-    leaves = part_of(case.view.evidence, "leaves")
+    leaves = case.view.evidence.get("leaves")
     if leaves is not None and leaves.leaf.shape[1]:
         records = records.assign(**leaf_risk_of(leaves.leaf[asked], member)._asdict())
     for name, values in case.scores.items():

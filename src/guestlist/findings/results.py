@@ -72,28 +72,6 @@ class Results:
         """One row per attack: every estimate with the ends of its interval."""
         return pd.DataFrame([_row(outcome, self.levels(outcome.name)) for outcome in self.outcomes or ()])
 
-    def summary(self) -> str:
-        """The answer in words and the table of attacks, for a terminal."""
-        from guestlist.report.terminal import summary
-
-        return summary(self)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report, one self-contained page, and return where it is."""
-        from guestlist.report.page import page
-        from guestlist.store.files import write_text
-
-        write_text(Path(path), page(self))
-        return Path(path)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from guestlist.report.notebook import fragment
-
-        return fragment(self)
-
     def document(self) -> dict:
         """The content of results.json: all but the table of records."""
         content = to_json(replace(self, records=None))
@@ -118,12 +96,16 @@ def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarra
     write_json(folder / "results.json", results.document())
 
 
-def read_results(folder: str | Path) -> Results:
-    """The results in an audit folder."""
+def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
+    """The results in an audit folder.
+
+    Args:
+        form: results with a field for each finding that is wanted.
+    """
     folder = Path(folder)
     path = folder / "results.json"
     if not path.exists():
-        raise FolderError(f"{folder} has no results.json: it is no audit folder, or the audit was not finished.")
+        raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
         content = json.loads(path.read_text("utf-8"))
         if content.get("format") != FORMAT:
@@ -131,7 +113,7 @@ def read_results(folder: str | Path) -> Results:
                 f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
                 "audit again in the same folder: it keeps what was collected, and writes the results anew."
             )
-        results = from_document(content)
+        results = from_document(content, form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"

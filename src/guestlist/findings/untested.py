@@ -18,7 +18,7 @@ def find(case: Case) -> tuple[str, ...]:
     looked = {attack.evidence for attack in case.attacks.values()}
     silent = {
         REFERENCES: not case.view.references,
-        PARAMETERS: not {"inner", "leaves"} & looked,
+        PARAMETERS: not {"white_box", "leaves"} & looked,
         LABELS_ONLY: "perturbed" not in looked,
         SOURCES: True,
         OTHER_LEAKAGE: True,

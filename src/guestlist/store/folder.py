@@ -24,9 +24,10 @@ import pandas as pd
 
 from guestlist.errors import FolderError
 from guestlist.games import Split
-from guestlist.store.files import read_npz, write_npy, write_npz, write_parquet
+from guestlist.store.files import names_in_npz, read_npz, write_npy, write_npz, write_parquet
 from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import MEANS, Manifest, differences, read_manifest, write_manifest
+from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation, Signals
 
 T = TypeVar("T")
@@ -99,8 +100,13 @@ class Store:
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
-        loaded = [self.model(k) for k in models]
-        values = {name: np.stack([one[name] for one in loaded]) for name in loaded[0]}
+        files = [model_path(self.folder, k) for k in models]
+
+        def load(name: str) -> np.ndarray:
+            return np.stack([read_or_explain(path, lambda path: read_npz(path, name)[name]) for path in files])
+
+        # Each signal is read when first asked for: some attacks need but one of them.
+        values = matrices(read_or_explain(files[0], names_in_npz), load)
         return Rotation(values, self.split.member[models], self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:

@@ -1,22 +1,29 @@
 """What an attack may look at beyond the signals: each kind of evidence about one target, as plain arrays.
 
-Only data is here, without any knowledge of how it came to be; the other files of this folder collect it.
+Only data is here, without any knowledge of how it came to be; ``collecting/evidence`` collects it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from guestlist.collecting.evidence.missing import missing_evidence
 from guestlist.errors import NotCollectedError
+from guestlist.views.lazily import Lazily, locked
+
+
+class Part(Protocol):
+    """What one kind of evidence holds. If it holds something about every reference, it has ``among(references)`` too."""
+
+    def take(self, records: np.ndarray) -> Part:
+        """The same about some of the records, or about all of them in another order."""
 
 
 @dataclass(frozen=True)
-class Models:
+class ModelsView:
     """Signals of another set of models about the same records, and who trained on what.
 
     Args:
@@ -27,12 +34,12 @@ class Models:
     values: Mapping[str, np.ndarray]
     member: np.ndarray
 
-    def take(self, records: np.ndarray) -> Models:
-        return Models({name: matrix[:, records] for name, matrix in self.values.items()}, self.member[:, records])
+    def take(self, records: np.ndarray) -> ModelsView:
+        return ModelsView({name: matrix[:, records] for name, matrix in self.values.items()}, self.member[:, records])
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class NeighboursView:
     """Where a K-NN target looks for neighbours: what attacks that compute, and train nothing, need to know.
 
     Args:
@@ -49,12 +56,12 @@ class Neighbourhood:
     rate: float
     asked: np.ndarray
 
-    def take(self, records: np.ndarray) -> Neighbourhood:
+    def take(self, records: np.ndarray) -> NeighboursView:
         return replace(self, x=self.x[records], asked=self.asked[records])
 
 
 @dataclass(frozen=True)
-class Robustness:
+class PerturbedView:
     """How often the target labels a record rightly although it was changed a little.
 
     Args:
@@ -65,7 +72,7 @@ class Robustness:
     share: np.ndarray
     copies: int
 
-    def take(self, records: np.ndarray) -> Robustness:
+    def take(self, records: np.ndarray) -> PerturbedView:
         return replace(self, share=self.share[records])
 
 
@@ -81,14 +88,14 @@ class Degenerate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ceilings:
+class QuantilesView:
     """What the target's hinge rarely exceeds on non-members, learnt from some that are known.
 
     Args:
         hinge: (records,) the target's logit of the true class minus the largest other one.
         ceiling: (records,) predicted quantile of the hinge, were the record no member. NaN: it is a known one.
         beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
-        degenerate: set if the regressor learnt nothing and the ceiling is one for all records.
+        degenerate: what is known of a regressor that learnt nothing, where the ceiling is one for all records.
     """
 
     hinge: np.ndarray
@@ -96,12 +103,12 @@ class Ceilings:
     beyond: np.ndarray
     degenerate: Degenerate | None = None
 
-    def take(self, records: np.ndarray) -> Ceilings:
+    def take(self, records: np.ndarray) -> QuantilesView:
         return replace(self, hinge=self.hinge[records], ceiling=self.ceiling[records])
 
 
 @dataclass(frozen=True)
-class Leaves:
+class LeavesView:
     """Where records fall in the trees of the target, and what its file tells about the training records that did.
 
     Args:
@@ -122,33 +129,33 @@ class Leaves:
     asked: np.ndarray
     weight: np.ndarray | None = None
 
-    def take(self, records: np.ndarray) -> Leaves:
+    def take(self, records: np.ndarray) -> LeavesView:
         by_record = {name: getattr(self, name) for name in ("leaf", "held", "asked", "weight")}
-        return replace(self, **{name: _taken(part, records) for name, part in by_record.items()})
+        return replace(self, **{name: part[records] for name, part in by_record.items() if part is not None})
 
 
 @dataclass(frozen=True)
-class FullAnswers:
-    """Everything the target and its references answered, not only about the true class.
+class FullAnswersView:
+    """Everything the references answered, not only about the true class; what the target did is ``view.answers``.
 
     Args:
-        log_p: (1 + references, records, classes) logarithms of probabilities; row 0 is the target. NaN: not asked.
+        log_p: (references, records, classes) logarithms of probabilities. NaN: not asked.
         member: (references, records), true where a reference trained on a record.
     """
 
     log_p: np.ndarray
     member: np.ndarray
 
-    def take(self, records: np.ndarray) -> FullAnswers:
-        return FullAnswers(self.log_p[:, records], self.member[:, records])
+    def take(self, records: np.ndarray) -> FullAnswersView:
+        return FullAnswersView(self.log_p[:, records], self.member[:, records])
 
-    def among(self, references: np.ndarray | slice) -> FullAnswers:
+    def among(self, references: np.ndarray | slice) -> FullAnswersView:
         """The same with some of the references only, or with all of them in another order."""
-        return FullAnswers(np.concatenate([self.log_p[:1], self.log_p[1:][references]]), self.member[references])
+        return FullAnswersView(self.log_p[references], self.member[references])
 
 
 @dataclass(frozen=True)
-class WhiteBox:
+class WhiteBoxView:
     """What the target's parameters say about each record, and the records whose membership the attacker knows.
 
     Args:
@@ -163,62 +170,69 @@ class WhiteBox:
     known: np.ndarray
     member: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if (self.member & ~self.known).any():
             raise ValueError("Expected member to be true for known records only.")
 
-    def take(self, records: np.ndarray) -> WhiteBox:
-        return WhiteBox(self.features[records], self.names, self.known[records], self.member[records])
+    def take(self, records: np.ndarray) -> WhiteBoxView:
+        return WhiteBoxView(self.features[records], self.names, self.known[records], self.member[records])
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that was collected about one target beyond its signals; None: it was not collected.
+    """All that was collected about one target beyond its signals.
 
     Args:
-        population: (records,) true for records that the target was not trained on, and that nobody asks about.
-        neighbourhood: where the target looks for neighbours, if it is a K-NN model.
-        leaves: where records fall in its trees, if it is made of trees.
-        distilled: models that were taught by the target, on records that carry its answers as labels.
-        left_out: models trained as the target was, but without the record that they are asked about.
-        perturbed: how the target labels perturbed copies of the records.
-        quantiles: what the target's hinge rarely exceeds on non-members.
-        answers: everything that the target and its references answered.
-        inner: what the target's parameters say, and which records the attacker knows.
+        parts: kind to what was collected; what is not there was not collected.
+        missing: kind to the rest of a sentence about an attack that lacks it, which says how to get it.
+        shared: the kinds that are the same for references, as mock targets, as they are for the target.
     """
 
-    population: np.ndarray | None = None
-    neighbourhood: Neighbourhood | None = None
-    leaves: Leaves | None = None
-    distilled: Models | None = None
-    left_out: Models | None = None
-    perturbed: Robustness | None = None
-    quantiles: Ceilings | None = None
-    answers: FullAnswers | None = None
-    inner: WhiteBox | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
 
-    def need(self, name: str):
+    def get(self, name: str) -> Any:
+        """One part of it, which nobody can change; None where it was not collected."""
+        return locked(self.parts[name]) if name in self.parts else None
+
+    def need(self, name: str) -> Any:
         """One part of it; an error that says how to collect it where it is missing."""
-        part = getattr(self, name)
+        part = self.get(name)
         if part is None:
-            raise NotCollectedError(f"This attack {missing_evidence(name)}")
+            raise NotCollectedError(f"This attack {lacking(name, self.missing)}")
         return part
 
     def take(self, records: np.ndarray) -> Evidence:
         """The same evidence about some of the records, or about all of them in another order."""
-        return Evidence(**{field.name: _taken(getattr(self, field.name), records) for field in fields(self)})
+        return replace(self, parts=Lazily(self.parts, lambda name: self.parts[name].take(records)))
 
     def among(self, references: np.ndarray | slice) -> Evidence:
         """The same evidence with some of the references only, or with all of them in another order."""
-        return self if self.answers is None else replace(self, answers=self.answers.among(references))
+
+        def chosen(name: str) -> Part:
+            part: Any = self.parts[name]
+            return part.among(references) if hasattr(part, "among") else part
+
+        return replace(self, parts=Lazily(self.parts, chosen))
+
+    def with_part(self, name: str, part: Part) -> Evidence:
+        """The same evidence with one part more, or another one of its kind."""
+        names = dict.fromkeys([*self.parts, name])
+        return replace(self, parts=Lazily(names, lambda one: part if one == name else self.parts[one]))
+
+    def without(self, *names: str) -> Evidence:
+        """The same evidence with some parts less."""
+        return replace(self, parts=Lazily([one for one in self.parts if one not in names], lambda one: self.parts[one]))
+
+    def of_mocks(self) -> Evidence:
+        """What of it there is about references, as mock targets."""
+        return self.without(*(name for name in self.parts if name not in self.shared))
 
 
 NOTHING = Evidence()
-# What only some models give, at once and unasked; worlds that are made up have none of it.
-LIVE = ("neighbourhood", "leaves")
 
 
-def _taken(part, records: np.ndarray):
-    if part is None:
-        return None
-    return part[records] if isinstance(part, np.ndarray) else part.take(records)
+def lacking(name: str, missing: Mapping[str, str]) -> str:
+    """The rest of a sentence about an attack that lacks one kind of evidence."""
+    return missing.get(name, f"looks at {name!r}, evidence that was not collected. See: guestlist show evidence")

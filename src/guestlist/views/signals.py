@@ -6,40 +6,55 @@ the target's row of the second one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from guestlist.arrays.moments import Moments, moments, moments_of_others
+from guestlist.arrays.shares import share_above, share_above_of_others
+from guestlist.arrays.standings import Standing, standing, standing_of_others
+from guestlist.arrays.thresholds import best_threshold
 from guestlist.errors import NotCollectedError
-from guestlist.views.evidence import NOTHING, Evidence, Models
+from guestlist.views.evidence import NOTHING, Evidence, ModelsView
+from guestlist.views.lazily import locked, matrices, read_only
+from guestlist.views.view import T
 
 
 @dataclass(frozen=True)
 class Signals:
     """The adversary's view of one target: its signals, the references' signals, and who *they* trained on.
 
+    Nobody can change the arrays, since all attacks share them; what is computed from references is computed once.
+
     Args:
         values: name to (1 + references, records); row 0 is the target. NaN: that model was not asked.
         reference_member: (references, records), true where a reference trained on a record.
         labels: (records,) true class of each record, as an index.
         evidence: what else was collected about the target.
+        population: (records,) true for records that the target was not trained on, and that nobody asks about.
+        answers: (records, classes) logarithms of the probabilities that the target answers with; None: not known.
     """
 
     values: Mapping[str, np.ndarray]
     reference_member: np.ndarray
     labels: np.ndarray
     evidence: Evidence = NOTHING
+    population: np.ndarray | None = None
+    answers: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         references, records = self.reference_member.shape
         if len(self.labels) != records:
             raise ValueError(f"Expected {records} labels, one per record, found {len(self.labels)}.")
-        for name, values in self.values.items():
-            if values.shape != (1 + references, records):
-                raise ValueError(f"Expected signal {name!r} shaped {(1 + references, records)}, found {values.shape}.")
+        if isinstance(self.values, dict):  # what is made lazily was checked where it came from
+            for name, values in self.values.items():
+                if values.shape != (1 + references, records):
+                    shape = (1 + references, records)
+                    raise ValueError(f"Expected signal {name!r} shaped {shape}, found {values.shape}.")
+        _lock(self, "values", "reference_member", "labels", "population", "answers")
 
     @property
     def references(self) -> int:
@@ -47,47 +62,105 @@ class Signals:
 
     def target(self, name: str) -> np.ndarray:
         """(records,) what the target says."""
-        return self._matrix(name)[0]
+        return _lookup(self.values, name)[0]
 
     def reference(self, name: str) -> np.ndarray:
         """(references, records) what the references say."""
-        return self._matrix(name)[1:]
+        return _lookup(self.values, name)[1:]
 
     def inside(self, name: str) -> Moments:
         """Moments, per record, of the references that trained on it."""
-        values = self.reference(name)
-        return moments(values, self.reference_member & ~np.isnan(values))
+        return self._of_references(name, True)
 
     def outside(self, name: str) -> Moments:
         """Moments, per record, of the references that did not train on it."""
+        return self._of_references(name, False)
+
+    def share_above(self, name: str) -> np.ndarray:
+        """(records,) share of OUT references with a larger value than the target's, equals half; NaN: there is none."""
         values = self.reference(name)
-        return moments(values, ~self.reference_member & ~np.isnan(values))
+        return share_above(self.target(name), values, ~self.reference_member & ~np.isnan(values))
+
+    def standing(self, name: str) -> Standing:
+        """Where the target's value stands among those of references on all non-members of the record's class."""
+        member = self.reference_member
+        make = lambda: standing(self.target(name), self.reference(name), member, self.labels)  # noqa: E731
+        return self.once(("standing", name), make)
+
+    def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
+        """(1,) the threshold that tells references' members among these records best; NaN where they are of one kind."""
+        values, member = self.reference(name)[:, records], self.reference_member[:, records]
+        asked = ~np.isnan(values)
+        values, member = values[asked], member[asked]
+        both = member.any() and not member.all()
+        return np.array([best_threshold(sign * values, member) if both else np.nan])
 
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
-        values = {name: matrix[:, records] for name, matrix in self.values.items()}
-        evidence = self.evidence.take(records)
-        return Signals(values, self.reference_member[:, records], self.labels[records], evidence)
+        return Signals(
+            matrices(self.values, lambda name: self.values[name][:, records]),
+            self.reference_member[:, records],
+            self.labels[records],
+            self.evidence.take(records),
+            None if self.population is None else self.population[records],
+            None if self.answers is None else self.answers[records],
+        )
 
-    def among(self, models: Models) -> Signals:
+    def among(self, models: ModelsView) -> Signals:
         """The same target among other models than its references."""
-        values = {name: np.vstack([self.target(name), matrix]) for name, matrix in models.values.items()}
+        values = matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
         return replace(self, values=values, reference_member=models.member)
 
-    def _matrix(self, name: str) -> np.ndarray:
-        return _lookup(self.values, name)
+    def with_target(self, said: Mapping[str, np.ndarray]) -> Signals:
+        """The same references with a target that says something else: name to (records,), for some of the signals."""
+
+        def changed(name: str) -> np.ndarray:
+            return np.vstack([said[name], self.reference(name)]) if name in said else self.values[name]
+
+        other = replace(self, values=matrices(self.values, changed))
+        vars(other)["_references"], vars(other)["mocks"] = self._references, self.mocks  # these have not changed
+        return other
+
+    @cached_property
+    def mocks(self) -> Rotation:
+        """The references alone, each in turn as a target of the others."""
+        values, evidence = matrices(self.values, self.reference), self.evidence.of_mocks()
+        return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` makes, made once for this view: several attacks may need it."""
+        return _once(self._made, key, make)
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
+    @cached_property
+    def _references(self) -> dict[tuple[str, bool], Moments]:
+        return {}
+
+    def _of_references(self, name: str, inside: bool) -> Moments:
+        if (name, inside) not in self._references:
+            values = self.reference(name)
+            mask = (self.reference_member == inside) & ~np.isnan(values)
+            self._references[name, inside] = locked(moments(values, mask))
+        return self._references[name, inside]
 
 
-def _nothing(_model: int) -> Evidence:
+def _no_evidence(_model: int) -> Evidence:
     return NOTHING
+
+
+def _no_answers(_model: int) -> np.ndarray | None:
+    return None
 
 
 @dataclass(frozen=True)
 class Rotation:
     """Every model in turn as the target, with all the others as its references.
 
-    Has the same ``target``, ``inside`` and ``outside`` as :class:`Signals`, shaped (models, records), so that
-    an attack written with them scores all targets at once. The moments leave each target's own row out.
+    A :class:`View` as :class:`Signals` is, with arrays shaped (models, records), so that an attack written with what
+    they share scores all targets at once. What is computed from references leaves each target's own row out.
 
     Args:
         values: name to (models, records). NaN: that model was not asked.
@@ -97,32 +170,66 @@ class Rotation:
             complementary pair, where one model's members are the other's non-members. By default each model
             stands alone.
         evidence: model to what else was collected about it.
+        unasked: (records,) true for records that nobody asks about; models may have trained on them.
+        answers: model to (records, classes) logarithms of the probabilities that it answers with, or None.
     """
 
     values: Mapping[str, np.ndarray]
     member: np.ndarray
     labels: np.ndarray
     together: np.ndarray | None = None
-    evidence: Callable[[int], Evidence] = _nothing
+    evidence: Callable[[int], Evidence] = _no_evidence
+    unasked: np.ndarray | None = None
+    answers: Callable[[int], np.ndarray | None] = _no_answers
 
-    @cached_property
-    def _moments(self) -> dict[tuple[str, bool], Moments]:
-        return {}
+    def __post_init__(self) -> None:
+        _lock(self, "values", "member", "labels", "together", "unasked")
+
+    @property
+    def population(self) -> np.ndarray | None:
+        """(models, records) true for records that a model did not train on and that nobody asks about."""
+        return None if self.unasked is None else self.unasked & ~self.member
 
     def target(self, name: str) -> np.ndarray:
+        """(models, records) what every model says."""
         return _lookup(self.values, name)
 
     def inside(self, name: str) -> Moments:
+        """Moments, per target and record, of the other models that trained on it."""
         return self._of_others(name, True)
 
     def outside(self, name: str) -> Moments:
+        """Moments, per target and record, of the other models that did not train on it."""
         return self._of_others(name, False)
 
+    def share_above(self, name: str) -> np.ndarray:
+        """(models, records) share of other OUT models with a larger value than the target's, equals half."""
+        values = self.target(name)
+        return share_above_of_others(values, ~self.member & ~np.isnan(values), self.blocks)
+
+    def standing(self, name: str) -> Standing:
+        """Where each target's value stands among those of others on all their non-members of the record's class."""
+        make = lambda: standing_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
+        return self.once(("standing", name), make)
+
+    def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
+        """(models, 1) the threshold that tells the other models' members among these records best."""
+        from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
+
+        labels, block = np.unique(self.blocks, return_inverse=True)
+        values = self.target(name)[:, records]
+        asked = ~np.isnan(values)
+        blocks = np.broadcast_to(block[:, None], values.shape)
+        found = thresholds_of_others(sign * values[asked], self.member[:, records][asked], blocks[asked], len(labels))
+        return found[block][:, None]
+
     def facing(self, k: int) -> Signals:
-        """The adversary's view with model ``k`` as the target; holds no membership of it."""
+        """The adversary's view with model ``k`` as the target; holds no membership of it in records asked about."""
         others = self.others(k)
-        values = {name: matrix[np.r_[k, others]] for name, matrix in self.values.items()}
-        return Signals(values, self.member[others], self.labels, self.evidence(k))
+        order = np.r_[k, others]
+        values = matrices(self.values, lambda name: self.values[name][order])
+        population = None if self.unasked is None else self.unasked & ~self.member[k]
+        return Signals(values, self.member[others], self.labels, self.evidence(k), population, self.answers(k))
 
     def others(self, k: int) -> np.ndarray:
         """The models that are references of model ``k``."""
@@ -130,22 +237,47 @@ class Rotation:
 
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""
-        values = {name: matrix[models] for name, matrix in self.values.items()}
         chosen = np.arange(len(self.member))[models]
-        evidence = lambda k: self.evidence(int(chosen[k]))  # noqa: E731
-        return Rotation(values, self.member[models], self.labels, self.blocks[models], evidence)
+        return replace(
+            self,
+            values=matrices(self.values, lambda name: self.values[name][models]),
+            member=self.member[models],
+            together=self.blocks[models],
+            evidence=lambda k: self.evidence(int(chosen[k])),
+            answers=lambda k: self.answers(int(chosen[k])),
+        )
 
     @property
     def blocks(self) -> np.ndarray:
         """(models,) labels of the models that are left out together."""
         return np.arange(len(self.member)) if self.together is None else self.together
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` makes, made once for this view: several attacks may need it."""
+        return _once(self._made, key, make)
+
+    @cached_property
+    def _made(self) -> dict[Hashable, Any]:
+        return {}
+
     def _of_others(self, name: str, inside: bool) -> Moments:
-        if (name, inside) not in self._moments:
+        def make() -> Moments:
             values = self.target(name)
-            mask = (self.member == inside) & ~np.isnan(values)
-            self._moments[name, inside] = moments_of_others(values, mask, self.together)
-        return self._moments[name, inside]
+            return moments_of_others(values, (self.member == inside) & ~np.isnan(values), self.together)
+
+        return self.once((name, inside), make)
+
+
+def _lock(view: Signals | Rotation, *names: str) -> None:
+    """Make the arrays of a view read-only: an attack that works in place must not change what the next one sees."""
+    for name in names:
+        object.__setattr__(view, name, locked(getattr(view, name)))
+
+
+def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
+    if key not in made:
+        made[key] = locked(make())
+    return made[key]
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
@@ -154,4 +286,4 @@ def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
             f"This attack reads {name!r}, but the store holds {sorted(values)}. "
             "Run the audit again in a new folder to collect others."
         )
-    return values[name]
+    return read_only(values[name])

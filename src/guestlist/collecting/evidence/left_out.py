@@ -14,18 +14,21 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World, binary_signals
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, reading
+from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Target, Trainer
-from guestlist.views.evidence import Models
+from guestlist.views.evidence import ModelsView
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
 _CHOICE, _WITHOUT, _WITH_ALL = 1, 2, 3
@@ -49,22 +52,21 @@ class LeftOut:
     grows: ClassVar[tuple[str, ...]] = ("records", "models")
 
     def __post_init__(self):
-        whole(self, "records", "models")
+        check_counts(self, "records", "models")
         if isinstance(self.ids, str):
             raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
             "{name} has no recipe to train models without a record by{why}. Give train=…, or leave 'left_out' out.",
         )
-        _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
+        _chosen(pool.ids, split, self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
-        pool, plan = site.store.pool(), begin_plan(site.store, self)
-        chosen = _chosen(pool, plan.records, plan.ids, site.seed)
-        folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
+        plan, folder, split = begin_plan(site.store, self), place(site.store, self.name), site.store.split
+        chosen, member = _chosen(site.pool.ids, split, plan.records, plan.ids, site.seed), split.members
         task = Training(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder)
         if (chosen & ~member).any():
             there = numbered(folder, "model")
@@ -74,28 +76,27 @@ class LeftOut:
         site.run(Without(task), short)
 
     @staticmethod
-    def read(store: Store) -> Models | None:
-        plan, folder = noted(store, LeftOut.name), place(store, LeftOut.name)
+    def read(store: Store) -> ModelsView | None:
+        plan, folder = plan_of(store, LeftOut.name), place(store, LeftOut.name)
         if plan is None:
             return None
-        pool = store.pool()
-        chosen = _chosen(pool, plan["records"], tuple(plan["ids"]), store.manifest.seed)
-        member = (pool["side"] == "members").to_numpy()
+        ids, member = store.pool["id"].to_numpy(), store.split.members
+        chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
         alone = {i: part for i, part in _by_record(folder).items() if chosen[i]}
-        shared = [reading(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
+        shared = [read_or_explain(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
         names = list(next(iter([*alone.values(), *shared]), ()))
         if not names:
             return None
         outside = np.flatnonzero(chosen & ~member)
         # As many for everyone: how many models a record has must not tell whether it is a member.
-        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(pool)
+        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(ids)
         values = {name: np.full(shape, np.nan) for name in names}
         for name, matrix in values.items():
             for i, part in alone.items():
                 matrix[:, i] = part[name][: len(matrix)]
             for row, part in zip(matrix, shared, strict=False):
                 row[outside] = part[name][outside]
-        return Models(values, np.zeros(shape, dtype=bool))
+        return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Without:
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
         data, x, readout = pool.take(rows), pool.take(only).x, task.readout.take(only)
-        parts = [reading(path, read_npz)] if path.exists() else []
+        parts = [read_or_explain(path, read_npz)] if path.exists() else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
@@ -143,26 +144,30 @@ class WithAll:
         return {_shared_path(task.folder, k): task.readout.signals(answers)}
 
 
-def _chosen(pool: pd.DataFrame, records: int, ids: tuple[str, ...], seed: int) -> np.ndarray:
-    """(records,) true for those that are left out; more of them later keep those drawn before."""
-    sides = pool["side"].to_numpy()
-    if ids:
-        chosen = pool["id"].isin(ids).to_numpy() & (sides != "population")
-        unknown = [name for name in ids if name not in set(pool["id"][chosen])]
+def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
+    """(records,) true for those that are left out; more of them later keep those drawn before.
+
+    Args:
+        ids: (records,) of the pool.
+        named: exactly these, if any are.
+    """
+    if named:
+        chosen = np.isin(ids.astype(str), named) & split.asked[0]
+        unknown = [name for name in named if name not in set(ids[chosen])]
         if unknown:
-            named = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
-            raise InputError(f"No member or non-member has the id {named}; there are such as {pool['id'][0]!r}.")
+            told = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+            raise InputError(f"No member or non-member has the id {told}; there are such as {ids[0]!r}.")
         return chosen
-    chosen = np.zeros(len(pool), dtype=bool)
-    for number, side in enumerate(("members", "nonmembers")):
-        order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(sides == side))
+    chosen = np.zeros(len(ids), dtype=bool)
+    for number, side in enumerate((split.members, split.nonmembers)):
+        order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(side))
         chosen[order[:records]] = True
     return chosen
 
 
 def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
     """What is there of each member."""
-    return {i: reading(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
+    return {i: read_or_explain(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
 
 
 def _count(part: dict[str, np.ndarray] | None) -> int:
@@ -176,3 +181,25 @@ def _record_path(folder: Path, i: int) -> Path:
 
 def _shared_path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
+
+
+# How many models trained without the record each target of a made-up world has.
+MADE_UP = 16
+
+
+def made_up(world: World, k: int) -> ModelsView:
+    """Models that never trained on the record asked about, as references that did not."""
+    shape = (MADE_UP, len(world.labels))
+    values = binary_signals(world.difficulty + world.deviation * world.rng(2, k).normal(size=shape))
+    return ModelsView(values, np.zeros(shape, dtype=bool))
+
+
+KIND = Kind(
+    plan=LeftOut,
+    view=ModelsView,
+    summary="models trained without single records",
+    cost="trains as many models as asked for, for every chosen member",
+    missing="compares the target with models trained without the record, which were not trained.",
+    who="knows all other members",
+    made_up=made_up,
+)

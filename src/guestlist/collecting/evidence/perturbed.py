@@ -11,18 +11,23 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from guestlist.collecting.engines.engine import Files, Here
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place, whole
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, reading
+from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Predict, Target, answers
-from guestlist.views.evidence import Robustness
+from guestlist.views.evidence import PerturbedView
 
 # How many numbers a batch of copies holds. Part of what a seed means, since a batch draws its noise at once.
 BATCH = 2**24
@@ -46,7 +51,7 @@ class Perturbed:
     grows: ClassVar[tuple[str, ...]] = ("copies",)
 
     def __post_init__(self):
-        whole(self, "copies")
+        check_counts(self, "copies")
         if not 0 <= self.noise < np.inf:
             raise ValueError(f"Expected noise={self.noise} to be 0 or more.")
         if not 0 <= self.flips <= 1:
@@ -54,7 +59,7 @@ class Perturbed:
         if self.noise == self.flips == 0:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         """Every classifier can be asked about more records."""
         if not target.scale.has_classes:
             raise InputError(
@@ -65,23 +70,23 @@ class Perturbed:
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "copy")
-        asked = np.flatnonzero(site.store.asked())
+        asked = np.flatnonzero(site.store.split.asked[0])
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
         replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
-    def read(store: Store) -> Robustness | None:
-        plan, folder = noted(store, Perturbed.name), place(store, Perturbed.name)
+    def read(store: Store) -> PerturbedView | None:
+        plan, folder = plan_of(store, Perturbed.name), place(store, Perturbed.name)
         if plan is None:
             return None
         there = [k for k in numbered(folder, "copy") if k <= plan["copies"]]
         if not there:
             return None
-        asked = store.asked()
+        asked = store.split.asked[0]
         share = np.full(len(asked), np.nan)
-        share[asked] = np.mean([reading(_path(folder, k), read_npz)["right"] for k in there], axis=0)
-        return Robustness(share, len(there))
+        share[asked] = np.mean([read_or_explain(_path(folder, k), read_npz)["right"] for k in there], axis=0)
+        return PerturbedView(share, len(there))
 
 
 @dataclass(frozen=True)
@@ -119,3 +124,23 @@ class Asking:
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"copy-{k:04d}.npz"
+
+
+# How many perturbed copies each record of a made-up world has.
+MADE_UP = 20
+
+
+def made_up(world: World, k: int) -> PerturbedView:
+    """Copies are labelled rightly as often as the target's probability says."""
+    right = world.rng(3, k).binomial(MADE_UP, expit(world.margin[k]))
+    return PerturbedView(right / MADE_UP, MADE_UP)
+
+
+KIND = Kind(
+    plan=Perturbed,
+    view=PerturbedView,
+    summary="the target's labels of perturbed records",
+    cost="asks the target once per copy",
+    missing="looks at the target's labels of perturbed records, which it was not asked for.",
+    made_up=made_up,
+)

@@ -3,67 +3,51 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from guestlist.collecting.engines.engine import Engine, Progress, Task, run_all
-from guestlist.collecting.engines.local import ALL_CORES
-from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import FolderError
+from guestlist.games import Split
 from guestlist.store import Store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 from guestlist.targets.target import Target
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where evidence is collected: the folder, the target and the records, and how models are asked.
-
-    Args:
-        references: how many the audit compares the target with; they may not be trained yet.
-        engine: where the long work runs.
-    """
-
-    store: Store
-    target: Target
-    pool: Data
-    readout: Readout
-    references: int = 0
-    engine: Engine = ALL_CORES
-    progress: Progress | None = None
-
-    @property
-    def seed(self) -> int:
-        return self.store.manifest.seed
-
-    def run(self, task: Task, numbers: list[int]) -> None:
-        """Do the long work; what is there already is not done again."""
-        run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
-
+from guestlist.views.evidence import Part
 
 P = TypeVar("P", bound="Plan")
 
 
 class Plan(Protocol):
-    """What to collect. A frozen dataclass whose fields are the options; ``name`` is a field of ``Evidence``."""
+    """What to collect. A frozen dataclass whose fields are the options; ``name`` is its key in ``EVIDENCE``."""
 
     name: ClassVar[str]
     grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         """Raise, before any long work, where this target or these records cannot give it."""
 
     def collect(self, site: Site) -> None:
         """Bring the folder to hold it; whatever is there already is kept."""
 
     @staticmethod
-    def read(store: Store) -> object | None:
+    def read(store: Store) -> Part | None:
         """What was collected, as a part of ``Evidence``; None if nothing was."""
+
+
+class FromTarget(Protocol):
+    """What to take from the target whenever it is at hand: it is there at once, and not kept."""
+
+    name: ClassVar[str]
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        """Raise where this target cannot give it."""
+
+    def take(self, target: Target, pool: Data, split: Split) -> Part:
+        """It, as a part of ``Evidence``."""
 
 
 def place(store: Store, name: str) -> Path:
@@ -98,7 +82,7 @@ def forget_if_empty(store: Store, name: str) -> None:
         shutil.rmtree(folder)
 
 
-def whole(plan: Plan, *names: str) -> None:
+def check_counts(plan: Plan, *names: str) -> None:
     """Raise unless these options are whole numbers from 1."""
     for name in names:
         value = getattr(plan, name)
@@ -106,10 +90,16 @@ def whole(plan: Plan, *names: str) -> None:
             raise ValueError(f"Expected {name}={value!r} to be a whole number, 1 or more.")
 
 
-def noted(store: Store, name: str) -> dict | None:
+def plan_of(store: Store, name: str) -> dict | None:
     """The options that one kind of evidence was collected with; None if it was not."""
     path = place(store, name) / "plan.json"
     return _read(path) if path.exists() else None
+
+
+def share_of_members(split: Split) -> tuple[float, np.ndarray]:
+    """Share of the asked records that the target trained on, and (records,) which those asked about are."""
+    asked = split.asked[0]
+    return float(split.members[asked].mean()), asked
 
 
 def _read(path: Path) -> dict:

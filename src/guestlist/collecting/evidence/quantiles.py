@@ -9,22 +9,26 @@ as in all other signals.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
 from guestlist.collecting.evidence.regression import features, quantile_regression
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, reading
+from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Target
-from guestlist.views.evidence import Ceilings, Degenerate
+from guestlist.views.evidence import Degenerate, QuantilesView
 
 # Fewer records than this beyond a quantile do not say where it is.
 BEYOND = 5
@@ -58,8 +62,8 @@ class Quantiles:
         """How many known non-members it takes: half of them are fitted, half check the fit."""
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        population, nonmembers = ((sides == side).sum() for side in ("population", "nonmembers"))
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        population, nonmembers = int(split.population.sum()), int(split.nonmembers.sum())
         if max(population, int(self.known * nonmembers)) < self.fewest:
             raise InputError(
                 f"A quantile of level {self.level:g} is learnt from {self.fewest} known non-members or more. The "
@@ -71,27 +75,27 @@ class Quantiles:
         begin_plan(site.store, self)
         path = _path(site.store)
         if not path.exists():
-            known = self.known_nonmembers(site.store.pool()["side"].to_numpy(), site.seed)
+            known = self.known_nonmembers(site.store.split, site.seed)
             said = site.readout.scale.hinge(site.store.answers(), site.readout.labels)
             site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
 
-    def known_nonmembers(self, sides: np.ndarray, seed: int) -> np.ndarray:
+    def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Positions of the records that the regressor may learn from, in random order."""
         rng = stream(seed, "evidence", *self.name.encode(), 0)
-        population = np.flatnonzero(sides == "population")
+        population = np.flatnonzero(split.population)
         if len(population) >= self.fewest:
             return rng.permutation(population)
-        nonmembers = np.flatnonzero(sides == "nonmembers")
+        nonmembers = np.flatnonzero(split.nonmembers)
         return rng.permutation(nonmembers)[: int(self.known * len(nonmembers))]
 
     @staticmethod
-    def read(store: Store) -> Ceilings | None:
+    def read(store: Store) -> QuantilesView | None:
         path = _path(store)
-        if noted(store, Quantiles.name) is None or not path.exists():
+        if plan_of(store, Quantiles.name) is None or not path.exists():
             return None
-        kept = reading(path, read_npz)
+        kept = read_or_explain(path, read_npz)
         degenerate = Degenerate(*kept["degenerate"]) if kept["degenerate"].size else None
-        return Ceilings(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
+        return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,26 @@ class Regressing:
 
 def _path(store: Store) -> Path:
     return place(store, Quantiles.name) / "regression.npz"
+
+
+# How far the regressor of a made-up world is from a record's true difficulty, in standard deviations of a margin.
+ERROR = 0.5
+
+
+def made_up(world: World, k: int) -> QuantilesView:
+    """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
+    noise = world.rng(4, k).normal(size=(3, len(world.labels)))
+    above = 1.645 * world.deviation
+    beyond = world.deviation * noise[0] - above - ERROR * noise[1]
+    return QuantilesView(world.margin[k], world.difficulty + above + ERROR * noise[2], np.sort(beyond))
+
+
+KIND = Kind(
+    plan=Quantiles,
+    view=QuantilesView,
+    summary="quantiles of the target's hinge on non-members",
+    cost="trains one regressor on known non-members",
+    missing="compares the target with what it says about known non-members, which was not learnt.",
+    made_up=made_up,
+    faultless=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),
+)

@@ -12,18 +12,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.plan import Site, begin_plan, noted, place
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, reading
+from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz, write_npz
 from guestlist.targets.target import Target
-from guestlist.views.evidence import WhiteBox
+from guestlist.views.evidence import WhiteBoxView
 
 
 @dataclass(frozen=True)
-class Inner:
+class WhiteBox:
     """Look into the target: gradients, activations, logits.
 
     Args:
@@ -32,21 +36,21 @@ class Inner:
 
     known: float = 0.5
 
-    name: ClassVar[str] = "inner"
+    name: ClassVar[str] = "white_box"
     grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         if not 0 < self.known < 1:
             raise ValueError(f"Expected known={self.known} in (0, 1).")
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "white_box",
-            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave 'inner' "
-            "out, or wrap the module with gl.torch_target(module, …).",
+            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave "
+            "'white_box' out, or wrap the module with gl.torch_target(module, …).",
         )
         for side in ("members", "nonmembers"):
-            count = int((sides == side).sum())
+            count = int(getattr(split, side).sum())
             if not 0 < round(self.known * count) < count:
                 raise InputError(
                     f"Of {count} {side}, known={self.known} leaves none to learn from, or none to ask about."
@@ -57,30 +61,49 @@ class Inner:
         path = _path(site.store)
         if path.exists():
             return
-        sides = site.store.pool()["side"].to_numpy()
-        asked = np.flatnonzero(sides != "population")
+        split = site.store.split
+        asked = np.flatnonzero(split.asked[0])
         found = site.target.needs("white_box")(site.pool.take(asked).x, site.readout.labels[asked])
-        features = np.full((len(sides), len(found.names)), np.nan)
+        features = np.full((len(site.pool), len(found.names)), np.nan)
         features[asked] = found.features
-        write_npz(path, features=features, names=np.array(found.names), known=self._known(sides, site.seed))
+        write_npz(path, features=features, names=np.array(found.names), known=self._known(split, site.seed))
 
-    def _known(self, sides: np.ndarray, seed: int) -> np.ndarray:
+    def _known(self, split: Split, seed: int) -> np.ndarray:
         """(records,) true for those drawn: the same share of members as of non-members."""
-        rng, known = stream(seed, "evidence", *b"inner"), np.zeros(len(sides), dtype=bool)
-        for side in ("members", "nonmembers"):
-            records = np.flatnonzero(sides == side)
+        # What the kind was called first: the bytes are part of what a seed means.
+        rng, known = stream(seed, "evidence", *b"inner"), np.zeros(split.member.shape[1], dtype=bool)
+        for side in (split.members, split.nonmembers):
+            records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
         return known
 
     @staticmethod
-    def read(store: Store) -> WhiteBox | None:
+    def read(store: Store) -> WhiteBoxView | None:
         """Membership goes out for known records only."""
-        if noted(store, Inner.name) is None or not _path(store).exists():
+        if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
             return None
-        kept = reading(_path(store), read_npz)
-        member = (store.pool()["side"] == "members").to_numpy() & kept["known"]
-        return WhiteBox(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
+        kept = read_or_explain(_path(store), read_npz)
+        member = store.split.members & kept["known"]
+        return WhiteBoxView(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
 
 
 def _path(store: Store) -> Path:
-    return place(store, Inner.name) / "features.npz"
+    return place(store, WhiteBox.name) / "features.npz"
+
+
+def made_up(world: World, k: int) -> WhiteBoxView:
+    """The parameters say the margin, and half of the records are known."""
+    known = world.rng(5, k).random(len(world.labels)) < 0.5
+    return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
+
+
+KIND = Kind(
+    plan=WhiteBox,
+    view=WhiteBoxView,
+    summary="gradients and activations of a torch target",
+    cost="one backward pass per record",
+    missing="looks into the target's parameters, which was not done.",
+    who="has the model and knows of some records whether they are members",
+    made_up=made_up,
+    told=lambda view: view.known,
+)

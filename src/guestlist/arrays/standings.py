@@ -1,0 +1,70 @@
+"""Where a target's values stand among those of references on records that these did not train on, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Of the references' values on non-members of a record's class: how many are smaller, no larger, and all.
+
+    A class of which the references have no non-members takes those of all classes. NaN where the target was not asked.
+    """
+
+    below: np.ndarray
+    up_to: np.ndarray
+    count: np.ndarray
+
+
+def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels: np.ndarray) -> Standing:
+    """Of one target: arrays are (records,).
+
+    Args:
+        values: (records,) of the target.
+        others: (references, records). NaN: not asked.
+        member: (references, records) who trained on what.
+        labels: (records,) classes.
+    """
+    return _by_class(values, labels, lambda records: _counts(_outside(others, member, records), values[records]))
+
+
+def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
+    """Of every model in turn as the target, among the models of other blocks: arrays are (models, records)."""
+
+    def within(records: np.ndarray) -> np.ndarray:
+        own = values[:, records]
+        every = _counts(_outside(values, member, records), own)
+        for block in np.unique(blocks):
+            left_out = blocks == block
+            every[:, left_out] -= _counts(_outside(values[left_out], member[left_out], records), own[left_out])
+        return every
+
+    return _by_class(values, labels, within)
+
+
+def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> Standing:
+    found = np.zeros((3, *values.shape))
+    for label in np.unique(labels):
+        of_class = labels == label
+        found[..., of_class] = within(of_class)
+    missing = found[2] == 0
+    if missing.any():
+        found[:, missing] = within(np.ones(len(labels), dtype=bool))[:, missing]
+    found[:, np.isnan(values)] = np.nan
+    return Standing(*found)
+
+
+def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Values of models on those of the records that they did not train on, sorted."""
+    chosen = values[:, records][~member[:, records]]
+    return np.sort(chosen[~np.isnan(chosen)])
+
+
+def _counts(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(3, …) how many of the ordered values are smaller, how many no larger, and all."""
+    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return np.stack([below, up_to, np.full(values.shape, len(ordered))]).astype(np.float64)

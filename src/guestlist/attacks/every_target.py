@@ -1,0 +1,15 @@
+"""One attack on every model in turn as the target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.attacks.attack import Attack
+from guestlist.views.signals import Rotation
+
+
+def scores_of_all(attack: Attack, rotation: Rotation) -> np.ndarray:
+    """(models, records) what the attack says of every model in turn as the target."""
+    if attack.rotates:
+        return attack.score(rotation)
+    return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])

@@ -1,0 +1,62 @@
+"""Everything that is known about one kind of evidence: a row of the table, at the end of the kind's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.plan import FromTarget, Plan
+from guestlist.views.evidence import Part
+
+_HOW = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of evidence.
+
+    Args:
+        plan: makes a plan from options. One without ``collect`` takes its view from the target at once, and nothing of
+            it is written: it may hold features.
+        view: what attacks get.
+        summary, cost: what it is and what it takes, for people.
+        missing: what an attack does with it, and that it is not there: the rest of a sentence about the attack.
+        who: what an attacker is or has beyond the model's answers: "knows all other members"; the rest of a sentence
+            about someone. Empty: nothing.
+        target: the targets that have it, if it is only some: "a K-NN target".
+        default: whether it is collected unasked, where the target can give it.
+        on_mocks: whether references, as mock targets, have the same: they are models of the same kind.
+        made_up: a made-up world and the number of a model to the view of it; None: it cannot be made up.
+        told: the view to (records,) those whose membership it tells, which attacks on it then do not score.
+        faultless: the view to that of a target that fits every record without fault: nothing looks more like a member.
+            None: it says nothing about how well the target fits, or the signals say it.
+    """
+
+    plan: type[Plan] | type[FromTarget]
+    view: type[Part]
+    summary: str
+    cost: str
+    missing: str
+    who: str = ""
+    target: str = ""
+    default: bool = False
+    on_mocks: bool = False
+    made_up: Callable[[World, int], Any] | None = None
+    told: Callable[[Any], np.ndarray] | None = None
+    faultless: Callable[[Any], Any] | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is written into the audit folder."""
+        return hasattr(self.plan, "collect")
+
+    @property
+    def lacking(self) -> str:
+        """The rest of a sentence about an attack that lacks it: what it is, and how to get it."""
+        if self.default:
+            return self.missing
+        return f"{self.missing} {_HOW.format(plan=self.plan.__name__, name=self.plan.name)}"

@@ -1,0 +1,51 @@
+"""Where records fall in the trees of the target, and what its file tells about the training records that did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.plan import share_of_members
+from guestlist.data import Data
+from guestlist.games import Split
+from guestlist.targets.target import Target
+from guestlist.views.evidence import LeavesView
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Look up the leaves of every record. They say much about its features, so nothing of it is written."""
+
+    name: ClassVar[str] = "leaves"
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("leaves", "{name} is not a model of trees that we know{why}. Leave 'leaves' out.")
+
+    def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
+        rate, asked = share_of_members(split)
+        leaf, tables, weight = target.needs("leaves")(pool.x)
+        if tables is None:
+            return LeavesView(leaf, None, False, None, rate, asked)
+        by_class = tables[0].ndim == 2
+        own = (target.classes_of(pool.y),) if by_class else ()
+        held = np.stack([table[(leaf[:, tree], *own)] for tree, table in enumerate(tables)], axis=1)
+        bag = np.array([table.sum() for table in tables])
+        return LeavesView(leaf, held, by_class, bag, rate, asked, weight)
+
+
+KIND = Kind(
+    plan=Leaves,
+    view=LeavesView,
+    summary="the leaves of a tree model, and the training counts that its file keeps",
+    cost="nothing; not written, since it says much about features",
+    missing=(
+        "looks at the leaves of trees, and the target is none that it knows: a tree, forest or boosted trees of "
+        "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
+    ),
+    who="has the model file",
+    target="a tree model",
+    default=True,
+)

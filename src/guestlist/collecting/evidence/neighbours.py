@@ -1,0 +1,41 @@
+"""Where a K-NN target looks for neighbours: what other models would say can then be computed instead of trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.plan import share_of_members
+from guestlist.data import Data
+from guestlist.games import Split
+from guestlist.targets.target import Target
+from guestlist.views.evidence import NeighboursView
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Take the space of the target's distances. It holds features, so nothing of it is written."""
+
+    name: ClassVar[str] = "neighbours"
+
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
+
+    def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
+        return NeighboursView(*target.needs("neighbours")(pool.x), *share_of_members(split))
+
+
+KIND = Kind(
+    plan=Neighbours,
+    view=NeighboursView,
+    summary="the space in which a K-NN target measures distances",
+    cost="nothing; not written, since it holds features",
+    missing=(
+        "computes what K-NN models would say, and the target is none that it knows: a scikit-learn "
+        "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline."
+    ),
+    target="a K-NN target",
+    default=True,
+    on_mocks=True,
+)

@@ -1,0 +1,40 @@
+"""What an audit folder lets an adversary see, with the truth for whoever judges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from guestlist.store import Store
+from guestlist.targets.scales import as_scale
+from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.signals import Rotation
+
+
+def rotation_of(store: Store, evidence: Evidence = NOTHING, references: int | None = None) -> Rotation:
+    """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
+
+    Args:
+        evidence: what was collected about the target beyond its signals.
+        references: take only the first so many.
+    """
+    rotation = store.rotation(references)
+    evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
+    mocks = evidence.of_mocks()
+    return replace(
+        rotation,
+        evidence=lambda k: mocks if k else evidence,
+        unasked=store.split.population,
+        answers=lambda k: None if k else answers,
+    )
+
+
+def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
+    """(records, classes) logarithms of the target's probabilities; NaN where it was not asked, None without classes."""
+    found, scale = store.answers(), as_scale(store.manifest.scale)
+    if found is None or not scale.has_classes:
+        return None
+    log_p = scale.resolved(found, rotation.labels).log_probabilities(found)
+    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
+    return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p

@@ -1,0 +1,65 @@
+"""Arrays that are made when first asked for, and that nobody can change: attacks share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Lazily(Mapping[str, T]):
+    """A mapping whose values are made when first asked for, once each.
+
+    >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
+    >>> squares["2"], list(squares), "3" in squares
+    (4, ['1', '2'], False)
+    """
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], T]):
+        self._names = dict.fromkeys(names)
+        self._make = make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited one would make the value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same numbers, which whoever gets them cannot change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def matrices(names: Iterable[str], make: Callable[[str], np.ndarray]) -> Lazily[np.ndarray]:
+    """Matrices by name, each made when first asked for, and read-only."""
+    return Lazily(names, lambda name: read_only(make(name)))
+
+
+def locked(part: Any) -> Any:
+    """The same part of a view with all its arrays read-only."""
+    if isinstance(part, np.ndarray):
+        return read_only(part)
+    if isinstance(part, dict):
+        return {name: locked(value) for name, value in part.items()}
+    if is_dataclass(part) and not isinstance(part, type):
+        changed = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
+        return replace(part, **{name: locked(v) for name, v in changed.items() if isinstance(v, np.ndarray | dict)})
+    return part
