@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.collecting.engines.engine import Progress
-from guestlist.findings.results import Results
+from guestlist.report.readable import Results
 
 FULL, QUICK = 32, 8
 

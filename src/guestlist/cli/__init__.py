@@ -7,10 +7,13 @@ import threading
 import click
 
 from guestlist import __version__
-from guestlist.cli.audit import audit, collect, demo, report
+from guestlist.cli.audit import audit
+from guestlist.cli.collect import collect
 from guestlist.cli.common import Commands
+from guestlist.cli.demo import demo
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
+from guestlist.cli.report import report
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
 from guestlist.cli.trees import trees

@@ -66,7 +66,7 @@ def _evidence() -> list[dict]:
     from dataclasses import fields
 
     from guestlist.attacks import ATTACKS
-    from guestlist.collecting.evidence.table import KINDS
+    from guestlist.collecting.evidence.table import EVIDENCE
 
     return [
         {
@@ -76,7 +76,7 @@ def _evidence() -> list[dict]:
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
         }
-        for name, kind in KINDS.items()
+        for name, kind in EVIDENCE.items()
     ]
 
 
