@@ -13,6 +13,7 @@ from guestlist.cli.common import (
     as_json,
     attacks,
     conclude,
+    ignore,
     jobs,
     notices,
     progress_bar,
@@ -64,6 +65,7 @@ from guestlist.errors import FolderError
     show_default=True,
     help="Share of members among the people an attacker asks about.",
 )
+@ignore
 @trust
 @allow_pickle
 @jobs
@@ -122,6 +124,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
         folder=out,
         prior=options["prior"],
         about={"name": path.name},
+        ignore=options["ignore"],
     )
 
 
@@ -149,11 +152,12 @@ def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
         prior=options["prior"],
         progress=progress_bar(options["quiet"]),
         about=_remembered(inputs, out, options),
+        ignore=options["ignore"],
     )
 
 
 # What `collect` needs again; whether a pickle may be opened is asked anew each time.
-REMEMBERED = ("label", "group", "id_", "attacks", "seed", "drop_duplicates", "prior")
+REMEMBERED = ("label", "group", "id_", "attacks", "seed", "drop_duplicates", "prior", "ignore")
 
 
 def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dict:
@@ -168,6 +172,7 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
 @also
 @attacks
+@ignore
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
 @allow_pickle
@@ -207,6 +212,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     inputs = {name: path and folder / path for name, path in about["inputs"].items()}
+    options["ignore"] = options["ignore"] or tuple(about["options"].get("ignore", ()))
     options["attacks"] = options["attacks"] or _with_those_of(options["also"], about["options"]["attacks"])
     with notices():
         results = _audit_model(inputs, folder, {**about["options"], **options, "references": references})

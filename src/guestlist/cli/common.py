@@ -53,6 +53,12 @@ also = click.option(
     multiple=True,
     help="Evidence that some attacks need, such as distilled or distilled:models=32; see: guestlist show evidence.",
 )
+ignore = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    help="A check that is not to be reported as an issue, such as GL104; the report says that it was ignored.",
+)
 trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
 allow_pickle = click.option(
     "--allow-pickle", is_flag=True, help="Open a pickle, which can run any code that its maker put into it."
