@@ -83,7 +83,7 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     found = gl.audit(model, *blobs, population, references=8, jobs=1, attacks=["lira", "knn_likelihood_ratio"])
     assert found.attack("knn_likelihood_ratio").unscored == 0
-    assert found.recipe is not None
+    assert found.headline.same_recipe is not None
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
 )
 def test_other_models_have_no_such_space(model, blobs):
     assert as_target(model.fit(*blobs[0])).neighbours is None
-    assert "t_waka" not in {f.name for f in gl.audit(model, *blobs, references=0).findings}
+    assert "t_waka" not in {f.name for f in gl.audit(model, *blobs, references=0).outcomes}
