@@ -34,5 +34,5 @@ def test_labels_are_all_that_it_reads():
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
 def test_models_that_know_their_records_by_heart(model, blobs):
     model = model.fit(*blobs[0])
-    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], also=[gl.Perturbed(20)], jobs=1)
+    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], evidence=[gl.Perturbed(20)], jobs=1)
     assert results.attacks["auc_low"].iloc[0] > 0.55

@@ -39,7 +39,7 @@ def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
         x = rng.normal(size=(1000, 4)) + 1.2 * np.eye(4)[y]
         model = RandomForestClassifier(20, min_samples_leaf=2, random_state=seed).fit(x[:200], y[:200])
         folder, sides = tmp_path / str(seed), ((x[:200], y[:200]), (x[200:], y[200:]))
-        gl.audit(model, *sides, references=0, attacks=["quantile"], also=[gl.Quantiles()], folder=folder, seed=seed)
+        gl.audit(model, *sides, references=0, attacks=["quantile"], evidence=[gl.Quantiles()], folder=folder, seed=seed)
         store = open_store(folder)
         signals, view = store.facing(), gl.Quantiles.read(store)
         p_values = quantile_p_value(replace(signals, evidence=Evidence(quantiles=view)))

@@ -52,7 +52,7 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     members, nonmembers = (x[:400], y[:400]), (x[400:800], y[400:800])
     module = gl.Fit(epochs=30, learning_rate=0.003)(gl.mlp(64, 10, hidden=(64,)), *members, np.random.default_rng(0))
     found = gl.audit(
-        gl.torch_target(module), members, nonmembers, references=0, also=[gl.Inner()], attacks=["loss", "white_box"]
+        gl.torch_target(module), members, nonmembers, references=0, evidence=[gl.WhiteBox()], attacks=["loss", "white_box"]
     )
     assert found.attack("white_box").auc.low > 0.6
     assert found.attack("white_box").unscored == 400

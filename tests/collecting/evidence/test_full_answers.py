@@ -24,7 +24,7 @@ def network(blobs):
 
 
 def run(model, blobs, folder, **options):
-    options = {"references": 3, "jobs": 1, "also": [gl.Answers()], "attacks": NAMES, **options}
+    options = {"references": 3, "jobs": 1, "also": [gl.FullAnswers()], "attacks": NAMES, **options}
     return gl.audit(model, *blobs, folder=folder, **options)
 
 
@@ -52,14 +52,14 @@ def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_withou
     counting = Counting(network)
     run(counting.target(), blobs, tmp_path / "a")
     assert counting.trained == 3
-    run(counting.target(), blobs, tmp_path / "b", also=(), attacks=["loss"])
+    run(counting.target(), blobs, tmp_path / "b", evidence=(), attacks=["loss"])
     assert counting.trained == 6
     assert kept(tmp_path / "a", "signals") == kept(tmp_path / "b", "signals")
 
 
 def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_signals(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
-    run(network, blobs, tmp_path / "b", also=(), attacks=["loss"])
+    run(network, blobs, tmp_path / "b", evidence=(), attacks=["loss"])
     before = kept(tmp_path / "b", "signals")
     run(network, blobs, tmp_path / "b")
     assert kept(tmp_path / "b", "signals") == before
@@ -78,7 +78,7 @@ def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, 
 def test_more_references_later_have_answers_too(network, blobs, tmp_path):
     counting = Counting(network)
     first = run(counting.target(), blobs, tmp_path / "a")
-    run(counting.target(), blobs, tmp_path / "a", references=5, also=())  # begun before, so it goes on
+    run(counting.target(), blobs, tmp_path / "a", references=5, evidence=())  # begun before, so it goes on
     assert counting.trained == 5
     assert Answers.read(open_store(tmp_path / "a")).log_p.shape == (6, 440, 3)
     # Fewer again: only the first references count, in the answers as in the signals.
@@ -119,9 +119,9 @@ def test_logarithms_of_probabilities(scale):
 
 
 def test_what_is_missing_is_said(network, blobs):
-    with pytest.raises(NotCollectedError, match=r"also=\[gl\.Answers\(\)\]"):
+    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.Answers\(\)\]"):
         gl.audit(network, *blobs, references=2, attacks=["nn_shokri"])
     target = gl.function_target(network.predict_proba, classes=[0, 1, 2])
     with pytest.raises(InputError, match="no recipe to train any"):
-        gl.audit(target, *blobs, references=0, also=[gl.Answers()])
-    assert parse_plan("answers") == gl.Answers()
+        gl.audit(target, *blobs, references=0, evidence=[gl.FullAnswers()])
+    assert parse_plan("answers") == gl.FullAnswers()

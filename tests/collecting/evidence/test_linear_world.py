@@ -102,7 +102,7 @@ class World:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gl.AuditWarning)
-            gl.audit(target, *sides, references=0, also=[plan], folder=folder, jobs=1)
+            gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=1)
         store = open_store(folder)
         return type(plan).read(store), store.facing(0)
 
