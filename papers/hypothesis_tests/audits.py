@@ -85,7 +85,7 @@ def _trained(configuration: Configuration, members: gl.Data, t: int) -> gl.Targe
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the same bits on every machine and in every run
-    module = configuration.fit(configuration.network(), members.x, members.y, np.random.default_rng([2, t]))
+    module = configuration.fit(configuration.network(), members, np.random.default_rng([2, t]))
     torch.set_num_threads(threads)
     return gl.torch_target(module, train=configuration.fit)
 
