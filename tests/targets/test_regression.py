@@ -148,16 +148,15 @@ def test_a_torch_regressor_is_found(diabetes, tmp_path):
     assert {"distillation", "leave_one_out", "quantile", "reference", "difficulty", "lira"} <= {*results.attacks["attack"]}
 
 
-def test_squared_loss_is_the_mean_of_least_squares(diabetes):
-    """A linear module trained long enough is least squares."""
+def test_training_a_linear_module_on_the_squared_loss_is_least_squares():
     torch = pytest.importorskip("torch")
-    x = diabetes[0][0] * 20
-    y = (diabetes[0][1] - 150) / 80
-    fit = gl.Fit(epochs=2000, batch_size=len(y), learning_rate=0.3, optimizer="sgd", loss="squared")
-    module = fit(gl.mlp(10, 1, hidden=()).double(), gl.Data(x, y), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(100, 4)), rng.normal(size=100)
+    fit = gl.Fit(epochs=300, batch_size=len(y), learning_rate=0.1, optimizer="sgd", loss="squared")
+    module = fit(gl.mlp(4, 1, hidden=()).double(), gl.Data(x, y), np.random.default_rng(0))
     with torch.no_grad():
         found = module(torch.as_tensor(x)).numpy()[:, 0]
-    np.testing.assert_allclose(found, LinearRegression().fit(x, y).predict(x), atol=0.02)
+    np.testing.assert_allclose(found, LinearRegression().fit(x, y).predict(x), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_any_regressor_runs_end_to_end(model, diabetes, tmp_path):
     assert results.subject.accuracy_members is None
     assert "R²" in results.summary() or "R²" in results.to_html(tmp_path / "page.html").read_text("utf-8")
     assert read_results(tmp_path).document() == results.document()
-    assert (results.records["residual"].to_numpy() ** 2 == pytest.approx(results.records["loss"].to_numpy())).all()
+    np.testing.assert_allclose(results.records["residual"] ** 2, results.records["loss"])
 
 
 def test_leaves_of_regression_trees(forest, diabetes):
@@ -256,11 +255,11 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
 
 def test_a_function_may_predict_values(diabetes):
     def train(data, rng):
-        return LinearRegression().fit(data.x, data.y).predict
+        return DecisionTreeRegressor(max_depth=8).fit(data.x, data.y).predict
 
     target = gl.function_target(train(gl.Data(*diabetes[0]), None), train=train, scale="values")
-    results = quiet(target, *diabetes, references=4, attacks=["loss", "lira"])
-    assert results.attack("lira").auc.value > 0.5
+    results = quiet(target, *diabetes, references=8, attacks=["loss", "lira"])
+    assert results.attack("lira").auc.low > 0.5
 
 
 def test_a_users_own_attack_sees_residuals(forest, diabetes):

@@ -251,7 +251,7 @@ def test_torch_recipes_take_soft_labels(blobs):
     pytest.importorskip("torch")
     x, y = blobs[0]
     fit = gl.Fit(epochs=15, learning_rate=0.05)
-    module = fit(gl.mlp(5, 3, hidden=(32,)), x, y, np.random.default_rng(0))
+    module = fit(gl.mlp(5, 3, hidden=(32,)), gl.Data(x, y), np.random.default_rng(0))
     target = gl.torch_target(module, train=fit)
     soft = np.roll(softmax(target.predict(x), axis=1), 1, axis=1)
     found = taught_by(target, as_data((x, y), side="members"), soft)
