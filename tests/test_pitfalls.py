@@ -67,7 +67,7 @@ class AppearanceOrder(RandomForestClassifier):
 def test_references_columns_are_read_from_the_fitted_clone(blobs):
     x, y = blobs[0]
     model = AppearanceOrder(20, random_state=0).fit(x, y)
-    reference = as_target(model).train(as_data((x[::-1], y[::-1]), side="members"), np.random.default_rng(0))
+    reference = as_target(model).can["train"](as_data((x[::-1], y[::-1]), side="members"), np.random.default_rng(0))
     assert (model.order_[reference(x).argmax(axis=1)] == y).mean() > 0.9
 
 

@@ -25,7 +25,7 @@ def audited(references: int, members: int, folder: Path) -> Results:
     x = table.to_numpy(dtype=np.float32)
     order = np.random.default_rng(0).permutation(len(y))
     inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
-    module = FIT(gl.mlp(x.shape[1], 30), x[inside], y[inside], np.random.default_rng(0))
+    module = FIT(gl.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
     sides = [(x[part], y[part]) for part in (inside, outside, rest)]
     return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)

@@ -68,7 +68,7 @@ def subject(records: Records, setting: Setting, training: str, seed: int, place:
     classes = int(records.y.max()) + 1
     fit = setting.fit(training)
     network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
-    module = fit(network, gl.Data(*members, np.arange(len(members[1])).astype(str)), np.random.default_rng([seed, 1]))
+    module = fit(network, gl.Data(*members), np.random.default_rng([seed, 1]))
     folder = place / f"{training.replace(' ', '-')}-{seed}"
     return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
 

@@ -41,6 +41,8 @@ def describe(value) -> str:
         return f"partial({describe(value.func)}, {describe(value.args)}, {describe(value.keywords)})"
     if inspect.isfunction(value):
         return _function(value)
+    if inspect.ismodule(value):
+        return f"{value.__name__}=={_version_of(value.__name__)}"
     if inspect.ismethod(value):
         return f"{describe(value.__self__)}.{_function(value.__func__)}"
     return described(value) if is_dataclass(value) else _anything(value)
@@ -80,12 +82,14 @@ def _class(cls: type) -> str:
 
 
 def _class_source(cls: type) -> str:
-    """What a class of the user's own does: its text, and what its methods hold beyond it."""
+    """What a class of the user's own does: its text, and that of its methods with what they hold.
+
+    The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
+    """
     source = ""
     with contextlib.suppress(OSError, TypeError):  # typed into an interpreter: there is no file to read it from
         source = inspect.getsource(cls)
-    methods = (_method(function, source) for function in _methods(cls))
-    return f"\n{_qualified(cls)}:\n{source}{''.join(methods)}"
+    return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
 
 
 def _methods(cls: type) -> Iterator:
@@ -94,11 +98,6 @@ def _methods(cls: type) -> Iterator:
         value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
         if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
             yield value
-
-
-def _method(function, source: str) -> str:
-    code = "" if source else _code(function)
-    return f"{code}{_held(function)}"
 
 
 def _function(value) -> str:
@@ -137,10 +136,14 @@ def _qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-@functools.cache
 def _version(cls: type) -> str | None:
-    """The version of the package that a class comes from; None for one that is not installed."""
-    top = cls.__module__.partition(".")[0]
+    return _version_of(cls.__module__)
+
+
+@functools.cache
+def _version_of(module: str) -> str | None:
+    """The version of the package that a module belongs to; None for one that is not installed."""
+    top = module.partition(".")[0]
     if top in sys.stdlib_module_names and top != "__main__":
         return "python"
     found = getattr(importlib.import_module(top), "__version__", None)

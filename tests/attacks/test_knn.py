@@ -72,7 +72,7 @@ def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blob
     found = gl.audit(model, (x * [1, 10, 1, 1, 1], y), (nonmembers[0] * [1, 10, 1, 1, 1], nonmembers[1]), references=0)
     assert found.attack("knn_likelihood_ratio").auc.low > 0.5
     assert found.attack("t_waka").unscored == 0
-    space = as_target(model).neighbours(x * [1, 10, 1, 1, 1])
+    space = as_target(model).can["neighbours"](x * [1, 10, 1, 1, 1])
     assert space.k == 5
     np.testing.assert_allclose(space.x.std(axis=0), 1)
 
@@ -90,5 +90,5 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     "model", [KNeighborsClassifier(3, weights="distance"), KNeighborsClassifier(3, p=1), LogisticRegression()]
 )
 def test_other_models_have_no_such_space(model, blobs):
-    assert as_target(model.fit(*blobs[0])).neighbours is None
+    assert "neighbours" not in as_target(model.fit(*blobs[0])).can
     assert "t_waka" not in {f.name for f in gl.audit(model, *blobs, references=0).outcomes}

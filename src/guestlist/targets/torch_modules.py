@@ -172,5 +172,7 @@ def _outputs(module) -> int:
 
 def _recipe(module, train, distil) -> str:
     """The module as it prints itself, the classes that it is made of, and how it is trained."""
+    if train is None and distil is None:
+        return str(module)  # nothing like it is trained
     parts = "\n".join(sorted({describe(type(part)) for part in module.modules()}))
     return f"{module}\n{parts}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")
