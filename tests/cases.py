@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import ATTACKS
-from guestlist.findings.case import Case, Setting, Truth
+from guestlist.case import Case, Setting, Truth
 from guestlist.findings.choosing import mock_targets
 from guestlist.views.signals import Rotation
 from worlds import gaussian_world

@@ -3,6 +3,7 @@ from .attacks import Attack as Attack
 from .attacks.combined import combined as combined
 from .auditing import audit as audit
 from .auditing import collect as collect
+from .case import Case as Case
 from .collecting.engines.engine import Here as Here
 from .collecting.engines.local import Local as Local
 from .collecting.engines.on_ray import Ray as Ray
@@ -30,7 +31,7 @@ from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError
 from .evaluate import Estimate as Estimate
 from .evaluate import agreement as agreement
-from .findings.case import Case as Case
+from .exports import EXPORTS as EXPORTS
 from .findings.checks import CHECKS as CHECKS
 from .findings.folder import read_case as read_case
 from .findings.table import FINDINGS as FINDINGS
@@ -42,6 +43,7 @@ from .playing import play as play
 from .predictions import audit_predictions as audit_predictions
 from .report.readable import Results as Results
 from .report.readable import read_results as read_results
+from .risks import RISKS as RISKS
 from .risks import leaf_risk as leaf_risk
 from .targets import Target as Target
 from .targets import function_target as function_target

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from guestlist.attacks import Attack, named
+from guestlist.case import PRIOR, Case, Check
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.engines.local import ALL_CORES, Local
 from guestlist.collecting.evidence.gathering import (
@@ -36,8 +37,7 @@ from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditWarning
-from guestlist.findings.case import PRIOR, Case
-from guestlist.findings.checks import Check, check_codes, of_duplicates
+from guestlist.findings.checks import check_codes, of_duplicates
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge

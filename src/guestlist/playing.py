@@ -9,6 +9,7 @@ from typing import Any
 
 from guestlist import checks
 from guestlist.auditing import REFERENCES, Request, audited, engine_of
+from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Inputs
@@ -18,7 +19,6 @@ from guestlist.data import Data, as_data
 from guestlist.defences.recipe import Recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import InputError
-from guestlist.findings.case import PRIOR
 from guestlist.games import Game, Split, draw
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results

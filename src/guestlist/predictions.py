@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import ATTACKS, named
+from guestlist.case import PRIOR
 from guestlist.collecting.inputs import digest
 from guestlist.errors import InputError
-from guestlist.findings.case import PRIOR
 from guestlist.findings.checks import check_codes
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results

@@ -6,7 +6,7 @@ import guestlist as gl
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditError
 from guestlist.evaluate import Estimate
-from guestlist.findings.checks import Check
+from guestlist.case import Check
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import chosen
 

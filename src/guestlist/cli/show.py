@@ -1,21 +1,35 @@
-"""``show``: the tables of attacks, signals, evidence, defences and datasets."""
+"""``show``: the tables of what guestlist knows."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import MISSING, Field, fields
 
 import click
 
 from guestlist.cli.common import as_json
 
+WHAT = (
+    "attacks",
+    "signals",
+    "evidence",
+    "games",
+    "defences",
+    "risks",
+    "findings",
+    "checks",
+    "exports",
+    "datasets",
+)
+
 
 @click.command()
-@click.argument("what", type=click.Choice(["attacks", "signals", "evidence", "defences", "datasets"]))
+@click.argument("what", type=click.Choice(WHAT))
 @as_json
 def show(what, as_json):
-    """List what guestlist knows: attacks, signals, evidence, defences or datasets."""
-    tables = {"attacks": _attacks, "signals": _signals, "evidence": _evidence, "defences": _defences}
-    rows = {**tables, "datasets": _datasets}[what]()
+    """List what guestlist knows, one table at a time."""
+    rows = globals()[f"_{what}"]()
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -63,8 +77,6 @@ def _signals() -> list[dict]:
 
 
 def _evidence() -> list[dict]:
-    from dataclasses import fields
-
     from guestlist.attacks import ATTACKS
     from guestlist.collecting.evidence.table import EVIDENCE
 
@@ -81,8 +93,6 @@ def _evidence() -> list[dict]:
 
 
 def _defences() -> list[dict]:
-    from dataclasses import fields
-
     from guestlist.defences import DEFENCES
 
     return [
@@ -96,6 +106,64 @@ def _defences() -> list[dict]:
         }
         for name, defence in DEFENCES.items()
     ]
+
+
+def _games() -> list[dict]:
+    from guestlist.games import GAMES
+
+    return [
+        {
+            "game": name,
+            "what it is": row.summary,
+            "options": ", ".join(_option(field) for field in fields(row.game)),
+            "cost": row.cost,
+            "paper": row.paper,
+        }
+        for name, row in GAMES.items()
+    ]
+
+
+def _option(field: Field) -> str:
+    return field.name if field.default is MISSING else f"{field.name}={field.default}"
+
+
+def _risks() -> list[dict]:
+    from guestlist.risks import RISKS
+
+    return [
+        {
+            "risk": name,
+            "references": row.references,
+            "reads": row.evidence,
+            "what it is": row.summary,
+            "cost": row.cost,
+            "paper": row.paper,
+        }
+        for name, row in RISKS.items()
+    ]
+
+
+def _findings() -> list[dict]:
+    from guestlist.findings.table import FINDINGS
+
+    return [{"finding": name, "what it is": _first_line(find)} for name, find in FINDINGS.items()]
+
+
+def _first_line(find) -> str:
+    """What a finding is: the first line of its file."""
+    return sys.modules[find.__module__].__doc__.strip().splitlines()[0]
+
+
+def _checks() -> list[dict]:
+    from guestlist.findings.checks import CHECKS
+
+    return [{"check": code, "what it looks for": row.name} for code, row in CHECKS.items()]
+
+
+def _exports() -> list[dict]:
+    from guestlist.exports import EXPORTS
+
+    return [{"export": name, "file": row.suffix, "what it is": row.summary} for name, row in EXPORTS.items()]
 
 
 def _datasets() -> list[dict]:

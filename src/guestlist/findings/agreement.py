@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from guestlist.case import Case
 from guestlist.evaluate import agreement, calls_at_fpr, calls_at_level
 from guestlist.findings import hypothesis_tests
 from guestlist.findings.attacks import rounded
-from guestlist.findings.case import Case
 
 ALPHA = 0.1
 

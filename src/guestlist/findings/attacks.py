@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from guestlist.attacks import Attack
+from guestlist.case import PRIOR, Case
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.evaluate import (
     Estimate,
@@ -24,7 +25,6 @@ from guestlist.evaluate import (
     tpr_at_fpr,
     unscored,
 )
-from guestlist.findings.case import PRIOR, Case
 from guestlist.views.signals import Signals
 
 FPRS = (0.001, 0.01, 0.05)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from guestlist.case import Case, Check, Figure, State, signal_of
 from guestlist.collecting.inputs import Duplicates
 from guestlist.errors import InputError
 from guestlist.evaluate import proportion_difference
 from guestlist.findings import attacks, headline
-from guestlist.findings.case import Case, signal_of
-from guestlist.findings.records import record_table
+from guestlist.risks import risks_of
 from guestlist.views.evidence import ModelsView
-
-State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
-Figure = int | float | str
 
 SATURATED = 0.01  # share of answers that are exactly 1 for some class
 OTHER_SIZE = 0.1  # how far the references' training sets may be from the target's, as a share of it
@@ -29,21 +26,6 @@ SAME_ANSWER = 1e-6
 SAME = 1e-9
 ALONE = 0.5  # share of the trees
 LARGE_GAP = 0.1  # between the accuracies of members and of non-members
-
-
-@dataclass(frozen=True)
-class Check:
-    """What one check found.
-
-    Args:
-        code: such as ``GL104``; a heading in ``docs/checks.md``.
-        state: issue, passed, not run (it could have been, with other inputs), not applicable, or ignored as the user asked.
-        figures: by name, for the sentence.
-    """
-
-    code: str
-    state: State
-    figures: Mapping[str, Figure]
 
 
 class Outcome(NamedTuple):
@@ -175,11 +157,11 @@ def quantile_regression(case: Case) -> Outcome:
 
 def alone_in_leaves(case: Case) -> Outcome:
     """Members that stand alone in the leaves of a tree model."""
-    records = case.of(record_table)
-    if "alone" not in records:
+    alone = case.of(risks_of).get("alone_in_leaves")
+    if alone is None or np.isnan(alone[case.truth.asked]).all():
         return NOT_APPLICABLE
-    alone = (records["alone"] > ALONE)[records["member"]]
-    return _state(alone.any(), {"alone": int(alone.sum()), "members": len(alone)})
+    lone = int((alone[case.truth.member] > ALONE).sum())
+    return _state(lone > 0, {"alone": lone, "members": int(case.truth.member.sum())})
 
 
 def width(case: Case) -> Outcome:

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.attacks import Attack, named
+from guestlist.case import PRIOR, Case, Check, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
-from guestlist.findings.case import PRIOR, Case, Setting, Truth
-from guestlist.findings.checks import Check
 from guestlist.findings.choosing import mock_targets
 from guestlist.store import Store, open_store
 from guestlist.store.manifest import PREDICTIONS

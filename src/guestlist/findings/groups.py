@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from guestlist.case import Case
 from guestlist.evaluate import Estimate, auc
 from guestlist.findings import headline
-from guestlist.findings.case import Case
 from guestlist.findings.records import group_columns, record_table
 
 FEWEST = 10  # members, and non-members, of a group that is judged

@@ -13,10 +13,10 @@ import numpy as np
 
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import Attack
+from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
-from guestlist.findings.case import Case
 from guestlist.findings.choosing import choose
 
 # Fixed beforehand, best first.

@@ -8,9 +8,9 @@ import numpy as np
 
 from guestlist.attacks import Attack
 from guestlist.attacks.hypotheses import population_p_value
+from guestlist.case import Case
 from guestlist.collecting.evidence.table import without_fault
 from guestlist.evaluate import Estimate, rates_at_level
-from guestlist.findings.case import Case
 from guestlist.views.signals import Signals
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from guestlist.findings.case import Case
+from guestlist.case import Case
 
 _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
 

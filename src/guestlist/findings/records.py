@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline
-from guestlist.findings.case import Case, signal_of
-from guestlist.risks.trees import leaf_risk_of
+from guestlist.risks import risks_of
 
 MOST = 20
 # What the target says about a record, as far as targets of its kind say it.
@@ -46,9 +46,8 @@ def record_table(case: Case) -> pd.DataFrame:
         said = signal_of(case.view, name)
         if said is not None:
             records[name] = said[asked]
-    leaves = case.view.evidence.get("leaves")
-    if leaves is not None and leaves.leaf.shape[1]:
-        records = records.assign(**leaf_risk_of(leaves.leaf[asked], member)._asdict())
+    for name, values in case.of(risks_of).items():
+        records[f"risk_{name}"] = values[asked]
     for name, values in case.scores.items():
         records[f"score_{name}"] = values[asked]
     for name, values in case.p_values.items():

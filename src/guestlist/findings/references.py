@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guestlist.findings.case import Case
+from guestlist.case import Case
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.case import Check
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
-from guestlist.findings.checks import Check
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.findings.case import Case, signal_of
+from guestlist.case import Case, signal_of
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from guestlist.case import Case
 from guestlist.findings import (
     agreement,
     attacks,
@@ -17,7 +18,6 @@ from guestlist.findings import (
     subject,
     untested,
 )
-from guestlist.findings.case import Case
 from guestlist.findings.results import AnyResults, Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {

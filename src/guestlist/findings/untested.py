@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.findings.case import Case
+from guestlist.case import Case
 
 REFERENCES, PARAMETERS, LABELS_ONLY, SOURCES, OTHER_LEAKAGE, LOGITS = (
     "references",

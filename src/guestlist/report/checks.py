@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from guestlist.findings.checks import CHECKS, Check
+from guestlist.case import Check
+from guestlist.findings.checks import CHECKS
 from guestlist.findings.results import Results
 from guestlist.report.format import decimal, percent
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from guestlist.case import Case
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.data import as_data
 from guestlist.errors import InputError
@@ -37,6 +38,15 @@ def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
     """
     size = np.stack([np.bincount(own, member, own.max() + 1)[own] for own in leaf.T], axis=1)
     return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
+
+
+def alone_in_leaves(case: Case) -> np.ndarray:
+    """(records,) share of the target's trees in which no other member is in the record's leaf; NaN where nobody asks."""
+    leaf, asked = case.view.evidence.need("leaves").leaf, case.truth.asked
+    alone = np.full(len(asked), np.nan)
+    if leaf.shape[1]:
+        alone[asked] = leaf_risk_of(leaf[asked], case.truth.of_asked).alone
+    return alone
 
 
 def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:

@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from guestlist.attacks import Attack
+from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.views.signals import Rotation, Signals
 
-if TYPE_CHECKING:
-    from guestlist.attacks import Attack
-    from guestlist.collecting.until import UntilWidth
-    from guestlist.findings.checks import Check
-
 PRIOR = 0.5
 Found = TypeVar("Found")
+State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
+Figure = int | float | str
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,21 @@ class Truth:
     def of_asked(self) -> np.ndarray:
         """(asked records,) true for members."""
         return self.member[self.asked]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    Args:
+        code: such as ``GL104``; a heading in ``docs/checks.md``.
+        state: issue, passed, not run (it could have been, with other inputs), not applicable, or ignored as the user asked.
+        figures: by name, for the sentence.
+    """
+
+    code: str
+    state: State
+    figures: Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
