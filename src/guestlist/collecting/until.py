@@ -43,7 +43,7 @@ def grow(run: Callable[[int], Results], until: UntilWidth) -> Results:
     count, before = until.start, float("inf")
     while True:
         results = run(count)
-        place = results.headline.same_recipe
+        place = results.headline.same_recipe if results.headline else None
         if place is None:
             raise InputError(
                 "References are added until an attack on them, as mock targets, is known well; none of these attacks can "

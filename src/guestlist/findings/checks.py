@@ -96,7 +96,7 @@ def of_duplicates(duplicate: np.ndarray, *, dropped: bool) -> tuple[Check, ...]:
         dropped: whether they are left out.
     """
     figures = {"duplicates": int(duplicate.sum()), "nonmembers": len(duplicate)}
-    found = _state(duplicate.any(), figures)
+    found = _state(bool(duplicate.any()), figures)
     if not dropped:
         return Check("GL101", *found), Check("GL102", *NOT_APPLICABLE)
     return Check("GL101", "passed", {**figures, "duplicates": 0}), Check("GL102", *found)
@@ -171,7 +171,7 @@ def quantile_regression(case: Case) -> Outcome:
         return NOT_APPLICABLE
     if found.degenerate is None:
         return _state(False, {})
-    figures = {"records": int(found.degenerate.records)}
+    figures: dict[str, Figure] = {"records": int(found.degenerate.records)}
     if not np.isnan(found.degenerate.loss):  # NaN: it predicts one value for all records
         figures |= {"loss": float(found.degenerate.loss), "constant": float(found.degenerate.constant)}
     return _state(True, figures)
@@ -202,7 +202,7 @@ def reversed_sides(case: Case) -> Outcome:
     auc = next(found.auc for found in case.of(attacks.find) if found.name == name)
     if np.isnan(auc.value):
         return NOT_RUN
-    figures = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
+    figures: dict[str, Figure] = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
     return _state(auc.high < attacks.CHANCE, figures)
 
 
