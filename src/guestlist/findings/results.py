@@ -119,7 +119,7 @@ def read_results(folder: str | Path) -> Results:
     folder = Path(folder)
     path = folder / "results.json"
     if not path.exists():
-        raise FolderError(f"{folder} has no results.json: it is no audit folder, or the audit was not finished.")
+        raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
         content = json.loads(path.read_text("utf-8"))
         if content.get("format") != FORMAT:
