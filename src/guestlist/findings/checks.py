@@ -149,7 +149,7 @@ def quantile_regression(case: Case) -> Outcome:
         return NOT_APPLICABLE
     if found.degenerate is None:
         return _state(False, {})
-    figures = {"records": int(found.degenerate.records)}
+    figures: dict[str, Figure] = {"records": int(found.degenerate.records)}
     if not np.isnan(found.degenerate.loss):  # NaN: it predicts one value for all records
         figures |= {"loss": float(found.degenerate.loss), "constant": float(found.degenerate.constant)}
     return _state(True, figures)
@@ -180,7 +180,7 @@ def reversed_sides(case: Case) -> Outcome:
     auc = next(found.auc for found in case.of(attacks.find) if found.name == name)
     if np.isnan(auc.value):
         return NOT_RUN
-    figures = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
+    figures: dict[str, Figure] = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
     return _state(auc.high < attacks.CHANCE, figures)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from guestlist.case import Case
 from guestlist.findings import (
@@ -19,6 +20,8 @@ from guestlist.findings import (
     untested,
 )
 from guestlist.findings.results import AnyResults, Results
+from guestlist.findings.case import Case
+from guestlist.findings.results import Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "subject": subject.find,
@@ -36,13 +39,13 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
 
 
 def judge(
-    case: Case, findings: Mapping[str, Callable[[Case], object]] = FINDINGS, form: type[AnyResults] = Results
-) -> AnyResults:
+    case: Case, findings: Mapping[str, Callable[[Case], object]] = FINDINGS, form: type[Results] = Results
+) -> Results:
     """Everything that is found in a case; nothing is written.
 
     Args:
         findings: name to what finds it.
         form: results with a field for each of them.
     """
-    found = {name: case.of(find) for name, find in findings.items()}
+    found: dict[str, Any] = {name: case.of(find) for name, find in findings.items()}
     return form(**found, records=case.of(records.record_table))

@@ -16,7 +16,7 @@ def section(results: Results) -> Section | None:
     headline = words.headline(results)
     if headline is None:
         return None
-    body = filled("curves.html", headline=headline, several=len(results.outcomes) > 1)
+    body = filled("curves.html", headline=headline, several=len(results.outcomes or ()) > 1)
     drawn = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
     return Section("curves", "Members found against false alarms", body, drawn)
 
@@ -25,7 +25,7 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> dict:
     """ROC curves: the headline's with its band, the others thin, and the diagonal of guessing."""
     nonmembers = results.subject.nonmembers if results.subject else 0
     floor = _floor(nonmembers) if log else 0.0
-    others = [outcome for outcome in results.outcomes if outcome.name != headline.name]
+    others = [outcome for outcome in results.outcomes or () if outcome.name != headline.name]
     # A straight piece of a curve is bent on logarithmic axes, so points are put in between.
     between = charts.geometric(1 / max(nonmembers, 1)) if log else []
     data = [*_band(headline, floor), charts.guessing(floor)]
