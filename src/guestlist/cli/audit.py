@@ -8,11 +8,14 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import (
+    address,
     allow_pickle,
     also,
     as_json,
     attacks,
     conclude,
+    engine,
+    engine_of,
     jobs,
     notices,
     progress_bar,
@@ -66,6 +69,8 @@ from guestlist.errors import FolderError
 )
 @trust
 @allow_pickle
+@engine
+@address
 @jobs
 @quiet
 @as_json
@@ -96,7 +101,16 @@ def audit(model, predictions, members, nonmembers, population, out, as_json, **o
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
 FOR_PREDICTIONS = ("--shadow", "--scale")
-FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates", "--also")
+FOR_MODELS = (
+    "--population",
+    "--label",
+    "--trust",
+    "--allow-pickle",
+    "--drop-duplicates",
+    "--also",
+    "--engine",
+    "--address",
+)
 
 
 def _given(options: dict) -> dict[str, object]:
@@ -130,6 +144,7 @@ def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
     from guestlist.evidence.table import parse_plan
     from guestlist.targets.files import load_model
 
+    engine = engine_of(options["engine"], options["jobs"], options["address"])
     model = load_model(inputs["model"], trust=options["trust"], allow_pickle=options["allow_pickle"])
     return audit(
         model,
@@ -144,7 +159,7 @@ def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
         also=[parse_plan(text) for text in options["also"]],
         folder=out,
         seed=options["seed"],
-        jobs=options["jobs"],
+        engine=engine,
         duplicates="drop" if options["drop_duplicates"] else "warn",
         prior=options["prior"],
         progress=progress_bar(options["quiet"]),
@@ -171,6 +186,8 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
 @allow_pickle
+@engine
+@address
 @jobs
 @quiet
 @as_json
