@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult, Curve, Histogram, Rate
-from guestlist.case import Check
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline, SameRecipe

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from guestlist.collecting.evidence.from_target import live_evidence
 from scipy.stats import binom
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
@@ -10,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.from_target import live_evidence
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc

@@ -3,10 +3,10 @@ from types import SimpleNamespace
 import pytest
 
 import guestlist as gl
+from guestlist.case import Check
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditError
 from guestlist.evaluate import Estimate
-from guestlist.case import Check
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import chosen
 

@@ -270,7 +270,9 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     assert {"defence": "label_smoothing", "trains": "torch module"}.items() <= shown[-1].items()
     recipe = DEFENCES["label_smoothing"].recipe(share=0.9)
     trained = as_recipe(recipe)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
-    results = gl.audit(gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1)
+    results = gl.audit(
+        gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
+    )
     assert results.references.count == 4
 
 

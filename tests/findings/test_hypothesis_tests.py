@@ -8,9 +8,9 @@ import pytest
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
+from guestlist.case import p_values_of
 from guestlist.errors import FolderError
 from guestlist.evaluate import proportion
-from guestlist.case import p_values_of
 from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
 from guestlist.findings.results import FORMAT
 from guestlist.views.signals import Signals

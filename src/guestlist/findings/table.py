@@ -19,8 +19,6 @@ from guestlist.findings import (
     subject,
     untested,
 )
-from guestlist.findings.results import AnyResults, Results
-from guestlist.findings.case import Case
 from guestlist.findings.results import Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {

@@ -170,7 +170,12 @@ def test_a_white_box_keeps_no_features(tmp_path):
     target = gl.torch_target(Keyword())
     x = MEMBERS[0].astype(np.float32), MEMBERS[1]
     gl.audit(
-        target, x, (NONMEMBERS[0].astype(np.float32), NONMEMBERS[1]), references=0, evidence=[gl.WhiteBox()], folder=tmp_path
+        target,
+        x,
+        (NONMEMBERS[0].astype(np.float32), NONMEMBERS[1]),
+        references=0,
+        evidence=[gl.WhiteBox()],
+        folder=tmp_path,
     )
     kept = np.load(tmp_path / "evidence" / "inner" / "features.npz")["features"]
     assert not any(np.allclose(kept[:60, i], x[0][:, j]) for i in range(kept.shape[1]) for j in range(4))

@@ -112,6 +112,17 @@ def files_of(task: Task, k: int, pool: Data) -> Files:
         raise
 
 
+def packed(task: Task) -> bytes:
+    """The task, ready to travel: also functions of a script and lambdas."""
+    try:
+        return cloudpickle.dumps(task)
+    except Exception as error:
+        raise AuditError(
+            f"What is to be done cannot be sent to other processes ({type(error).__name__}: {error}). Do it in this one: "
+            "engine=gl.Here()."
+        ) from error
+
+
 def portable(error: Exception, k: int) -> Exception:
     """The error if it can travel, with a note of where it happened; otherwise one that says the same."""
     happened = "".join(traceback.format_exception(error))

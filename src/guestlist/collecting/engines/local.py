@@ -30,7 +30,7 @@ from typing import BinaryIO
 import cloudpickle
 import joblib
 
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, portable
+from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -72,7 +72,7 @@ class Local:
             return
         crew = _Crew(work / _ORDER)
         try:
-            work.mkdir(mode=0o700)
+            work.mkdir(mode=0o700, parents=True)
             _write_order(task, work / _ORDER)
             crew.start(count)  # they load what they need while the records are written
             joblib.dump(pool, work / _POOL)
@@ -88,13 +88,7 @@ ALL_CORES = Local()
 def _write_order(task: Task, path: Path) -> None:
     with open(path, "wb") as file:
         pickle.dump((sys.path, sys.argv), file)
-        try:
-            cloudpickle.dump(task, file)
-        except Exception as error:
-            raise AuditError(
-                f"What is to be done cannot be sent to other processes ({type(error).__name__}: {error}). Do it in this "
-                "one: jobs=1."
-            ) from error
+        file.write(packed(task))
 
 
 def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
@@ -284,5 +278,5 @@ def _outcome(task: Task, k: int, pool: Data) -> Files | Exception:
 def _untravelled(error: Exception) -> AuditError:
     return AuditError(
         f"What is to be done cannot be loaded in another process ({type(error).__name__}: {error}). Do it in this one: "
-        "jobs=1."
+        "engine=gl.Here()."
     )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import shutil
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -18,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, portable
+from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -46,7 +48,8 @@ class Ray:
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         ray = _ray()
         with _connected(ray, self.address):
-            yield from _results(ray, _shared(ray, task, pool), numbers, self.retries)
+            shared = ray.put((packed(task), pool))
+            yield from _results(ray, shared, numbers, self.retries)
 
 
 def _ray() -> Any:
@@ -78,8 +81,9 @@ def _connected(ray, address: str | None) -> Iterator[None]:
 @contextmanager
 def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
     try:
+        _knock(address)
         ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise AuditError(
             f"No Ray cluster answers at {address!r} ({error}). Start one with: ray start --head. Without an address, one is "
             "started on this machine."
@@ -90,10 +94,17 @@ def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
         ray.shutdown()
 
 
+def _knock(address: str) -> None:
+    """Raise where nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+
+
 @contextmanager
 def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
-    place = tempfile.mkdtemp(prefix="guestlist-", dir="/tmp" if os.name == "posix" else None)
+    place = tempfile.mkdtemp(prefix="guestlist-ray-", dir="/tmp" if os.name == "posix" else None)
     before = os.environ.get("RAY_USAGE_STATS_ENABLED")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nobody asked us to report anything
     try:
@@ -106,16 +117,6 @@ def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
             del os.environ["RAY_USAGE_STATS_ENABLED"]
         else:
             os.environ["RAY_USAGE_STATS_ENABLED"] = before
-
-
-def _shared(ray, task: Task, pool: Data):
-    try:
-        return ray.put((task, pool))
-    except Exception as error:
-        raise AuditError(
-            f"What is to be done cannot be sent to a cluster ({type(error).__name__}: {error}). Do it in this process: "
-            "engine=gl.Here()."
-        ) from error
 
 
 def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Files]:
@@ -165,4 +166,5 @@ def _compute(shared: list, k: int) -> Files | Exception:
 def _loaded(shared) -> tuple[Task, Data]:
     import ray
 
-    return ray.get(shared)
+    task, pool = ray.get(shared)
+    return pickle.loads(task), pool
