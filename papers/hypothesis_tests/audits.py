@@ -7,15 +7,16 @@ one pool. The references are trained in the first target's folder; the others bo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import guestlist as gl
-from guestlist.collecting.evidence.table import collected, read_evidence
+from guestlist.collecting.evidence.gathering import read_evidence
+from guestlist.collecting.view import rotation_of
 from guestlist.store import Store, open_store
-from guestlist.views.evidence import Models
+from guestlist.views.evidence import ModelsView
 from guestlist.views.signals import Signals
 from papers.hypothesis_tests.configurations import Configuration
 
@@ -63,14 +64,14 @@ def collect(
     stores = []
     for t in range(targets):
         place = folder / name.replace(" ", "_") / f"target-{t}"
-        also = [gl.Distilled(models=models, records="pool")]
-        also += [left_out] if left_out and t == 0 else []
+        evidence = [gl.Distilled(models=models, records="pool")]
+        evidence += [left_out] if left_out and t == 0 else []
         sides = _sides(pool, configuration.members, t)
         references = models if t == 0 else 0
         target = _trained(configuration, sides[0], t)
         # The attacks are run below, with references that are borrowed; here one is enough.
         options = {"attacks": ["loss"], "folder": place, "jobs": jobs, "progress": progress}
-        gl.audit(target, *sides, references=references, also=also, **options)
+        gl.audit(target, *sides, references=references, evidence=evidence, **options)
         stores.append(open_store(place))
     return [_case(store, stores[0]) for store in stores]
 
@@ -93,14 +94,13 @@ def _trained(configuration: Configuration, members: gl.Data, t: int) -> gl.Targe
 def _case(store: Store, first: Store) -> Case:
     pool = store.pool()
     asked, ids = store.asked(), pool["id"].to_numpy()
-    evidence = replace(read_evidence(store, collected(store)), population=~asked)
-    signals = replace(store.facing(0), evidence=evidence).among(_borrowed(first, ids))
+    signals = rotation_of(store, read_evidence(store)).facing(0).among(_borrowed(first, ids))
     return Case(signals, (pool["side"] == "members").to_numpy(), asked, ids)
 
 
-def _borrowed(first: Store, ids: np.ndarray) -> Models:
+def _borrowed(first: Store, ids: np.ndarray) -> ModelsView:
     """What the references said, with the records in another audit's order."""
     there = first.pool()["id"].to_numpy()
     order = np.argsort(there)[np.searchsorted(there, ids, sorter=np.argsort(there))]
     rotation = first.rotation()
-    return Models({name: values[1:] for name, values in rotation.values.items()}, rotation.member[1:]).take(order)
+    return ModelsView({name: values[1:] for name, values in rotation.values.items()}, rotation.member[1:]).take(order)

@@ -58,10 +58,10 @@ def compared(case: Case, record: int) -> dict[str, np.ndarray]:
     signals = case.signals
     of_class = signals.labels == signals.labels[record]
     outside = ~signals.reference_member
-    distilled = signals.evidence.distilled
+    distilled = signals.evidence.need("distilled")
     return {
         "S": signals.reference("loss")[:, of_class][outside[:, of_class]],
-        "P": signals.target("loss")[signals.evidence.population],
+        "P": signals.target("loss")[signals.population],
         "R": signals.reference("loss")[outside[:, record], record],
         "D": distilled.values["loss"][~distilled.member[:, record], record],
     }

@@ -65,7 +65,7 @@ class Closeness:
 def closeness(case: Case) -> list[Closeness]:
     """R, D and L side by side: one computation on three sets of models."""
     evidence = case.signals.evidence
-    sets = {"R": None, "D": evidence.distilled, "L": evidence.left_out}
+    sets = {"R": None, "D": evidence.get("distilled"), "L": evidence.get("left_out")}
     attacks = {"R": "reference", "D": "distillation", "L": "leave_one_out"}
     scores = {test: gl.ATTACKS[name].score(case.signals) for test, name in attacks.items()}
     chosen = case.asked & ~np.isnan(scores["L"])
@@ -113,7 +113,7 @@ def agreement(case: Case, *, level: float, empirical: bool) -> Agreed:
         level,
         ("truth", *calls),
         (inside, int(chosen.sum()) - inside),
-        len(case.signals.evidence.left_out.member),
+        len(case.signals.evidence.need("left_out").member),
         tuple(map(tuple, found.members)),
         tuple(map(tuple, found.nonmembers)),
     )

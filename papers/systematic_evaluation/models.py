@@ -47,7 +47,7 @@ class Subject:
     seed: int
     folder: Path
 
-    def audit(self, references: int, attacks, also=()) -> Results:
+    def audit(self, references: int, attacks, evidence=()) -> Results:
         """References train on half of the subject's records: as many as it did, and on no others."""
         return gl.audit(
             self.target,
@@ -55,7 +55,7 @@ class Subject:
             self.nonmembers,
             references=references,
             attacks=attacks,
-            also=also,
+            evidence=evidence,
             folder=self.folder,
             seed=self.seed,
             jobs=1,

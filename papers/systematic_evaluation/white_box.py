@@ -40,7 +40,7 @@ def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -
     accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
     for seed in range(repeats):
         one = subject(records, setting, NO_DEFENCE, seed, place)
-        results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), also=[gl.Inner(), gl.Answers()])
+        results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), evidence=[gl.WhiteBox(), gl.FullAnswers()])
         # The attacker learnt from the known records and gives them no score: nobody is asked about those.
         unknown = results.records[results.records["score_white_box"].notna()]
         member = unknown["member"].to_numpy()

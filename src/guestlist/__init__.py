@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from guestlist.attacks.combined import combined
     from guestlist.auditing import audit
     from guestlist.collecting.evidence.distilled import Distilled
-    from guestlist.collecting.evidence.full_answers import Answers
+    from guestlist.collecting.evidence.full_answers import FullAnswers
+    from guestlist.collecting.evidence.leaves import Leaves
     from guestlist.collecting.evidence.left_out import LeftOut
+    from guestlist.collecting.evidence.neighbours import Neighbours
     from guestlist.collecting.evidence.perturbed import Perturbed
     from guestlist.collecting.evidence.quantiles import Quantiles
-    from guestlist.collecting.evidence.white_box import Inner
+    from guestlist.collecting.evidence.white_box import WhiteBox
     from guestlist.collecting.until import UntilWidth
     from guestlist.data import Data
     from guestlist.defences import Fit, cnn, mlp
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "ATTACKS": "guestlist.attacks",
-    "Answers": "guestlist.collecting.evidence.full_answers",
     "Attack": "guestlist.attacks",
     "AuditError": "guestlist.errors",
     "AuditWarning": "guestlist.errors",
@@ -43,9 +44,11 @@ _WHERE = {
     "Estimate": "guestlist.evaluate",
     "Distilled": "guestlist.collecting.evidence.distilled",
     "Fit": "guestlist.defences",
+    "FullAnswers": "guestlist.collecting.evidence.full_answers",
+    "Leaves": "guestlist.collecting.evidence.leaves",
     "LeftOut": "guestlist.collecting.evidence.left_out",
+    "Neighbours": "guestlist.collecting.evidence.neighbours",
     "Perturbed": "guestlist.collecting.evidence.perturbed",
-    "Inner": "guestlist.collecting.evidence.white_box",
     "Predictions": "guestlist.predictions",
     "Quantiles": "guestlist.collecting.evidence.quantiles",
     "Results": "guestlist.findings.results",
@@ -53,6 +56,7 @@ _WHERE = {
     "Signals": "guestlist.views.signals",
     "Target": "guestlist.targets",
     "UntilWidth": "guestlist.collecting.until",
+    "WhiteBox": "guestlist.collecting.evidence.white_box",
     "agreement": "guestlist.evaluate",
     "audit": "guestlist.auditing",
     "audit_predictions": "guestlist.predictions",
@@ -68,7 +72,6 @@ _WHERE = {
 __all__ = [
     "ATTACKS",
     "SIGNALS",
-    "Answers",
     "Attack",
     "AuditError",
     "AuditWarning",
@@ -76,8 +79,10 @@ __all__ = [
     "Distilled",
     "Estimate",
     "Fit",
-    "Inner",
+    "FullAnswers",
+    "Leaves",
     "LeftOut",
+    "Neighbours",
     "Perturbed",
     "Predictions",
     "Quantiles",
@@ -85,6 +90,7 @@ __all__ = [
     "Signals",
     "Target",
     "UntilWidth",
+    "WhiteBox",
     "agreement",
     "audit",
     "audit_predictions",

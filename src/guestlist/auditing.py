@@ -12,7 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,10 +20,19 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.attacks import named, try_out
-from guestlist.collecting.evidence.from_target import live_evidence, live_kinds
-from guestlist.collecting.evidence.plan import Plan, Site
-from guestlist.collecting.evidence.table import KINDS, check_plans, collected, gather, keeping_up, read_evidence
+from guestlist.attacks import named
+from guestlist.collecting.evidence.gathering import (
+    AnyPlan,
+    check_plans,
+    collected,
+    from_target,
+    gather,
+    read_evidence,
+    with_begun,
+    with_default,
+)
+from guestlist.collecting.evidence.plan import Site
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.collecting.readout import Progress
 from guestlist.collecting.references import begin, collect
 from guestlist.collecting.until import UntilWidth, grow
@@ -33,7 +42,8 @@ from guestlist.findings.assess import PRIOR, assess
 from guestlist.findings.notices import duplicate_notice
 from guestlist.findings.results import Results
 from guestlist.games import inclusion_rate
-from guestlist.store import Manifest, Store, only_one, open_store
+from guestlist.selfcheck.try_out import try_out
+from guestlist.store import Manifest, Store, locked, open_store
 from guestlist.targets import Target, as_target
 
 REFERENCES = 32
@@ -60,7 +70,7 @@ def audit(
     id: str | None = None,
     references: int | UntilWidth = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
-    also: Sequence[Plan] = (),
+    evidence: Sequence[AnyPlan] = (),
     folder: str | Path | None = None,
     seed: int = 0,
     jobs: int = -1,
@@ -81,7 +91,7 @@ def audit(
             ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
             all that can run by default.
-        also: evidence that some attacks need, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
+        evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.
         jobs: processes; -1 for one per core. The results do not depend on it.
@@ -96,31 +106,35 @@ def audit(
     fewest = references.start if isinstance(references, UntilWidth) else references
     _check_settings(fewest, seed, jobs, prior)
     target = as_target(model)
-    check_plans(also)
+    check_plans(evidence)
     prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     for notice in prepared.notices:
         warnings.warn(notice, AuditWarning, stacklevel=2)
     if fewest and target.train is None:
         why = f": {target.untrainable}" if target.untrainable else ""
         raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
-    for plan in also:
+    for plan in evidence:
         plan.check(target, prepared.pool, prepared.sides)
+    plans = with_default(evidence, target, prepared.pool, prepared.sides)
+    at_once, missing = {plan.name for plan in plans}, missing_evidence()
+    able = at_once | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
-    try_out(named(attacks, fewest, set(KINDS) | live_kinds(target)), encode(prepared.pool.y, target.classes), fewest)
-    with _folder(folder) as place, only_one(place):
+    try_out(named(attacks, fewest, able, missing), encode(prepared.pool.y, target.classes), fewest)
+    with _folder(folder) as place, locked(place):
         store = store_for(prepared, place, references=fewest, seed=seed, about=about)
-        kinds = collected(store) | {plan.name for plan in also}
-        chosen = named(attacks, fewest, kinds | live_kinds(target))
-        plans, live = keeping_up(store, also), live_evidence(target, prepared.pool, prepared.sides)
+        kinds = collected(store) | at_once
+        chosen = named(attacks, fewest, kinds, missing)
+        planned = with_begun(store, plans)
+        given = from_target(plans, target, prepared.pool, prepared.sides)
 
         def run(count: int, notices: Sequence[str] = ()) -> Results:
-            if plans:  # before the references: some plans train them, and keep more of what they say
+            if planned:  # before the references: some plans train them, and keep more of what they say
                 question = begin(store, target, prepared.pool, count)
-                gather(plans, Site(store, target, prepared.pool, question, count, jobs, progress))
+                gather(planned, Site(store, target, prepared.pool, question, count, jobs, progress))
             collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
-            evidence = replace(read_evidence(store, kinds), **live)
+            found = read_evidence(store, kinds, given)
             told = (*prepared.notices, *notices)
-            return assess(store, chosen, references=count, notices=told, prior=prior, evidence=evidence)
+            return assess(store, chosen, references=count, notices=told, prior=prior, evidence=found)
 
         return grow(run, references) if isinstance(references, UntilWidth) else run(references)
 

@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.attacks import ATTACKS, named, try_out
+from guestlist.attacks import ATTACKS, named
 from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
 from guestlist.findings.assess import PRIOR, assess
 from guestlist.findings.results import Results
-from guestlist.store import Manifest, Store, only_one, open_store
+from guestlist.selfcheck.try_out import try_out
+from guestlist.store import Manifest, Store, locked, open_store
 from guestlist.store.files import read_npz
 from guestlist.targets.target import Scale, check_answers, resolution_of, signals_of
 
@@ -99,7 +100,7 @@ def audit_predictions(
     try_out(chosen, predictions.labels, 0 if shadow is None else 1)
     with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
         place = Path(place) / "audit" if folder is None else Path(folder)
-        with only_one(place):
+        with locked(place):
             return assess(_store(predictions, shadow, place, about or {}), chosen, prior=prior)
 
 

@@ -7,15 +7,15 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.attacks.label_only import label_only
-from guestlist.views.evidence import Evidence, Robustness
+from guestlist.views.evidence import Evidence, PerturbedView
 from guestlist.views.signals import Signals
 
 
 def seen(correct, share) -> Signals:
     values = {"correct": np.array([correct], dtype=float)}
-    view = Robustness(np.array(share), 4)
+    view = PerturbedView(np.array(share), 4)
     records = len(correct)
-    return Signals(values, np.zeros((0, records), bool), np.zeros(records, int), Evidence(perturbed=view))
+    return Signals(values, np.zeros((0, records), bool), np.zeros(records, int), Evidence({"perturbed": view}))
 
 
 def test_by_hand():
@@ -34,5 +34,5 @@ def test_labels_are_all_that_it_reads():
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
 def test_models_that_know_their_records_by_heart(model, blobs):
     model = model.fit(*blobs[0])
-    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], also=[gl.Perturbed(20)], jobs=1)
+    results = gl.audit(model, *blobs, references=0, attacks=["label_only"], evidence=[gl.Perturbed(20)], jobs=1)
     assert results.attacks["auc_low"].iloc[0] > 0.55

@@ -121,7 +121,7 @@ def test_images_are_audited(images):
     plans = [gl.Distilled(2), gl.LeftOut(records=2, models=2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
-        results = gl.audit(target, (x[:60], y[:60]), (x[60:], y[60:]), references=0, also=plans, jobs=1)
+        results = gl.audit(target, (x[:60], y[:60]), (x[60:], y[60:]), references=0, evidence=plans, jobs=1)
     assert results.subject.accuracy_nonmembers > 0.6
     assert results.attack("leave_one_out").unscored == 120 - 4
 

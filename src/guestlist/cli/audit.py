@@ -9,10 +9,10 @@ import click
 
 from guestlist.cli.common import (
     allow_pickle,
-    also,
     as_json,
     attacks,
     conclude,
+    evidence,
     jobs,
     notices,
     progress_bar,
@@ -54,7 +54,7 @@ from guestlist.errors import FolderError
     "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
 )
 @attacks
-@also
+@evidence
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
 @click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
 @click.option(
@@ -96,7 +96,7 @@ def audit(model, predictions, members, nonmembers, population, out, as_json, **o
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
 FOR_PREDICTIONS = ("--shadow", "--scale")
-FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates", "--also")
+FOR_MODELS = ("--population", "--label", "--trust", "--allow-pickle", "--drop-duplicates", "--evidence")
 
 
 def _given(options: dict) -> dict[str, object]:
@@ -127,7 +127,7 @@ def _audit_predictions(path: Path, out: Path, options: dict):
 
 def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
     from guestlist.auditing import audit
-    from guestlist.collecting.evidence.table import parse_plan
+    from guestlist.collecting.evidence.gathering import parse_plan
     from guestlist.targets.files import load_model
 
     model = load_model(inputs["model"], trust=options["trust"], allow_pickle=options["allow_pickle"])
@@ -141,7 +141,7 @@ def _audit_model(inputs: dict[str, Path | None], out: Path, options: dict):
         id=options["id_"],
         references=options["references"],
         attacks=options["attacks"] or None,
-        also=[parse_plan(text) for text in options["also"]],
+        evidence=[parse_plan(text) for text in options["evidence"]],
         folder=out,
         seed=options["seed"],
         jobs=options["jobs"],
@@ -166,7 +166,7 @@ def _remembered(inputs: dict[str, Path | None], out: Path, options: dict) -> dic
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
 @click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
-@also
+@evidence
 @attacks
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @trust
@@ -184,8 +184,8 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
     if references is not None and until_width is not None:
         raise click.UsageError("Give either --references or --until-width.")
-    if references is None and until_width is None and not (options["also"] or options["attacks"]):
-        raise click.UsageError("What is to be collected? Give --references, --until-width, --also or --attack.")
+    if references is None and until_width is None and not (options["evidence"] or options["attacks"]):
+        raise click.UsageError("What is to be collected? Give --references, --until-width, --evidence or --attack.")
     folder = folder.resolve()
     store = open_store(folder)
     about = store.manifest.about
@@ -207,17 +207,17 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     inputs = {name: path and folder / path for name, path in about["inputs"].items()}
-    options["attacks"] = options["attacks"] or _with_those_of(options["also"], about["options"]["attacks"])
+    options["attacks"] = options["attacks"] or _with_those_of(options["evidence"], about["options"]["attacks"])
     with notices():
         results = _audit_model(inputs, folder, {**about["options"], **options, "references": references})
     conclude(results, folder, as_json)
 
 
-def _with_those_of(also, attacks) -> list[str]:
+def _with_those_of(evidence, attacks) -> list[str]:
     """The attacks that were named before and those that new evidence is for; empty stands for all that can run."""
     from guestlist.attacks import ATTACKS
 
-    kinds = {text.partition(":")[0] for text in also}
+    kinds = {text.partition(":")[0] for text in evidence}
     new = [name for name, attack in ATTACKS.items() if attack.evidence in kinds and attack.default]
     return [*attacks, *(name for name in new if name not in attacks)] if attacks else []
 

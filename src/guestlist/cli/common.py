@@ -48,10 +48,10 @@ attacks = click.option(
     multiple=True,
     help="Run only these; see: guestlist show attacks. union(loss,lira), majority(…) and intersection(…) combine them.",
 )
-also = click.option(
-    "--also",
+evidence = click.option(
+    "--evidence",
     multiple=True,
-    help="Evidence that some attacks need, such as distilled or distilled:models=32; see: guestlist show evidence.",
+    help="What some attacks need beyond references, such as distilled or distilled:models=32; see: guestlist show evidence.",
 )
 trust = click.option("--trust", multiple=True, help="Type in a .skops file, beyond scikit-learn's, that may be built.")
 allow_pickle = click.option(

@@ -60,17 +60,19 @@ def _evidence() -> list[dict]:
     from dataclasses import fields
 
     from guestlist.attacks import ATTACKS
-    from guestlist.collecting.evidence.table import KINDS
+    from guestlist.collecting.evidence.table import EVIDENCE
 
     return [
         {
             "evidence": name,
             "what it is": kind.summary,
+            "of": kind.target or "any target",
             "cost": kind.cost,
+            "collected": "by default" if kind.default else "when asked for",
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
         }
-        for name, kind in KINDS.items()
+        for name, kind in EVIDENCE.items()
     ]
 
 

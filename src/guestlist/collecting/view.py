@@ -36,6 +36,7 @@ def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
     found, scale = store.answers(), store.manifest.scale
     if found is None:
         return None
-    log_p = log_probabilities(found, scale, resolution_of(found, scale))
-    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
+    name = "loss" if "loss" in rotation.values else next(iter(rotation.values))
+    silent = np.isnan(rotation.target(name)[0])
+    log_p = log_probabilities(found, scale, resolution_of(found[~silent], scale))
     return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from guestlist.attacks import Attack
+from guestlist.collecting.view import rotation_of
 from guestlist.errors import InputError
 from guestlist.evaluate import (
     advantage,
@@ -88,10 +89,7 @@ def assess(
     """
     pool = store.pool()
     truth = Truth(store.asked(), (pool["side"] == "members").to_numpy())
-    evidence = replace(evidence.among(slice(references)), population=~truth.asked)
-    # References are models of the same kind, so where a K-NN target looks for neighbours, they do.
-    others = Evidence(neighbourhood=evidence.neighbourhood)
-    rotation = replace(store.rotation(references), evidence=lambda k: others if k else evidence)
+    rotation = rotation_of(store, evidence, references)
     signals = rotation.facing(0)
     headline = choose_headline(rotation, attacks, truth.asked)
     scores = {name: _scores(name, attack, signals) for name, attack in attacks.items()}
@@ -282,7 +280,7 @@ def _untested(signals: Signals, store: Store, attacks: Mapping[str, Attack]) -> 
     """What this audit did not look at, in words."""
     looked = {attack.evidence for attack in attacks.values()}
     silent = [
-        *([] if {"inner", "leaves"} & looked else ["Attackers who see the model's parameters."]),
+        *([] if {"white_box", "leaves"} & looked else ["Attackers who see the model's parameters."]),
         *([] if "perturbed" in looked else ["Attackers who see nothing but its labels."]),
         "Whether members and non-members are different kinds of records: if they do not come from one source, an "
         "attack may tell them apart without the model.",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, Attack
+from guestlist.attacks import ATTACKS, Attack, scores_of_all
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.views.signals import Rotation
@@ -84,15 +84,15 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
     able = {name: attack for name, attack in attacks.items() if _can(attack, mocks, references)}
     if not able:
         raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
-    means = {name: measure(all_scores(attack, mocks)[:, asked], member) for name, attack in able.items()}
+    means = {name: measure(scores_of_all(attack, mocks)[:, asked], member) for name, attack in able.items()}
     ranked = dict(sorted(means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
     return Choice(next(iter(ranked)), f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member))
 
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
-    there = not attack.evidence or getattr(mocks.evidence(0), attack.evidence) is not None
+    there = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
     ours = attack.references <= references and attack.on_mocks and not attack.oracle and there
-    return ours and (bool(attack.paper) or _runs(attack, mocks))
+    return ours and (not attack.own or _runs(attack, mocks))
 
 
 def _runs(attack: Attack, mocks: Rotation) -> bool:
@@ -117,7 +117,7 @@ def standing(
     """
     mocks = mock_targets(rotation)
     asked = np.ones(len(rotation.labels), dtype=bool) if asked is None else asked
-    found = aucs(all_scores(attacks[name], mocks)[:, asked], mocks.member[:, asked])
+    found = aucs(scores_of_all(attacks[name], mocks)[:, asked], mocks.member[:, asked])
     own = attacks[name].score(rotation.facing(TARGET))[asked]
     auc = float(aucs(own[None], rotation.member[[TARGET]][:, asked])[0])
     larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
@@ -130,13 +130,6 @@ def mock_targets(rotation: Rotation) -> Rotation:
     if len(models) < 2:
         raise InputError(f"Mock targets are references of each other, so at least 2 are needed; found {len(models)}.")
     return rotation.take(models)
-
-
-def all_scores(attack: Attack, rotation: Rotation) -> np.ndarray:
-    """(models, records) what the attack says of every model in turn as the target."""
-    if attack.rotates:
-        return attack.score(rotation)
-    return np.stack([attack.score(rotation.facing(k)) for k in range(len(rotation.member))])
 
 
 def mean_auc(scores: np.ndarray, member: np.ndarray) -> float:

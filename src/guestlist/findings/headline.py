@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.attacks import Attack
+from guestlist.attacks import Attack, scores_of_all
 from guestlist.errors import InputError
 from guestlist.evaluate import pooled_auc
-from guestlist.findings.choosing import all_scores, choose, mock_targets, standing
+from guestlist.findings.choosing import choose, mock_targets, standing
 from guestlist.findings.results import Recipe
 from guestlist.views.signals import Rotation
 
@@ -61,5 +61,5 @@ def _fixed(attacks: Mapping[str, Attack]) -> Headline:
 def recipe_of(rotation: Rotation, name: str, attacks: Mapping[str, Attack], asked: np.ndarray) -> Recipe:
     """How an attack does on the references as mock targets, and where the target stands among them."""
     mocks, place = mock_targets(rotation), standing(rotation, name, asked, attacks)
-    scores = all_scores(attacks[name], mocks)[:, asked]
+    scores = scores_of_all(attacks[name], mocks)[:, asked]
     return Recipe(pooled_auc(scores, mocks.member[:, asked]), place.mocks, place.share_larger)

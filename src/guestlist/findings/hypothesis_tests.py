@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from guestlist.attacks import Attack
+from guestlist.collecting.evidence.table import without_fault
 from guestlist.evaluate import rates_at_level
 from guestlist.findings.results import Level
 from guestlist.views.signals import Signals
@@ -43,12 +44,9 @@ def smallest_p_value(attack: Attack, signals: Signals, asked: np.ndarray) -> flo
 
     It is the test's answer to a target that fits every asked record without fault.
     """
-    values = dict(signals.values)
+    said = {}
     for name in _FAULTLESS.keys() & set(attack.needs):
         row = signals.target(name)
-        best = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-        values[name] = np.vstack([best, signals.reference(name)])
-    evidence = signals.evidence
-    if evidence.quantiles is not None:
-        evidence = replace(evidence, quantiles=replace(evidence.quantiles, hinge=np.full(len(asked), np.inf)))
-    return float(np.nanmin(attack.p_value(replace(signals, values=values, evidence=evidence))[asked]))
+        said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
+    best = replace(signals.with_target(said), evidence=without_fault(signals.evidence))
+    return float(np.nanmin(attack.p_value(best)[asked]))

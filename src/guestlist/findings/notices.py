@@ -75,7 +75,7 @@ def sameness_notice(signals: Signals) -> list[str]:
     """What to tell where models that a record is compared with do not differ: there is then no chance to speak of."""
     told = []
     for name, means in (("distilled", _SAME_DISTILLED), ("left_out", _SAME_LEFT_OUT)):
-        models = getattr(signals.evidence, name)
+        models = signals.evidence.get(name)
         if models is None or len(models.member) < 2:
             continue
         outside = signals.among(models).outside("margin")
@@ -100,7 +100,7 @@ _SAME_LEFT_OUT = (
 
 def regression_notice(evidence: Evidence) -> list[str]:
     """What to tell of a quantile regression that learnt nothing."""
-    found = evidence.quantiles
+    found = evidence.get("quantiles")
     return [found.degenerate] if found is not None and found.degenerate else []
 
 

@@ -33,7 +33,7 @@ def record_table(
     records.insert(3, "member", member)
     for name in ("p_y", "loss", "correct"):
         records[name] = signals.target(name)[asked]
-    leaves = signals.evidence.leaves
+    leaves = signals.evidence.get("leaves")
     if leaves is not None and leaves.leaf.shape[1]:
         records = records.assign(**leaf_risk_of(leaves.leaf[asked], member)._asdict())
     for name, values in scores.items():

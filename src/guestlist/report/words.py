@@ -26,13 +26,6 @@ CHANCE = 0.5  # the AUC of an attack that knows nothing
 UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
 
-# What an attacker must have beyond the model's answers, by the evidence that an attack looks at.
-KNOWS = {
-    "leaves": "has the model file",
-    "inner": "has the model and knows of some records whether they are members",
-    "left_out": "knows all other members",
-}
-
 LOWER_BOUND = (
     "An attack that succeeds shows what is possible; one that fails does not show what is impossible. "
     "These figures are a lower bound on what an attacker can do."
@@ -262,9 +255,10 @@ def _stronger(results: Results) -> list[str]:
 def _by_whom(finding: AttackResult) -> str:
     """Who can run an attack that takes more than answers."""
     from guestlist.attacks import ATTACKS
+    from guestlist.collecting.evidence.table import EVIDENCE
 
     known = ATTACKS.get(finding.name)
-    who = KNOWS.get(known.evidence) if known else None
+    who = EVIDENCE[known.evidence].who if known and known.evidence else ""
     return f", run by someone who {who}," if who else ""
 
 

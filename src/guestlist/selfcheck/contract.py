@@ -7,26 +7,24 @@ guestlist's own attacks and in a user's function ``(signals) -> scores`` alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy.special import ndtr
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, Attack, named
-from guestlist.findings.choosing import all_scores
+from guestlist.attacks import ATTACKS, Attack, named, scores_of_all
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.selfcheck.coverage import Coverage, coverage, simulations
 from guestlist.selfcheck.worlds import DESIGNS, exactly_half, gaussian_world, noise_world
-from guestlist.views.evidence import LIVE
 from guestlist.views.signals import Rotation, Signals
 
 WORLDS, REPEATS = 160, 1000
 # Attacks that fit a classifier take seconds per target: they get this share of the worlds, and so many targets of each.
 LEARNED, LEARNED_TARGETS = 1 / 16, 4
 _MOST_REFERENCES = 7  # of a target in the smallest worlds
-_EVIDENCE = {attack.evidence for attack in ATTACKS.values()}  # the worlds have all of it but LIVE
 SHIFT = 1.0
 BEST_AUC = float(ndtr(SHIFT / np.sqrt(2)))
 # Mean AUCs may stray this many standard errors from the truth: once in 16,000 checks by chance.
@@ -89,8 +87,8 @@ def selftest(
     """Run attacks and intervals on worlds whose answer is known; about a minute for all of them.
 
     Args:
-        attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; by default all
-            but those on K-NN targets and on trees.
+        attacks: names from ``ATTACKS``, or functions ``(signals) -> scores``; by default all whose evidence can be made
+            up: there are no K-NN models here and no trees, only what models say.
         intervals: whether to check the intervals too.
         scale: multiplies the number of worlds and samples, and with it the time; more of them find smaller faults.
         seed: of the worlds.
@@ -98,39 +96,70 @@ def selftest(
     """
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
-    # The worlds hold no K-NN models and no trees, only what models say.
-    every = [name for name, attack in ATTACKS.items() if attack.evidence not in LIVE]
-    chosen = named(every if attacks is None else attacks, _MOST_REFERENCES, _EVIDENCE)
+    there = {name for name, kind in EVIDENCE.items() if kind.made_up}
+    every = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in there]
+    chosen = named(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
-    work: list[Callable] = [
-        partial(check_attack, name, attack, _enough(attack, worlds), seed) for name, attack in chosen.items()
-    ]
-    work += [partial(coverage, name, repeats=repeats, seed=seed) for name in simulations()] if intervals else []
-    done = [one() for one in (progress(work, total=len(work)) if progress else work)]
-    return SelfTest(
-        tuple(one for one in done if isinstance(one, AttackCheck)),
-        tuple(one for one in done if isinstance(one, Coverage)),
-    )
+    checks = check_attacks(chosen, worlds, seed, progress)
+    simulated = list(simulations()) if intervals else []
+    shown = progress(simulated, total=len(simulated)) if progress and simulated else simulated
+    return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in shown))
+
+
+def check_attacks(
+    attacks: Mapping[str, Attack], worlds: int = WORLDS, seed: int = 0, progress: Callable | None = None
+) -> tuple[AttackCheck, ...]:
+    """Every check of some attacks; each world is made once, for all of them.
+
+    An attack that raises, or whose scores have the wrong shape, fails without the rest.
+    """
+    problems: dict[str, list[str]] = {}
+    found: dict[str, list[list[float]]] = {name: [[], [], []] for name in attacks}
+    broken: set[str] = set()
+
+    def attempt(name: str, check: Callable[[], list[str]]) -> None:
+        try:
+            problems.setdefault(name, []).extend(check())
+        except Exception as error:  # an attack from elsewhere may raise anything; that is a finding, not a crash
+            broken.add(name)
+            problems[name] = [f"raised {type(error).__name__}: {error}"]
+
+    def wrong_shape(name: str) -> list[str]:
+        scores, expected = np.shape(attacks[name].score(target)), target.labels.shape
+        if scores == expected:
+            return _contract(attacks[name], target, seed)
+        broken.add(name)
+        return [f"gives scores shaped {scores} for {expected[0]} records"]
+
+    def attacked(name: str, figure: int, world: Rotation) -> list[str]:
+        found[name][figure].append(_mean_auc(attacks[name], world))
+        return []
+
+    target = _target(seed)
+    for name in attacks:
+        attempt(name, partial(wrong_shape, name))
+    # Attacks that learn take the first few of the worlds.
+    most = {name: list(map(len, _worlds(_enough(attack, worlds)))) for name, attack in attacks.items()}
+    makers = [(figure, index, make) for figure, some in enumerate(_worlds(worlds)) for index, make in enumerate(some)]
+    for figure, index, make in progress(makers, total=len(makers)) if progress else makers:
+        able = [name for name in attacks if name not in broken and index < most[name][figure]]
+        world = make(seed=(seed, index)) if able else None
+        for name in able:
+            attempt(name, partial(attacked, name, figure, world))
+    return tuple(_judged(name, attack, problems[name], name in broken, found[name]) for name, attack in attacks.items())
+
+
+def _judged(name: str, attack: Attack, problems: list[str], broken: bool, aucs: list[list[float]]) -> AttackCheck:
+    if broken:
+        nothing = Mean(np.nan, np.nan)
+        return AttackCheck(name, nothing, nothing, nothing, tuple(problems))
+    noise, count, known = (Mean(float(np.mean(one)), float(np.std(one, ddof=1) / np.sqrt(len(one)))) for one in aucs)
+    problems = problems + _noise_problems(noise) + _count_problems(count, attack) + _known_problems(known)
+    return AttackCheck(name, noise, count, known, tuple(problems))
 
 
 def _enough(attack: Attack, worlds: int) -> int:
     return max(4, round(worlds * LEARNED)) if attack.learns else worlds
-
-
-def check_attack(name: str, attack: Attack, worlds: int = WORLDS, seed: int = 0) -> AttackCheck:
-    """Every check of one attack. One that raises, or whose scores have the wrong shape, fails without the rest."""
-    nothing = Mean(np.nan, np.nan)
-    try:
-        scores, expected = np.shape(attack.score(_target(seed))), _target(seed).labels.shape
-        if scores != expected:
-            problem = f"gives scores shaped {scores} for {expected[0]} records"
-            return AttackCheck(name, nothing, nothing, nothing, (problem,))
-        problems = _contract(attack, seed)
-        noise, count, known = (_mean_auc(attack, made, seed) for made in _worlds(worlds))
-    except Exception as error:  # an attack from elsewhere may raise anything; that is a finding, not a crash
-        return AttackCheck(name, nothing, nothing, nothing, (f"raised {type(error).__name__}: {error}",))
-    problems += _noise_problems(noise) + _count_problems(count, attack) + _known_problems(known)
-    return AttackCheck(name, noise, count, known, tuple(problems))
 
 
 def _worlds(worlds: int) -> tuple[list[partial], list[partial], list[partial]]:
@@ -142,20 +171,17 @@ def _worlds(worlds: int) -> tuple[list[partial], list[partial], list[partial]]:
     return noise * (worlds // 4), [count] * max(2, worlds // 20), [known] * max(2, worlds // 10)
 
 
-def _mean_auc(attack: Attack, makers: Sequence[Callable], seed: int) -> Mean:
-    found = []
-    for index, make in enumerate(makers):
-        world = make(seed=(seed, index))
-        scores = np.asarray(_scores(attack, world), dtype=np.float64)
-        found.append(aucs(scores, world.member[: len(scores)]).mean())  # NaN where a target has no scores: a finding
-    return Mean(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found))))
+def _mean_auc(attack: Attack, world: Rotation) -> float:
+    """Mean AUC over targets; NaN where a target has no scores: a finding."""
+    scores = np.asarray(_scores(attack, world), dtype=np.float64)
+    return float(aucs(scores, world.member[: len(scores)]).mean())
 
 
 def _scores(attack: Attack, world: Rotation) -> np.ndarray:
     """(targets, records) scores of every model as target, or of the first few."""
     if attack.learns:
         return np.stack([attack.score(world.facing(k)) for k in range(LEARNED_TARGETS)])
-    return all_scores(attack, world)
+    return scores_of_all(attack, world)
 
 
 def _target(seed: int) -> Signals:
@@ -163,9 +189,9 @@ def _target(seed: int) -> Signals:
     return gaussian_world(SHIFT, records=300, models=33, seed=seed).facing(0)
 
 
-def _contract(attack: Attack, seed: int) -> list[str]:
+def _contract(attack: Attack, signals: Signals, seed: int) -> list[str]:
     """What every attack promises about one target."""
-    signals, rng = _target(seed), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     scores = np.asarray(attack.score(signals), dtype=np.float64)
     problems = []
     silent = np.isnan(scores) & to_score(attack, signals)
@@ -181,14 +207,20 @@ def _contract(attack: Attack, seed: int) -> list[str]:
 
 def to_score(attack: Attack, signals: Signals) -> np.ndarray:
     """(records,) true for those an attack should score: all but the ones whose membership it was told."""
-    if attack.evidence == "inner":
-        return ~signals.evidence.need("inner").known
-    return np.ones(len(signals.labels), dtype=bool)
+    told = EVIDENCE[attack.evidence].told if attack.evidence in EVIDENCE else None
+    if told is None:
+        return np.ones(len(signals.labels), dtype=bool)
+    return ~told(signals.evidence.need(attack.evidence))
 
 
 def _reordered(signals: Signals, order: np.ndarray) -> Signals:
     values = {name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()}
-    return Signals(values, signals.reference_member[order], signals.labels, signals.evidence.among(order))
+    return replace(
+        signals,
+        values=values,
+        reference_member=signals.reference_member[order],
+        evidence=signals.evidence.among(order),
+    )
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:

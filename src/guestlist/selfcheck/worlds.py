@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
 
+from guestlist.collecting.evidence.made_up import World, binary_answers, binary_signals
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
 from guestlist.games.bernoulli import iid
-from guestlist.views.evidence import Ceilings, Evidence, FullAnswers, Models, Robustness, WhiteBox
+from guestlist.views.evidence import Evidence
+from guestlist.views.lazily import Lazily
 from guestlist.views.signals import Rotation
 
-# How many distilled models, and how many trained without the record, each target of a world has.
-OTHERS = 16
-# How many perturbed copies each record has, and how far a regressor is from a record's true difficulty.
-COPIES, ERROR = 20, 0.5
 # A design draws (models, records) membership and says which models are left out together (None: each alone).
 Design = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray | None]]
 
@@ -67,42 +65,30 @@ def gaussian_world(
     margin = difficulty + shift * member + deviation * rng.normal(size=member.shape)
     labels = rng.integers(0, 2, records)
 
-    def models(k: int, purpose: int) -> Models:
-        """Others that never trained on the record asked about, as references that did not."""
-        noise = np.random.default_rng([*np.atleast_1d(seed), purpose, k]).normal(size=(OTHERS, records))
-        values = binary_signals(difficulty + deviation * noise)
-        return Models(values, np.zeros((OTHERS, records), dtype=bool))
+    seeds = tuple(int(part) for part in np.atleast_1d(seed))
 
-    def robustness(k: int) -> Robustness:
-        """Copies are labelled rightly as often as the target's probability says."""
-        draws = np.random.default_rng([*np.atleast_1d(seed), 3, k]).binomial(COPIES, expit(margin[k]))
-        return Robustness(draws / COPIES, COPIES)
-
-    def ceilings(k: int) -> Ceilings:
-        """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
-        noise = np.random.default_rng([*np.atleast_1d(seed), 4, k]).normal(size=(3, records))
-        above = 1.645 * deviation
-        beyond = deviation * noise[0] - above - ERROR * noise[1]
-        return Ceilings(margin[k], difficulty + above + ERROR * noise[2], np.sort(beyond))
-
-    def inner(k: int) -> WhiteBox:
-        known = np.random.default_rng([*np.atleast_1d(seed), 5, k]).random(records) < 0.5
-        return WhiteBox(margin[k][:, None], ("margin",), known, known & member[k])
-
-    def evidence(k: int) -> Evidence:
-        order = np.r_[k, world.others(k)]
-        answers = FullAnswers(binary_answers(margin[order], labels), member[order[1:]])
-        return Evidence(
-            distilled=models(k, 1),
-            left_out=models(k, 2),
-            perturbed=robustness(k),
-            quantiles=ceilings(k),
-            answers=answers,
-            inner=inner(k),
+    def others(k: int) -> np.ndarray:
+        return (
+            np.arange(models)[np.arange(models) != k] if together is None else np.flatnonzero(together != together[k])
         )
 
-    world = Rotation(binary_signals(margin), member, labels, together, evidence)
-    return world
+    world = World(difficulty, deviation, margin, member, labels, others, seeds)
+    return made_of(world, together)
+
+
+def made_of(world: World, together: np.ndarray | None = None) -> Rotation:
+    """A made-up world as every model in turn as the target, with all the evidence that can be made up."""
+    kinds = {name: kind.made_up for name, kind in EVIDENCE.items() if kind.made_up}
+
+    def evidence(k: int) -> Evidence:
+        # Made when it is looked at: most attacks look at none of it.
+        return Evidence(Lazily(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_mocks())
+
+    def answers(k: int) -> np.ndarray:
+        return binary_answers(world.margin[k], world.labels)
+
+    values = binary_signals(world.margin)
+    return Rotation(values, world.member, world.labels, together, evidence, answers=answers)
 
 
 def noise_world(
@@ -110,22 +96,3 @@ def noise_world(
 ) -> Rotation:
     """A world in which nothing depends on membership: the AUC of every attack is one half on average."""
     return gaussian_world(0.0, records=records, models=models, seed=seed, spread=spread, design=design)
-
-
-def binary_signals(margin: np.ndarray) -> dict[str, np.ndarray]:
-    """Every signal of models with two classes whose true class has these log-odds."""
-    right, wrong, loss = expit(margin), expit(-margin), np.logaddexp(0, -margin)
-    return {
-        "margin": margin,
-        "loss": loss,
-        "p_y": right,
-        "correct": (margin > 0).astype(np.float64),
-        "entropy": right * loss + wrong * np.logaddexp(0, margin),
-        "mentr": 2 * wrong * loss,
-    }
-
-
-def binary_answers(margin: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(models, records, 2) logarithms of the probabilities that such models answer with."""
-    right, wrong = -np.logaddexp(0, -margin), -np.logaddexp(0, margin)
-    return np.where(np.eye(2, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)

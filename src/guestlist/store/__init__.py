@@ -1,5 +1,5 @@
 """The audit folder on disk."""
 
-from guestlist.store.folder import Manifest, Store, model_path, numbered, only_one, open_store, reading
+from guestlist.store.folder import Manifest, Store, locked, model_path, numbered, open_store, read_or_explain
 
-__all__ = ["Manifest", "Store", "model_path", "numbered", "only_one", "open_store", "reading"]
+__all__ = ["Manifest", "Store", "locked", "model_path", "numbered", "open_store", "read_or_explain"]

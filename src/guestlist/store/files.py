@@ -6,9 +6,13 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -57,12 +61,21 @@ def read_json(path: Path) -> dict:
     return content
 
 
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an npz file; ValueError where it is damaged, and never a pickle."""
+def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
+    """Arrays of an npz file, all or those named; ValueError where it is damaged, and never a pickle."""
+    return _in_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
+
+
+def names_in_npz(path: Path) -> list[str]:
+    """The names of the arrays in an npz file."""
+    return _in_npz(path, lambda archive: list(archive.files))
+
+
+def _in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
         try:
             with np.load(file, allow_pickle=False) as archive:
-                return dict(archive)
+                return look(archive)
         except (EOFError, zipfile.BadZipFile, AttributeError) as error:
             raise ValueError(str(error)) from error
 

@@ -25,7 +25,8 @@ import pandas as pd
 
 from guestlist.errors import FolderError
 from guestlist.games import Design
-from guestlist.store.files import read_npz, write_json, write_npy, write_npz, write_parquet
+from guestlist.store.files import names_in_npz, read_npz, write_json, write_npy, write_npz, write_parquet
+from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation, Signals
 
 FORMAT = 1
@@ -119,8 +120,13 @@ class Store:
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
-        loaded = [self.model(k) for k in models]
-        values = {name: np.stack([one[name] for one in loaded]) for name in loaded[0]}
+        files = [model_path(self.folder, k) for k in models]
+
+        def load(name: str) -> np.ndarray:
+            return np.stack([read_or_explain(path, lambda path: read_npz(path, name)[name]) for path in files])
+
+        # Each signal is read when first asked for: some attacks need but one of them.
+        values = matrices(read_or_explain(files[0], names_in_npz), load)
         return Rotation(values, self.member()[models], self.pool()["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
@@ -136,7 +142,7 @@ class Store:
         path = self.folder / name
         if not path.exists():
             raise FolderError(f"{self.folder} has no {name}: it is no audit folder, or the audit was not finished.")
-        return reading(path, reader)
+        return read_or_explain(path, reader)
 
 
 def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
@@ -180,7 +186,7 @@ def _differences(one: Manifest, other: Manifest) -> list[str]:
 
 
 @contextmanager
-def only_one(folder: Path):
+def locked(folder: Path):
     """Hold the folder's lock while an audit works in it; the system lets go of it however the process ends."""
     try:
         import fcntl
@@ -205,7 +211,7 @@ def numbered(folder: Path, kind: str) -> list[int]:
     return sorted(int(name) for name in names if name.isdigit())
 
 
-def reading(path: Path, reader):
+def read_or_explain(path: Path, reader):
     """What ``reader`` finds in a file of the folder; an error that says what to do where it is damaged."""
     try:
         return reader(path)

@@ -18,12 +18,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import guestlist as gl
 from guestlist.attacks import ATTACKS
 from guestlist.collecting.evidence.distilled import Distilled
-from guestlist.collecting.evidence.table import check_plans, parse_plan
+from guestlist.collecting.evidence.gathering import check_plans, parse_plan
 from guestlist.data import as_data
 from guestlist.errors import FolderError, InputError
 from guestlist.store import open_store
 from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, Models
+from guestlist.views.evidence import Evidence, ModelsView
 
 RECORDS = np.column_stack([np.arange(100.0), np.random.default_rng(0).normal(size=100)])
 LABELS = np.arange(100) % 2
@@ -53,7 +53,7 @@ def collect(folder, distil=None, *, population=60, jobs=1, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
         plan = gl.Distilled(**{"models": 4, **options})
-        gl.audit(target, *sides, references=0, also=[plan], folder=folder, jobs=jobs)
+        gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=jobs)
     return distil.taught, Distilled.read(open_store(folder))
 
 
@@ -97,7 +97,7 @@ def test_probabilities_are_taught_as_they_are(blobs, tree):
         return tree.predict_proba
 
     target = gl.function_target(tree.predict_proba, classes=[0, 1, 2], distil=distil)
-    gl.audit(target, *blobs, references=0, also=[gl.Distilled(2)], jobs=1)
+    gl.audit(target, *blobs, references=0, evidence=[gl.Distilled(2)], jobs=1)
     for x, soft in taught:
         np.testing.assert_allclose(soft, tree.predict_proba(x), atol=1e-12)
         np.testing.assert_allclose(soft.sum(axis=1), 1, rtol=1e-15)
@@ -113,7 +113,7 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
     for name in ("distillation", "distillation_empirical"):
         score = ATTACKS[name].score
         found, other = (
-            score(replace(signals, evidence=Evidence(distilled=m))) for m in (models, Models(altered, member))
+            score(replace(signals, evidence=Evidence({"distilled": m}))) for m in (models, ModelsView(altered, member))
         )
         np.testing.assert_array_equal(found, other)
         np.testing.assert_array_equal(np.isnan(found), member.all(axis=0))
@@ -144,7 +144,7 @@ def test_resumed_after_a_file_was_lost_the_bytes_are_the_same(tmp_path):
 
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
-        gl.audit(tree, *blobs, references=0, also=[gl.Distilled(4)], folder=tmp_path / str(jobs), jobs=jobs)
+        gl.audit(tree, *blobs, references=0, evidence=[gl.Distilled(4)], folder=tmp_path / str(jobs), jobs=jobs)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
@@ -240,7 +240,7 @@ def test_trees_learn_the_soft_labels_and_not_the_true_ones(make, blobs):
 def test_a_model_without_weights_is_refused_before_anything_is_trained(wrap, blobs, tmp_path):
     model = wrap(KNeighborsClassifier()).fit(*blobs[0])
     with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight in fit"):
-        gl.audit(model, *blobs, references=4, also=[gl.Distilled()], folder=tmp_path / "audit")
+        gl.audit(model, *blobs, references=4, evidence=[gl.Distilled()], folder=tmp_path / "audit")
     assert not (tmp_path / "audit").exists()
 
 
@@ -256,7 +256,7 @@ def test_torch_recipes_take_soft_labels(blobs):
     soft = np.roll(softmax(target.predict(x), axis=1), 1, axis=1)
     found = taught_by(target, as_data((x, y), side="members"), soft)
     assert (found.argmax(axis=1) == soft.argmax(axis=1)).mean() > 0.9
-    results = gl.audit(target, *blobs, references=0, also=[gl.Distilled(4)], jobs=1)
+    results = gl.audit(target, *blobs, references=0, evidence=[gl.Distilled(4)], jobs=1)
     assert results.attack("distillation").unscored < 200
 
 
@@ -271,11 +271,11 @@ def test_a_torch_user_may_teach_in_their_own_way(blobs):
     module = gl.mlp(5, 3, hidden=(8,))
     for train in (None, gl.Fit(epochs=1)):
         target = gl.torch_target(module, train=train, distil=distil)
-        gl.audit(target, *blobs, references=0, also=[gl.Distilled(2)], jobs=1)
+        gl.audit(target, *blobs, references=0, evidence=[gl.Distilled(2)], jobs=1)
     assert len(shapes) == 4
     assert all(shape == (records, 3) for records, shape in shapes)
     with pytest.raises(InputError, match="cannot be trained on soft labels"):
-        gl.audit(gl.torch_target(module), *blobs, references=0, also=[gl.Distilled(2)])
+        gl.audit(gl.torch_target(module), *blobs, references=0, evidence=[gl.Distilled(2)])
 
 
 # -- plans ------------------------------------------------------------------------------------------------------------
@@ -296,4 +296,4 @@ def test_plans_are_checked(blobs, tree):
     with pytest.raises(InputError, match=r"such as gl\.Distilled\(\), found 'distilled'"):
         check_plans(["distilled"])
     with pytest.raises(InputError, match="no population to distil on"):
-        gl.audit(tree, *blobs, references=0, also=[gl.Distilled(records="population")])
+        gl.audit(tree, *blobs, references=0, evidence=[gl.Distilled(records="population")])

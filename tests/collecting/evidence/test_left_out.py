@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.cli import main
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.left_out import LeftOut
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import AuditError, FolderError, InputError
 from guestlist.store import open_store
 
@@ -38,14 +38,14 @@ class Counting:
         return lambda x: np.column_stack([np.zeros(len(x)), x[:, 1] - mean + draw])
 
 
-def collect(folder, train=None, *, jobs=1, also=None, **options):
+def collect(folder, train=None, *, jobs=1, evidence=None, **options):
     sides = [(RECORDS[list(rows)], LABELS[list(rows)]) for rows in (MEMBERS, NONMEMBERS, POPULATION)]
     predict = lambda x: np.column_stack([np.zeros(len(x)), x[:, 1]])  # noqa: E731
     target = gl.function_target(predict, classes=[0, 1], train=train or Counting(), scale="logits", recipe="r")
-    plan = also or gl.LeftOut(**{"records": 3, "models": 2, **options})
+    plan = evidence or gl.LeftOut(**{"records": 3, "models": 2, **options})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
-        results = gl.audit(target, *sides, references=0, also=[plan], folder=folder, jobs=jobs)
+        results = gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=jobs)
     return results, LeftOut.read(open_store(folder))
 
 
@@ -121,7 +121,7 @@ def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         plan = gl.LeftOut(records=4, models=2)
-        gl.audit(tree, *blobs, references=0, also=[plan], folder=tmp_path / str(jobs), jobs=jobs)
+        gl.audit(tree, *blobs, references=0, evidence=[plan], folder=tmp_path / str(jobs), jobs=jobs)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
@@ -172,7 +172,7 @@ def test_a_recipe_that_fails_says_which_model_and_keeps_the_rest(tmp_path):
 def test_a_target_without_a_recipe_is_refused(blobs):
     target = gl.function_target(lambda x: np.full((len(x), 3), 1 / 3), classes=[0, 1, 2])
     with pytest.raises(InputError, match="has no recipe to train models without a record by"):
-        gl.audit(target, *blobs, references=0, also=[gl.LeftOut()])
+        gl.audit(target, *blobs, references=0, evidence=[gl.LeftOut()])
 
 
 def test_options_are_checked_and_read_from_a_command_line():
@@ -190,7 +190,7 @@ def test_options_are_checked_and_read_from_a_command_line():
 def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):
     """One neighbour: a member's own label answers for it, and without it another record's does."""
     model = KNeighborsClassifier(1).fit(*blobs[0])
-    results = gl.audit(model, *blobs, references=0, also=[gl.LeftOut(records=60, models=2)], jobs=1)
+    results = gl.audit(model, *blobs, references=0, evidence=[gl.LeftOut(records=60, models=2)], jobs=1)
     assert results.attack("leave_one_out").auc.low > 0.5
 
 
@@ -202,7 +202,7 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_pa
         "rng = np.random.default_rng(0); x = rng.normal(size=(200, 4)); y = (x[:, 0] + rng.normal(size=200) > 0) * 1;"
         "model = Forest(40, random_state=0).fit(x[:100], y[:100]);"
         "gl.audit(model, (x[:100], y[:100]), (x[100:], y[100:]), references=0, folder=sys.argv[1],"
-        "         jobs=int(sys.argv[2]), also=[gl.LeftOut(records=12, models=6)])"
+        "         jobs=int(sys.argv[2]), evidence=[gl.LeftOut(records=12, models=6)])"
     )
 
     def command(folder, jobs):

@@ -13,13 +13,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist.collecting.evidence import perturbed as asking
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.perturbations import perturbed, spreads
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store
 from guestlist.store.files import write_npz
-from guestlist.collecting.evidence import perturbed as asking
 
 
 def changed(x, *, noise=0.25, flips=0.1, rows=None):
@@ -145,7 +145,7 @@ def test_the_share_is_that_of_a_plain_loop(blobs, tmp_path, monkeypatch):
     (x, y), (x2, y2) = blobs
     model, population = DecisionTreeClassifier(random_state=0).fit(x, y), (x2[:60] + 0.1, y2[:60])
     monkeypatch.setattr(asking, "BATCH", 5 * 100)  # several batches
-    run(model, blobs, tmp_path, population=population, also=[gl.Perturbed(4, noise=0.4)])
+    run(model, blobs, tmp_path, population=population, evidence=[gl.Perturbed(4, noise=0.4)])
     view = gl.Perturbed.read(open_store(tmp_path))
     pool, labels = np.concatenate([x, x2, population[0]]), np.concatenate([y, y2])
     right = np.zeros(440)
@@ -166,9 +166,9 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
     def contents(folder):
         return {p.name: p.read_bytes() for p in [*folder.glob("evidence/perturbed/*"), *folder.glob("scores/*")]}
 
-    run(tree, blobs, tmp_path / "whole", also=[gl.Perturbed(6)])
-    run(tree, blobs, tmp_path / "grown", also=[gl.Perturbed(2)])
-    run(tree, blobs, tmp_path / "grown", also=[gl.Perturbed(6)])
+    run(tree, blobs, tmp_path / "whole", evidence=[gl.Perturbed(6)])
+    run(tree, blobs, tmp_path / "grown", evidence=[gl.Perturbed(2)])
+    run(tree, blobs, tmp_path / "grown", evidence=[gl.Perturbed(6)])
 
     class KilledError(Exception):
         pass
@@ -181,18 +181,18 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr("guestlist.collecting.readout.write_npz", killed)
         with pytest.raises(KilledError):
-            run(tree, blobs, tmp_path / "resumed", also=[gl.Perturbed(6)])
+            run(tree, blobs, tmp_path / "resumed", evidence=[gl.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3
-    run(tree, blobs, tmp_path / "resumed", also=[gl.Perturbed(6)])
+    run(tree, blobs, tmp_path / "resumed", evidence=[gl.Perturbed(6)])
     whole = contents(tmp_path / "whole")
     assert len(whole) > 7
     assert contents(tmp_path / "grown") == whole
     assert contents(tmp_path / "resumed") == whole
     # Another seed is another noise; other options in the same folder are refused.
-    run(tree, blobs, tmp_path / "seed", also=[gl.Perturbed(6)], seed=1)
+    run(tree, blobs, tmp_path / "seed", evidence=[gl.Perturbed(6)], seed=1)
     assert contents(tmp_path / "seed")["copy-0001.npz"] != whole["copy-0001.npz"]
     with pytest.raises(FolderError, match=r"noise=0\.25"):
-        run(tree, blobs, tmp_path / "whole", also=[gl.Perturbed(6, noise=0.5)])
+        run(tree, blobs, tmp_path / "whole", evidence=[gl.Perturbed(6, noise=0.5)])
 
 
 def test_a_pipeline_on_a_table_with_text(tmp_path):
@@ -202,7 +202,7 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
     y = np.where((x["continuous"] > 3) ^ (np.random.default_rng(1).random(400) < 0.2), "yes", "no")
     encode = make_column_transformer((OneHotEncoder(), ["text", "category"]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(10, random_state=0)).fit(x[:200], y[:200])
-    results = run(model, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, also=[gl.Perturbed(10)])
+    results = run(model, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.Perturbed(10)])
     found = results.attacks.set_index("attack").loc["label_only"]
     assert found["auc"] > 0.55
     assert found["unscored"] == 0
@@ -213,7 +213,7 @@ def test_a_model_that_cannot_read_perturbed_records_is_told_of(blobs, tmp_path):
     x, y = np.round(blobs[0][0] * 3).astype(int), blobs[0][1]
     model = make_pipeline(OneHotEncoder(), RandomForestClassifier(3, random_state=0)).fit(x, y)
     with pytest.raises(InputError, match=r"cannot read perturbed records.*category type"):
-        run(model, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, also=[gl.Perturbed(2, noise=5)])
+        run(model, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.Perturbed(2, noise=5)])
 
 
 @pytest.mark.parametrize(
@@ -234,5 +234,5 @@ def test_options_are_checked_at_once(options, named):
 def test_the_command_line_reads_the_options(tree, blobs, tmp_path):
     plan = parse_plan("perturbed:copies=3,noise=0.5")
     assert plan == gl.Perturbed(3, noise=0.5)
-    run(tree, blobs, tmp_path, also=[plan])
+    run(tree, blobs, tmp_path, evidence=[plan])
     assert json.loads((tmp_path / "evidence/perturbed/plan.json").read_text())["copies"] == 3

@@ -13,7 +13,7 @@ from guestlist.errors import AuditError, InputError
 from guestlist.evaluate import auc
 from guestlist.findings.hypothesis_tests import levels_of, smallest_p_value
 from guestlist.store import open_store
-from guestlist.views.evidence import Ceilings, Evidence
+from guestlist.views.evidence import Evidence, QuantilesView
 from guestlist.views.signals import Signals
 
 
@@ -40,8 +40,8 @@ def guessing(seed=0):
 def test_growing_what_is_left_out_leaves_every_record_as_many_models(tmp_path):
     """With fewer models for members than for non-members, their number alone would tell them apart."""
     audit = {"references": 0, "attacks": ["leave_one_out_empirical"], "folder": tmp_path, "jobs": 1}
-    gl.audit(guessing(), MEMBERS, NONMEMBERS, also=[gl.LeftOut(records=60, models=2)], **audit)
-    gl.audit(guessing(), MEMBERS, NONMEMBERS, also=[gl.LeftOut(records=1, models=6)], **audit)
+    gl.audit(guessing(), MEMBERS, NONMEMBERS, evidence=[gl.LeftOut(records=60, models=2)], **audit)
+    gl.audit(guessing(), MEMBERS, NONMEMBERS, evidence=[gl.LeftOut(records=1, models=6)], **audit)
     models = gl.LeftOut.read(open_store(tmp_path))
     assert (np.isfinite(models.values["loss"]).sum(axis=0) == 6).all()
     path = next((tmp_path / "evidence" / "left_out").glob("record-*.npz"))
@@ -64,7 +64,7 @@ def test_training_without_randomness_is_told():
         draw(60, 2),
         references=0,
         jobs=1,
-        also=[gl.LeftOut(records=10, models=2), gl.Distilled(models=3, records="population")],
+        evidence=[gl.LeftOut(records=10, models=2), gl.Distilled(models=3, records="population")],
     )
     assert results.attack("leave_one_out").auc.value == 1
     told = [notice for notice in results.notices if "training has no randomness" in notice]
@@ -75,7 +75,7 @@ def test_distilled_models_do_not_all_train_on_the_same_records(tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     population = draw(60, 2)
     gl.audit(
-        model, MEMBERS, NONMEMBERS, population, references=0, jobs=1, also=[gl.Distilled(models=3)], folder=tmp_path
+        model, MEMBERS, NONMEMBERS, population, references=0, jobs=1, evidence=[gl.Distilled(models=3)], folder=tmp_path
     )
     member = gl.Distilled.read(open_store(tmp_path)).member
     assert len({row.tobytes() for row in member}) == 3
@@ -83,8 +83,8 @@ def test_distilled_models_do_not_all_train_on_the_same_records(tmp_path):
 
 def test_a_quantile_test_reaches_what_its_calibration_allows():
     signals = Signals({"margin": np.zeros((1, 40))}, np.zeros((0, 40), bool), np.zeros(40, int))
-    view = Ceilings(np.zeros(40), np.full(40, 0.5), np.linspace(-2, 2, 999))
-    signals = replace(signals, evidence=Evidence(quantiles=view))
+    view = QuantilesView(np.zeros(40), np.full(40, 0.5), np.linspace(-2, 2, 999))
+    signals = replace(signals, evidence=Evidence({"quantiles": view}))
     attack, asked, member = gl.ATTACKS["quantile"], np.ones(40, bool), np.arange(40) < 20
     assert smallest_p_value(attack, signals, asked) == 1 / 1000
     assert [level.alpha for level in levels_of(attack, attack.p_value(signals), signals, asked, member)] == [
@@ -99,7 +99,7 @@ def test_what_was_begun_is_finished_by_the_next_run(tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     audit = {"references": 0, "jobs": 1, "folder": tmp_path}
     also = [gl.Distilled(models=4), gl.Perturbed(copies=3)]
-    first = gl.audit(model, MEMBERS, NONMEMBERS, also=also, **audit)
+    first = gl.audit(model, MEMBERS, NONMEMBERS, evidence=also, **audit)
     for name in ("distilled/model-0002.npz", "distilled/model-0003.npz", "perturbed/copy-0001.npz"):
         (tmp_path / "evidence" / name).unlink()
     again = gl.audit(model, MEMBERS, NONMEMBERS, **audit)
@@ -135,7 +135,7 @@ def test_a_plan_that_fails_leaves_the_folder_usable(tmp_path):
     target = gl.function_target(predict, classes=[0, 1])
     half = (table[:30], MEMBERS[1][:30]), (table[30:], MEMBERS[1][30:])
     with pytest.raises(AuditError, match="never seen"):
-        gl.audit(target, *half, references=0, also=[gl.Perturbed(copies=2)], folder=tmp_path)
+        gl.audit(target, *half, references=0, evidence=[gl.Perturbed(copies=2)], folder=tmp_path)
     assert gl.audit(target, *half, references=0, folder=tmp_path).attack("loss")
 
 
@@ -146,7 +146,7 @@ def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     gl.audit(model, MEMBERS, NONMEMBERS, references=2, **audit)
     monkeypatch.setattr("guestlist.auditing.collect", _interrupted)
     with pytest.raises(KeyboardInterrupt):
-        gl.audit(model, MEMBERS, NONMEMBERS, references=4, also=[gl.Answers()], **audit)
+        gl.audit(model, MEMBERS, NONMEMBERS, references=4, evidence=[gl.FullAnswers()], **audit)
     assert open_store(tmp_path).facing().references == 4
 
 
@@ -168,9 +168,14 @@ def test_a_white_box_keeps_no_features(tmp_path):
     target = gl.torch_target(Keyword())
     x = MEMBERS[0].astype(np.float32), MEMBERS[1]
     gl.audit(
-        target, x, (NONMEMBERS[0].astype(np.float32), NONMEMBERS[1]), references=0, also=[gl.Inner()], folder=tmp_path
+        target,
+        x,
+        (NONMEMBERS[0].astype(np.float32), NONMEMBERS[1]),
+        references=0,
+        evidence=[gl.WhiteBox()],
+        folder=tmp_path,
     )
-    kept = np.load(tmp_path / "evidence" / "inner" / "features.npz")["features"]
+    kept = np.load(tmp_path / "evidence" / "white_box" / "features.npz")["features"]
     assert not any(np.allclose(kept[:60, i], x[0][:, j]) for i in range(kept.shape[1]) for j in range(4))
 
 
@@ -180,7 +185,7 @@ def test_a_users_attack_may_look_at_evidence():
 
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     also = [gl.Perturbed(copies=3)]
-    results = gl.audit(model, MEMBERS, NONMEMBERS, references=9, jobs=1, attacks=["loss", mine], also=also)
+    results = gl.audit(model, MEMBERS, NONMEMBERS, references=9, jobs=1, attacks=["loss", mine], evidence=also)
     assert results.headline == "loss"
     found = results.records
     assert auc(found["score_mine"].to_numpy(), found["member"].to_numpy()).value == results.attack("mine").auc.value
@@ -203,13 +208,13 @@ def test_sparse_columns_are_perturbed():
     ]
     model = DecisionTreeClassifier(random_state=0).fit(frames[0], MEMBERS[1])
     sides = (frames[0], MEMBERS[1]), (frames[1], NONMEMBERS[1])
-    assert gl.audit(model, *sides, references=0, also=[gl.Perturbed(copies=2)]).attack("label_only")
+    assert gl.audit(model, *sides, references=0, evidence=[gl.Perturbed(copies=2)]).attack("label_only")
 
 
 def test_slips_are_told_in_words():
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
-    with pytest.raises(InputError, match="Expected also="):
-        gl.audit(model, MEMBERS, NONMEMBERS, also=gl.Perturbed())
+    with pytest.raises(InputError, match="Expected evidence="):
+        gl.audit(model, MEMBERS, NONMEMBERS, evidence=gl.Perturbed())
     with pytest.raises(ValueError, match=r"models=2\.5 to be a whole number"):
         gl.Distilled(models=2.5)
     predictions = gl.Predictions(np.full((4, 2), 0.5), np.zeros(4, int), np.arange(4) < 2)

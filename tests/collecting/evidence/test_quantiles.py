@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import guestlist as gl
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.regression import features, pinball, quantile_regression
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import InputError
 from guestlist.store import open_store
 from guestlist.targets.signals import hinge, smallest_answer
@@ -109,7 +109,7 @@ def test_features_of_tables_arrays_and_images():
 
 
 def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
-    results = run(smooth, easy, tmp_path, also=[gl.Quantiles(known=0.5)])
+    results = run(smooth, easy, tmp_path, evidence=[gl.Quantiles(known=0.5)])
     view, member = read(tmp_path), np.arange(1000) < 200
     assert not view.degenerate
     assert not any("quantile" in notice for notice in results.notices)
@@ -129,11 +129,11 @@ def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
 
 
 def test_the_hinge_is_that_of_the_answers(smooth, easy, tree, blobs, tmp_path):
-    run(smooth, easy, tmp_path / "smooth", also=[gl.Quantiles()])
+    run(smooth, easy, tmp_path / "smooth", evidence=[gl.Quantiles()])
     x, y = np.concatenate([easy[0][0], easy[1][0]]), np.concatenate([easy[0][1], easy[1][1]])
     log_odds = smooth.decision_function(x) * np.where(y == 1, 1, -1)
     np.testing.assert_allclose(read(tmp_path / "smooth").hinge, log_odds, rtol=1e-6, atol=1e-6)
-    run(tree, blobs, tmp_path / "steps", also=[gl.Quantiles(level=0.75)])
+    run(tree, blobs, tmp_path / "steps", evidence=[gl.Quantiles(level=0.75)])
     x, y = np.concatenate([blobs[0][0], blobs[1][0]]), np.concatenate([blobs[0][1], blobs[1][1]])
     p = tree.predict_proba(x)
     expected = hinge(np.log(np.maximum(p, smallest_answer(p))), y)
@@ -142,11 +142,11 @@ def test_the_hinge_is_that_of_the_answers(smooth, easy, tree, blobs, tmp_path):
 
 def test_the_population_is_known_where_it_is_large_enough(smooth, easy, tmp_path):
     population = draw(300, 2)
-    run(smooth, easy, tmp_path / "large", population=population, also=[gl.Quantiles()])
+    run(smooth, easy, tmp_path / "large", population=population, evidence=[gl.Quantiles()])
     unknown = np.isnan(read(tmp_path / "large").ceiling)
     np.testing.assert_array_equal(unknown, np.arange(1300) >= 1000)
     few = tuple(part[:199] for part in population)  # 200 are enough
-    run(smooth, easy, tmp_path / "small", population=few, also=[gl.Quantiles()])
+    run(smooth, easy, tmp_path / "small", population=few, evidence=[gl.Quantiles()])
     unknown = np.isnan(read(tmp_path / "small").ceiling)
     assert unknown[200:1000].sum() == unknown.sum() == 400
 
@@ -161,7 +161,7 @@ def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
         return np.column_stack([digits, np.zeros(len(x))])
 
     target = gl.function_target(predict, classes=[0, 1], scale="logits")
-    results = run(target, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, also=[gl.Quantiles()])
+    results = run(target, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.Quantiles()])
     told = [notice for notice in results.notices if "quantile regression" in notice]
     assert len(told) == 1
     assert "pinball loss on 200 records" in told[0] or "one value for all records" in told[0]
@@ -181,7 +181,7 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
     encode = make_column_transformer((OneHotEncoder(), ["kind", "word"]), remainder="passthrough")
     model = make_pipeline(encode, RandomForestClassifier(25, min_samples_leaf=4, random_state=0))
     model.fit(x[:300], y[:300])
-    results = run(model, ((x[:300], y[:300]), (x[300:], y[300:])), tmp_path, also=[gl.Quantiles()])
+    results = run(model, ((x[:300], y[:300]), (x[300:], y[300:])), tmp_path, evidence=[gl.Quantiles()])
     view = read(tmp_path)
     assert not view.degenerate
     assert results.attacks.set_index("attack").loc["quantile", "auc"] > 0.5
@@ -191,7 +191,7 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
 
 def test_run_again_gives_the_same_bytes(smooth, easy, tmp_path):
     for name in ("once", "twice", "twice", "other"):
-        run(smooth, easy, tmp_path / name, also=[gl.Quantiles()], seed=int(name == "other"))
+        run(smooth, easy, tmp_path / name, evidence=[gl.Quantiles()], seed=int(name == "other"))
     bytes_of = {
         name: (tmp_path / name / "evidence/quantiles/regression.npz").read_bytes()
         for name in ("once", "twice", "other")
@@ -209,7 +209,7 @@ def test_options_are_checked_at_once(options):
 def test_too_few_records_are_refused_before_a_folder_is_made(smooth, easy, tmp_path):
     few = easy[0], tuple(part[:300] for part in easy[1])
     with pytest.raises(InputError, match=r"200 known non-members.*population has 0.*0\.5 of the non-members are 150"):
-        run(smooth, few, tmp_path / "audit", also=[gl.Quantiles()])
+        run(smooth, few, tmp_path / "audit", evidence=[gl.Quantiles()])
     assert not (tmp_path / "audit").exists()
-    run(smooth, few, tmp_path / "audit", also=[parse_plan("quantiles:level=0.9,known=0.4")])
+    run(smooth, few, tmp_path / "audit", evidence=[parse_plan("quantiles:level=0.9,known=0.4")])
     assert np.isnan(read(tmp_path / "audit").ceiling).sum() == 120

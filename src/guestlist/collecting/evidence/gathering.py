@@ -88,7 +88,9 @@ def collected(store: Store) -> set[str]:
     return {name for name in EVIDENCE if plan_of(store, name) is not None}
 
 
-def read_evidence(store: Store, kinds: Collection[str] | None = None, more: Mapping[str, Part] | None = None) -> Evidence:
+def read_evidence(
+    store: Store, kinds: Collection[str] | None = None, more: Mapping[str, Part] | None = None
+) -> Evidence:
     """Everything in the folder, or everything of some kinds.
 
     Args:

@@ -12,9 +12,7 @@ from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.plan import FromTarget, Plan
 from guestlist.views.evidence import Part
 
-_HOW = (
-    "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
-)
+_HOW = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Files, Question
 from guestlist.data import Data

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from guestlist.collecting.evidence import (
     distilled,
     full_answers,
@@ -46,5 +44,3 @@ def without_fault(evidence: Evidence) -> Evidence:
         if kind.faultless and part is not None:
             evidence = evidence.with_part(name, kind.faultless(part))
     return evidence
-
-
