@@ -8,11 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from guestlist.attacks import ATTACKS, Attack
-from guestlist.collecting.evidence.table import KINDS
+from guestlist.collecting.evidence.table import EVIDENCE
 
 ROOT = Path(__file__).parents[1]
-# What only some targets give, in words.
-LIVE = {"neighbourhood": ["a K-NN target"], "leaves": ["a tree model"]}
 
 
 def attack_table() -> str:
@@ -26,17 +24,20 @@ def attack_table() -> str:
 
 def _needs(attack: Attack) -> str:
     references = {0: [], 1: ["1 reference"]}.get(attack.references, [f"{attack.references} references"])
-    evidence = {"": [], **LIVE}.get(attack.evidence, [f"`{attack.evidence}`"])
+    evidence = []
+    if attack.evidence:
+        kind = EVIDENCE[attack.evidence]
+        evidence = [kind.target if kind.default else f"`{attack.evidence}`"]
     return ", ".join(references + evidence) or "nothing"
 
 
 def evidence_table() -> str:
     """What can be collected beyond references, in Markdown."""
     rows = ["| evidence | in Python | what it is | cost | attacks |", "| --- | --- | --- | --- | --- |"]
-    for name, kind in KINDS.items():
+    for name, kind in EVIDENCE.items():
         options = ", ".join(f"{field.name}={field.default!r}" for field in fields(kind.plan))
         attacks = ", ".join(f"`{a}`" for a, attack in ATTACKS.items() if attack.evidence == name)
-        plan = f"`gl.{kind.plan.__name__}({options})`"
+        plan = "by default" if kind.default else f"`gl.{kind.plan.__name__}({options})`"
         rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {attacks} |")
     return "\n".join(rows)
 

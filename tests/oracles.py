@@ -160,7 +160,7 @@ def shadow_p_value(signals):
 
 def population_p_value(signals):
     """Every record against the population records, without itself where it is one of them."""
-    loss, population = signals.target("loss"), signals.evidence.population
+    loss, population = signals.target("loss"), signals.population
 
     def p_value(signals, i):
         others = [x for j, x in enumerate(loss) if population[j] and not math.isnan(x) and j != i]

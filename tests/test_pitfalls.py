@@ -25,7 +25,7 @@ from guestlist.evaluate import Estimate
 from guestlist.fingerprints import describe
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import standing
-from guestlist.store import Manifest, only_one, open_store
+from guestlist.store import Manifest, locked, open_store
 from guestlist.store.files import remove_parts
 from guestlist.targets import as_target
 
@@ -230,7 +230,7 @@ def test_parts_of_a_living_process_are_spared(tmp_path):
 def test_two_audits_started_together_do_not_mix(tree, blobs, tmp_path):
     """The lock is taken before the manifest is looked at."""
     done = []
-    with only_one(tmp_path):
+    with locked(tmp_path):
         thread = threading.Thread(target=lambda: done.append(_refused(tree, blobs, tmp_path)))
         thread.start()
         thread.join()

@@ -16,7 +16,7 @@ from guestlist.selfcheck.worlds import (
     gaussian_world,
     noise_world,
 )
-from guestlist.views.evidence import FullAnswers
+from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Rotation, Signals
 
 __all__ = [
@@ -55,10 +55,10 @@ def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=b
         member[:, 7] = np.arange(models) == 2  # the only member, and no reference at all when it is the target
 
     def evidence(k: int):
-        order, plain = np.r_[k, world.others(k)], world.evidence(k)
-        answers = FullAnswers(log_p[order], member[order[1:]])
-        inner = plain.inner
-        inner = replace(inner, features=values["margin"][k][:, None], member=member[k] & inner.known)
-        return replace(plain, answers=answers, inner=inner)
+        others, plain = world.others(k), world.evidence(k)
+        seen = plain.need("white_box")
+        seen = replace(seen, features=values["margin"][k][:, None], member=member[k] & seen.known)
+        answers = FullAnswersView(log_p[others], member[others])
+        return plain.with_part("full_answers", answers).with_part("white_box", seen)
 
-    return replace(world, values=values, member=member, evidence=evidence)
+    return replace(world, values=values, member=member, evidence=evidence, answers=lambda k: log_p[k])

@@ -60,7 +60,7 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
     distilled = signals.evidence.need("distilled")
     return {
         "S": signals.reference("loss")[:, of_class][outside[:, of_class]],
-        "P": signals.target("loss")[signals.evidence.population],
+        "P": signals.target("loss")[signals.population],
         "R": signals.reference("loss")[outside[:, record], record],
         "D": distilled.values["loss"][~distilled.member[:, record], record],
     }

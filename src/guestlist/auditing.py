@@ -187,7 +187,7 @@ def audited(inputs: Inputs, request: Request) -> Results:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
-            results = judge(case, form=Results)
+            results = judge(case, Results)
             write_results(work.site.store.folder, results, case.scores)
             return results
 

@@ -64,7 +64,7 @@ def audit_predictions(
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
             case = case_in(store, chosen, prior=prior, ignore=tuple(ignore))
-            results = judge(case, form=Results)
+            results = judge(case, Results)
             write_results(store.folder, results, case.scores)
             return results
 

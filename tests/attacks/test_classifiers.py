@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from guestlist.attacks import ATTACKS
 from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, labelled_features, log_odds, sorted_features
 from guestlist.attacks.learning import balanced, hashes, learn
 from guestlist.evaluate import auc
-from guestlist.views.evidence import Evidence, FullAnswers
+from guestlist.views.evidence import Evidence, FullAnswersView
 from guestlist.views.signals import Signals
 
 NAMES = ["nn_shokri", "nn_nasr"]
@@ -78,9 +79,10 @@ def _three_classes(rare: int) -> tuple[Signals, np.ndarray]:
     member = rng.random((9, len(labels))) < 0.5
     logits = rng.normal(size=(9, len(labels), 3)) + 3 * member[..., None] * np.eye(3)[labels]
     log_p = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
-    answers = FullAnswers(log_p.astype(np.float32), member[1:])
+    answers = log_p.astype(np.float32)
+    evidence = Evidence({"full_answers": FullAnswersView(answers[1:], member[1:])})
     loss = -log_p[:, np.arange(len(labels)), labels]
-    return Signals({"loss": loss}, member[1:], labels, Evidence(answers=answers)), member[0]
+    return Signals({"loss": loss}, member[1:], labels, evidence, answers=answers[0]), member[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,9 +97,10 @@ def test_a_class_with_few_records_is_scored_too(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_references_of_one_kind_teach_nothing(name):
     signals, _ = _three_classes(rare=6)
-    answers = signals.evidence.answers
-    everyone = FullAnswers(answers.log_p, np.ones_like(answers.member))
-    assert np.isnan(ATTACKS[name].score(Signals({}, everyone.member, signals.labels, Evidence(answers=everyone)))).all()
+    answers = signals.evidence.need("full_answers")
+    everyone = FullAnswersView(answers.log_p, np.ones_like(answers.member))
+    taught = replace(signals, reference_member=everyone.member, evidence=Evidence({"full_answers": everyone}))
+    assert np.isnan(ATTACKS[name].score(taught)).all()
 
 
 def test_an_overfitted_network_is_found_out(blobs):

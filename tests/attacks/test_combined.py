@@ -9,12 +9,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, named
+from guestlist.attacks import ATTACKS, named, scores_of_all
 from guestlist.attacks.combined import RULES, Combination, combined, parse_combination
 from guestlist.cli import main
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import auc, conformal_p_values
-from guestlist.findings.choosing import all_scores
 from guestlist.views.signals import Rotation, Signals
 from worlds import DESIGNS, awkward_world, gaussian_world, noise_world, target_of
 
@@ -75,7 +74,7 @@ def test_no_advantage_where_there_is_no_leak(design):
         found = []
         for seed in range(24):
             world = noise_world(records=100, models=6, seed=seed, spread=0.5, design=DESIGNS[design])
-            found.append(aucs(all_scores(combined(NAMES, rule).attack, world), world.member).mean())
+            found.append(aucs(scores_of_all(combined(NAMES, rule).attack, world), world.member).mean())
         assert np.std(found, ddof=1) < 0.04  # or else the next line could not fail
         assert abs(np.mean(found) - 0.5) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), rule
 
@@ -118,7 +117,7 @@ def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
     alone, mocks = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
     found = combined(["loss", "loss"], rule)(signals)
     np.testing.assert_allclose(
-        np.exp(-found), conformal_p_values(alone, all_scores(ATTACKS["loss"], mocks)[~mocks.member])
+        np.exp(-found), conformal_p_values(alone, scores_of_all(ATTACKS["loss"], mocks)[~mocks.member])
     )
     order = np.argsort(alone)
     assert (np.diff(found[order]) >= 0).all()

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS
+from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.selfcheck.contract import to_score
-from guestlist.views.evidence import LIVE, NOTHING, FullAnswers
-from guestlist.views.signals import Signals
+from guestlist.views.evidence import Evidence, FullAnswersView
 from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussian_world, noise_world, target_of
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
@@ -20,7 +20,7 @@ from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussia
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
 # the same contract.
-NAMES = [name for name, attack in ATTACKS.items() if attack.evidence not in LIVE]
+NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up]
 ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_mocks and not ATTACKS[name].learns]
 # Attacks that fit a classifier for every target are calibrated with fewer worlds, below.
@@ -49,15 +49,8 @@ def _noise(models: int, design: str) -> dict[str, np.ndarray]:
     for seed in range(200):
         world = noise_world(records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design])
         for name in ON_MOCKS:
-            found[name].append(np.nanmean(aucs(_all_scores(name, world), world.member)))
+            found[name].append(np.nanmean(aucs(scores_of_all(ATTACKS[name], world), world.member)))
     return {name: np.array(values) for name, values in found.items()}
-
-
-def _all_scores(name, world):
-    attack = ATTACKS[name]
-    if attack.rotates:
-        return attack.score(world)
-    return np.stack([attack.score(world.facing(k)) for k in range(len(world.member))])
 
 
 @pytest.mark.slow
@@ -118,8 +111,8 @@ def test_the_order_of_references_is_irrelevant(name):
     signals, _ = target_of(awkward_world(records=200, models=17))
     order = np.random.default_rng(1).permutation(16)
     values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
-    evidence = signals.evidence.among(order)
-    shuffled = Signals(values, signals.reference_member[order], signals.labels, evidence)
+    member, evidence = signals.reference_member[order], signals.evidence.among(order)
+    shuffled = replace(signals, values=values, reference_member=member, evidence=evidence)
     assert_same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
 
 
@@ -160,9 +153,9 @@ def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
     world = gaussian_world(0.0, records=50, models=9)
     values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
-    answers = FullAnswers(binary_answers(values["margin"], world.labels), world.member[1:])
-    evidence = replace(world.evidence(0), answers=answers)
-    signals = Signals(values, world.member[1:], world.labels, evidence)
+    answers = FullAnswersView(binary_answers(values["margin"][1:], world.labels), world.member[1:])
+    evidence = world.evidence(0).with_part("full_answers", answers)
+    signals = replace(world.facing(0), values=values, evidence=evidence)
     sides = to_score(ATTACKS[name], signals) & world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
     assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
 
@@ -170,8 +163,10 @@ def test_models_that_all_agree_give_scores_without_nan(name):
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
 def test_without_its_evidence_an_attack_says_how_to_get_it(name):
     attack = ATTACKS[name]
-    bare = replace(target_of(gaussian_world(1.0, records=20, models=5))[0], evidence=NOTHING)
-    how = "and the target is none" if attack.evidence in LIVE else f"--also {attack.evidence}"
+    bare = replace(
+        target_of(gaussian_world(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())
+    )
+    how = "and the target is none" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
     with pytest.raises(NotCollectedError, match=how):
         attack.score(bare)
 

@@ -7,7 +7,7 @@ import pytest
 
 import oracles
 from guestlist.attacks import ATTACKS
-from guestlist.views.evidence import Evidence, Models
+from guestlist.views.evidence import Evidence, ModelsView
 from guestlist.views.signals import Signals
 from worlds import awkward_world, binary_signals, gaussian_world, noise_world
 
@@ -34,16 +34,17 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
     """Ties, NaN and one-sided records among the references, and among the other models as well; three classes."""
     worlds = [awkward_world(records=60, models=models, seed=seed + shift) for shift in (0, 100, 200)]
     distilled, left_out = (
-        Models({name: matrix[1:] for name, matrix in world.values.items()}, world.member[1:]) for world in worlds[1:]
+        ModelsView({name: matrix[1:] for name, matrix in world.values.items()}, world.member[1:])
+        for world in worlds[1:]
     )
     nobody = np.zeros_like(left_out.member)
     unasked = np.arange(60) % 5 == 0  # records that were not chosen
     chosen = {name: np.where(unasked, np.nan, matrix) for name, matrix in left_out.values.items()}
     population = np.random.default_rng(seed).random(60) < 0.3
-    evidence = Evidence(population=population, distilled=distilled, left_out=Models(chosen, nobody))
+    evidence = Evidence({"distilled": distilled, "left_out": ModelsView(chosen, nobody)})
     labels = np.random.default_rng(seed).integers(0, 3, 60)
     labels[5] = 3  # alone in its class, and all references trained on it
-    return replace(worlds[0].facing(0), labels=labels, evidence=evidence)
+    return replace(worlds[0].facing(0), labels=labels, evidence=evidence, population=population)
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -51,7 +52,7 @@ def awkward_signals(seed: int, models: int = 9) -> Signals:
 def test_scores_and_p_values_equal_a_transcription(name, seed):
     signals = awkward_signals(seed)
     kind, evidence = SAME_AS.get(name, (name, ""))
-    asked = oracles.among(signals, getattr(signals.evidence, evidence)) if evidence else signals
+    asked = oracles.among(signals, signals.evidence.need(evidence)) if evidence else signals
     score, p_value = (oracle(asked) for oracle in ORACLES[kind])
     np.testing.assert_allclose(ATTACKS[name].score(signals), score, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(ATTACKS[name].p_value(signals), p_value, rtol=1e-7, atol=1e-12)
@@ -73,8 +74,8 @@ def test_without_anything_to_compare_with_there_is_no_p_value():
     everyone = replace(signals, reference_member=np.ones_like(signals.reference_member))
     for name in ("shadow", "reference", "reference_empirical"):
         assert np.isnan(ATTACKS[name].p_value(everyone)).all()
-    for evidence in (Evidence(), Evidence(population=np.zeros(60, dtype=bool))):
-        assert np.isnan(ATTACKS["loss"].p_value(replace(signals, evidence=evidence))).all()
+    for population in (None, np.zeros(60, dtype=bool)):
+        assert np.isnan(ATTACKS["loss"].p_value(replace(signals, population=population))).all()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def noise() -> dict[str, np.ndarray]:
     for seed in range(40):
         world = noise_world(records=1000, models=33, seed=seed, spread=0.5)
         population = np.arange(1000) < 500
-        signals = replace(world.facing(0), evidence=replace(world.evidence(0), population=population))
+        signals = replace(world.facing(0), population=population)
         for name in TESTS:
             p_values = ATTACKS[name].p_value(signals)[~population]
             found[name].append([(p_values <= alpha).mean() for alpha in ALPHAS])
@@ -115,7 +116,7 @@ def test_many_losses_to_compare_with_leave_no_slack(name, noise):
 @pytest.mark.parametrize("name", TESTS)
 def test_members_that_leak_are_called_more_often(name):
     world = gaussian_world(2.0, records=2000, models=65)
-    signals = replace(world.facing(0), evidence=replace(world.evidence(0), population=~world.member[0]))
+    signals = replace(world.facing(0), population=~world.member[0])
     member, p_values = world.member[0], ATTACKS[name].p_value(signals)
     assert (p_values[member] <= 0.1).mean() > 1.5 * (p_values[~member] <= 0.1).mean()
 
@@ -133,7 +134,7 @@ def test_a_smoothed_p_value_is_the_score_on_another_scale(name):
 def test_p_values_fall_as_scores_rise_among_records_that_share_a_comparison():
     """P compares with one population, S with one set of losses per class: there the order is that of the scores."""
     signals = awkward_signals(2)
-    outside = ~signals.evidence.population
+    outside = ~signals.population
     for name, groups in {"loss": np.where(outside, 0, -1), "shadow": signals.labels}.items():
         score, p_value = ATTACKS[name].score(signals), ATTACKS[name].p_value(signals)
         for group in set(groups) - {-1}:
@@ -158,8 +159,8 @@ def test_an_empirical_p_value_follows_from_the_score_where_there_are_no_ties(nam
 def test_a_smaller_loss_never_has_a_larger_p_value(name):
     """Of one record, ties included: the target's margin rises step by step, and everything else stays."""
     signals = awkward_signals(3)
-    population = signals.evidence.population & ~np.isin(np.arange(60), range(20, 40))  # P's others stay, too
-    signals = replace(signals, evidence=replace(signals.evidence, population=population))
+    population = signals.population & ~np.isin(np.arange(60), range(20, 40))  # P's others stay, too
+    signals = replace(signals, population=population)
     steps = []
     for margin in np.arange(-4, 4.05, 0.1).round(1):
         changed = {key: value.copy() for key, value in signals.values.items()}

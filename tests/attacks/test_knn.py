@@ -13,10 +13,10 @@ from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, Neighbourhood
+from guestlist.views.evidence import Evidence, NeighboursView
 from guestlist.views.signals import Signals
 
-NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbourhood"]
+NAMES = [name for name, attack in ATTACKS.items() if attack.evidence == "neighbours"]
 
 
 def world(seed=0, records=400, k=3, noise=False):
@@ -27,9 +27,9 @@ def world(seed=0, records=400, k=3, noise=False):
     member = rng.random(records) < 0.5
     model = KNeighborsClassifier(k).fit(x[member], y[member])
     p_y = model.predict_proba(x)[np.arange(records), y]
-    near = Neighbourhood(x, k, "euclidean", 0.5, np.ones(records, bool))
+    near = NeighboursView(x, k, "euclidean", 0.5, np.ones(records, bool))
     truth = rng.permutation(member) if noise else member
-    return Signals({"p_y": p_y[None]}, np.zeros((0, records), bool), y, Evidence(neighbourhood=near)), truth
+    return Signals({"p_y": p_y[None]}, np.zeros((0, records), bool), y, Evidence({"neighbours": near})), truth
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,7 +37,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     signals, member = world()
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
-    near = signals.evidence.neighbourhood
+    near = signals.evidence.need("neighbours")
     direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), neighbours.Knn(3))
     np.testing.assert_array_equal(scores, direct)
 

@@ -7,15 +7,15 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.attacks.label_only import label_only
-from guestlist.views.evidence import Evidence, Robustness
+from guestlist.views.evidence import Evidence, PerturbedView
 from guestlist.views.signals import Signals
 
 
 def seen(correct, share) -> Signals:
     values = {"correct": np.array([correct], dtype=float)}
-    view = Robustness(np.array(share), 4)
+    view = PerturbedView(np.array(share), 4)
     records = len(correct)
-    return Signals(values, np.zeros((0, records), bool), np.zeros(records, int), Evidence(perturbed=view))
+    return Signals(values, np.zeros((0, records), bool), np.zeros(records, int), Evidence({"perturbed": view}))
 
 
 def test_by_hand():

@@ -9,15 +9,15 @@ from sklearn.ensemble import RandomForestClassifier
 import guestlist as gl
 from guestlist.attacks.quantile import quantile, quantile_p_value
 from guestlist.store import open_store
-from guestlist.views.evidence import Ceilings, Evidence
+from guestlist.views.evidence import Evidence, QuantilesView
 from guestlist.views.signals import Signals
 from worlds import gaussian_world
 
 
 def test_by_hand():
-    view = Ceilings(np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, np.nan, 5.0]), np.array([-2.0, -1.0, 0.0]))
+    view = QuantilesView(np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, np.nan, 5.0]), np.array([-2.0, -1.0, 0.0]))
     values = {"margin": np.zeros((1, 4))}
-    signals = Signals(values, np.zeros((0, 4), bool), np.zeros(4, int), Evidence(quantiles=view))
+    signals = Signals(values, np.zeros((0, 4), bool), np.zeros(4, int), Evidence({"quantiles": view}))
     np.testing.assert_array_equal(quantile(signals), [2, 0, np.nan, -1])
     np.testing.assert_array_equal(quantile_p_value(signals), [1 / 4, 2 / 4, np.nan, 3 / 4])
 
@@ -42,7 +42,7 @@ def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
         gl.audit(model, *sides, references=0, attacks=["quantile"], evidence=[gl.Quantiles()], folder=folder, seed=seed)
         store = open_store(folder)
         signals, view = store.facing(), gl.Quantiles.read(store)
-        p_values = quantile_p_value(replace(signals, evidence=Evidence(quantiles=view)))
+        p_values = quantile_p_value(replace(signals, evidence=Evidence({"quantiles": view})))
         learnt += not view.degenerate
         inside.append(p_values[:200])
         outside.append(p_values[200:][~np.isnan(p_values[200:])])

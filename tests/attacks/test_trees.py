@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from guestlist.collecting.evidence.from_target import live_evidence
 from scipy.stats import binom
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
@@ -11,13 +10,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
+from guestlist.collecting.evidence.leaves import Leaves
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.findings.headline import FIXED, Headline
 from guestlist.report.checks import sentence
 from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, Leaves
+from guestlist.views.evidence import Evidence, LeavesView
 from guestlist.views.signals import Signals
 
 leaf_shares = ATTACKS["leaf_shares"].score
@@ -25,7 +25,7 @@ leaf_shares = ATTACKS["leaf_shares"].score
 
 def view(leaves, labels):
     records = len(labels)
-    return Signals({}, np.zeros((0, records), dtype=bool), labels, Evidence(leaves=leaves))
+    return Signals({}, np.zeros((0, records), dtype=bool), labels, Evidence({"leaves": leaves}))
 
 
 def world(model, seed=0, records=400, noise=False):
@@ -36,8 +36,8 @@ def world(model, seed=0, records=400, noise=False):
     member = rng.random(records) < 0.5
     model.fit(x[member], y[member])
     sides = np.where(member, "members", "nonmembers").astype(object)
-    found = live_evidence(as_target(model), Data(x, y, np.arange(records)), sides)
-    return view(found["leaves"], y), rng.permutation(member) if noise else member
+    found = Leaves().take(as_target(model), Data(x, y, np.arange(records)), sides)
+    return view(found, y), rng.permutation(member) if noise else member
 
 
 def boosted(library, **settings):
@@ -94,7 +94,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_counts():
         [[((leaf[:, t] == leaf[i, t]) & (labels == labels[i])).sum() for t in range(trees)] for i in range(records)]
     )
     held = np.minimum(rng.integers(1, 4, size=candidates.shape), np.maximum(candidates - 1, 1)).astype(float)
-    found = leaf_shares(view(Leaves(leaf, held, True, bag, rate, np.ones(records, dtype=bool)), labels))
+    found = leaf_shares(view(LeavesView(leaf, held, True, bag, rate, np.ones(records, dtype=bool)), labels))
     for i in range(records):
         if (candidates[i] == held[i]).any():
             continue  # certain
@@ -113,7 +113,7 @@ def test_a_leaf_whose_every_candidate_was_counted_is_certain():
     leaf = np.array([[0], [0], [1], [1], [1], [0]])
     held = np.array([[2.0], [2.0], [1.0], [1.0], [1.0], [2.0]])
     asked = np.arange(6) < 5
-    scores = leaf_shares(view(Leaves(leaf, held, False, np.array([3.0]), 0.6, asked), np.zeros(6, dtype=int)))
+    scores = leaf_shares(view(LeavesView(leaf, held, False, np.array([3.0]), 0.6, asked), np.zeros(6, dtype=int)))
     assert scores[0] == scores[1] > 10
     assert scores[2] == pytest.approx(np.log((1 / 2) / (0.6 / 0.4)), abs=1e-4)
     assert np.isnan(scores[5])
@@ -126,8 +126,8 @@ def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others,
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
     their = y if others == "of the same class" else 1 - y
     pool = Data(np.vstack([x, x + 0.25]), np.r_[y, their], np.arange(200))
-    found = live_evidence(as_target(model), pool, np.repeat(["members", "nonmembers"], 100).astype(object))
-    scores = leaf_shares(view(found["leaves"], pool.y))
+    found = Leaves().take(as_target(model), pool, np.repeat(["members", "nonmembers"], 100).astype(object))
+    scores = leaf_shares(view(found, pool.y))
     assert auc(scores, np.arange(200) < 100).value == expected
 
 

@@ -7,7 +7,7 @@ import guestlist as gl
 from guestlist.attacks.white_box import white_box
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.views.evidence import Evidence, WhiteBox
+from guestlist.views.evidence import Evidence, WhiteBoxView
 from guestlist.views.signals import Signals
 from worlds import gaussian_world, target_of
 
@@ -15,9 +15,9 @@ from worlds import gaussian_world, target_of
 def test_only_the_order_of_a_feature_counts():
     """Gradients range over many powers of ten: no scale is the right one."""
     signals, _ = target_of(gaussian_world(1.0, records=400, models=2))
-    inner = signals.evidence.inner
+    inner = signals.evidence.need("white_box")
     powers = replace(inner, features=np.exp(2 * inner.features))
-    found = white_box(replace(signals, evidence=Evidence(inner=powers)))
+    found = white_box(replace(signals, evidence=Evidence({"white_box": powers})))
     judged = ~inner.known
     assert np.corrcoef(found[judged], white_box(signals)[judged])[0, 1] > 0.95  # other records in each tree's sample
 
@@ -25,12 +25,12 @@ def test_only_the_order_of_a_feature_counts():
 def test_the_rest_of_the_truth_plays_no_part():
     """Whatever is true of the records that are not known, the scores are the same: it is not in the view."""
     signals, member = target_of(gaussian_world(2.0, records=600, models=2))
-    inner = signals.evidence.inner
+    inner = signals.evidence.need("white_box")
     np.testing.assert_array_equal(inner.member, member & inner.known)
     scores = white_box(signals)
     np.testing.assert_array_equal(np.isnan(scores), inner.known)
     # What is known does play one: a wrong answer turns the scores round.
-    wrong = replace(signals, evidence=Evidence(inner=replace(inner, member=~inner.member & inner.known)))
+    wrong = replace(signals, evidence=Evidence({"white_box": replace(inner, member=~inner.member & inner.known)}))
     asked = ~inner.known
     assert auc(scores[asked], member[asked]).low > 0.7
     assert auc(white_box(wrong)[asked], member[asked]).high < 0.3
@@ -38,8 +38,8 @@ def test_the_rest_of_the_truth_plays_no_part():
 
 def test_known_records_of_one_kind_teach_nothing():
     everyone = np.array([True, True, False])
-    inner = WhiteBox(np.arange(3.0)[:, None], ("x",), everyone, everyone)
-    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, int), Evidence(inner=inner))
+    inner = WhiteBoxView(np.arange(3.0)[:, None], ("x",), everyone, everyone)
+    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, int), Evidence({"white_box": inner}))
     assert np.isnan(white_box(signals)).all()
 
 
@@ -66,5 +66,5 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     assert "parameters" not in found.untested
     without = gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["loss"])
     assert "parameters" in without.untested
-    with pytest.raises(NotCollectedError, match=r"gl\.Inner"):
+    with pytest.raises(NotCollectedError, match=r"gl\.WhiteBox"):
         gl.audit(gl.torch_target(module), members, nonmembers, references=0, attacks=["white_box"])

@@ -94,15 +94,15 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     )  # fmt: skip
     lacking = guestlist(*audit, "--attack", "distillation")
     assert lacking.exit_code == 2
-    assert "guestlist collect DIR --also distilled" in lacking.stderr
-    assert guestlist(*audit, "--attack", "loss", "--also", "perturbed:copies=2").exit_code == 0
-    found = guestlist("collect", out, "--also", "distilled:models=5", "--jobs", 1, "--json")
+    assert "guestlist collect DIR --evidence distilled" in lacking.stderr
+    assert guestlist(*audit, "--attack", "loss", "--evidence", "perturbed:copies=2").exit_code == 0
+    found = guestlist("collect", out, "--evidence", "distilled:models=5", "--jobs", 1, "--json")
     assert found.exit_code == 0, found.output
     # What was named before, and what the new evidence is for.
     assert [finding["name"] for finding in json.loads(found.stdout)["outcomes"]] == ["loss", "distillation"]
     other = guestlist("collect", out, "--attack", "union(loss,lira)", "--references", 5, "--jobs", 1, "--json")
     assert [finding["name"] for finding in json.loads(other.stdout)["outcomes"]] == ["union_loss_lira"]
-    assert "no option 'copies'" in guestlist("collect", out, "--also", "distilled:copies=5").stderr
+    assert "no option 'copies'" in guestlist("collect", out, "--evidence", "distilled:copies=5").stderr
     assert "What is to be collected?" in guestlist("collect", out).stderr
 
 

@@ -22,7 +22,7 @@ TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
 def with_population(signals: Signals, share: float = 0.25):
     """The signals with the first records as a population, and which are asked about."""
     asked = np.arange(len(signals.labels)) >= share * len(signals.labels)
-    return replace(signals, evidence=replace(signals.evidence, population=~asked)), asked
+    return replace(signals, population=~asked), asked
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
         assert case.member.sum() == 80
         assert (case.asked & ~case.member).sum() == 80
         assert case.signals.references == 8
-        assert len(case.signals.evidence.distilled.member) == 8
+        assert len(case.signals.evidence.need("distilled").member) == 8
         said = open_store(folder / "small" / f"target-{t}").model(0)["loss"]
         np.testing.assert_array_equal(case.signals.target("loss"), said)
     first, second = (dict(zip(c.ids, c.signals.reference("loss").T, strict=True)) for c in cases)
@@ -80,7 +80,7 @@ def test_closeness_is_that_of_the_three_sets_of_models(run):
     assert list(found) == ["R", "D", "L"]
     assert found["L"].rank_correlation == pytest.approx((1, 1))
     chosen = case.asked & ~np.isnan(gl.ATTACKS["leave_one_out"].score(case.signals)) & case.member
-    left_out = case.signals.evidence.left_out.values["margin"][:, chosen]
+    left_out = case.signals.evidence.need("left_out").values["margin"][:, chosen]
     assert found["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
     assert found["L"].gap[0] == pytest.approx(np.median(case.signals.target("margin")[chosen] - left_out.mean(axis=0)))
 

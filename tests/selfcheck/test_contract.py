@@ -1,14 +1,15 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from guestlist.attacks import ATTACKS
+from guestlist.attacks import ATTACKS, Attack
 from guestlist.cli import main
-from guestlist.selfcheck.contract import AttackCheck, check_attack, selftest
+from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.selfcheck.contract import AttackCheck, check_attacks, selftest
 from guestlist.selfcheck.coverage import Coverage, coverage, simulations
-from guestlist.views.evidence import LIVE
 
 
 def honest(signals):
@@ -82,12 +83,11 @@ def test_a_broken_attack_is_caught(attack, words):
 
 def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     """Scores beyond the best possible can only come from the truth; here it is put into a signal."""
-    from guestlist import selftest as module
+    from guestlist.selfcheck import contract as module
 
     def leaking(*args, **kwargs):
         world = gaussian_world(*args, **kwargs)
-        world.values["entropy"][:] = world.member * 3.0 + world.values["margin"]
-        return world
+        return replace(world, values={**world.values, "entropy": world.member * 3.0 + world.values["margin"]})
 
     gaussian_world = module.gaussian_world
     monkeypatch.setattr(module, "gaussian_world", leaking)
@@ -102,7 +102,7 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
 def test_everything_that_is_shipped_is_calibrated():
     found = selftest(scale=0.15)
     assert [check.name for check in found.attacks] == [
-        name for name, attack in ATTACKS.items() if attack.evidence not in LIVE
+        name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up
     ]
     assert {check.name: check.problems for check in found.attacks if check.problems} == {}
     assert [check.name for check in found.intervals if not check.calibrated] == []
@@ -111,13 +111,24 @@ def test_everything_that_is_shipped_is_calibrated():
 
 
 def test_the_same_seed_gives_the_same_figures():
-    attack = ATTACKS["difficulty"]
-    assert check_attack("a", attack, 8, seed=3) == check_attack("a", attack, 8, seed=3)
-    assert check_attack("a", attack, 8, seed=3).noise != check_attack("a", attack, 8, seed=4).noise
+    attack = {"a": ATTACKS["difficulty"]}
+    assert check_attacks(attack, 8, seed=3) == check_attacks(attack, 8, seed=3)
+    assert check_attacks(attack, 8, seed=3)[0].noise != check_attacks(attack, 8, seed=4)[0].noise
+
+
+def test_the_company_of_other_attacks_changes_no_figure():
+    """One world serves all attacks, and one that works in place spoils it for none."""
+
+    def rude(signals):
+        signals.target("margin")[:] = 0
+
+    together = check_attacks({"rude": Attack(score=rude, summary="", own=True), "lira": ATTACKS["lira"]}, 8)
+    assert together[1:] == check_attacks({"lira": ATTACKS["lira"]}, 8)
+    assert "read-only" in together[0].problems[0]
 
 
 def test_an_interval_that_is_too_narrow_is_caught(monkeypatch):
-    from guestlist.evaluate import coverage as module
+    from guestlist.selfcheck import coverage as module
 
     monkeypatch.setattr(module, "auc", lambda scores, member: narrow(module.Estimate, scores, member))
     assert not coverage("auc", repeats=200).calibrated
@@ -166,6 +177,6 @@ def test_the_command_says_what_it_cannot_load():
 
 
 def test_a_check_without_problems_is_calibrated():
-    check = check_attack("loss", ATTACKS["loss"], 8)
+    (check,) = check_attacks({"loss": ATTACKS["loss"]}, 8)
     assert isinstance(check, AttackCheck)
     assert check.calibrated

@@ -75,7 +75,7 @@ attacks = click.option(
 evidence = click.option(
     "--evidence",
     multiple=True,
-    help="Evidence that some attacks need, such as distilled or distilled:models=32; see: guestlist show evidence.",
+    help="What some attacks need beyond references, such as distilled or distilled:models=32; see: guestlist show evidence.",
 )
 ignore = click.option(
     "--ignore",

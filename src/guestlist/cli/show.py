@@ -84,7 +84,9 @@ def _evidence() -> list[dict]:
         {
             "evidence": name,
             "what it is": kind.summary,
+            "of": kind.target or "any target",
             "cost": kind.cost,
+            "collected": "by default" if kind.default else "when asked for",
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
         }

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,9 @@ class Results:
         return {name: value for name, value in content.items() if name != "records"}
 
 
+AnyResults = TypeVar("AnyResults", bound=Results)
+
+
 def finding_names(form: type[Results] = Results) -> tuple[str, ...]:
     """The names of the findings that results have a field for."""
     return tuple(one.name for one in fields(form) if one.name not in NOT_FINDINGS)
@@ -119,7 +123,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 
-def from_document(content: Mapping, form: type[Results] = Results) -> Results:
+def from_document(content: Mapping, form: type[AnyResults]) -> AnyResults:
     """Results from the content of results.json, without the table of records.
 
     A finding that the content lacks is None, and one that ``form`` has no field for is left out: files of older and of newer

@@ -19,7 +19,7 @@ from guestlist.findings import (
     subject,
     untested,
 )
-from guestlist.findings.results import Results
+from guestlist.findings.results import AnyResults
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "subject": subject.find,
@@ -37,13 +37,13 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
 
 
 def judge(
-    case: Case, findings: Mapping[str, Callable[[Case], object]] = FINDINGS, form: type[Results] = Results
-) -> Results:
+    case: Case, form: type[AnyResults], findings: Mapping[str, Callable[[Case], object]] = FINDINGS
+) -> AnyResults:
     """Everything that is found in a case; nothing is written.
 
     Args:
-        findings: name to what finds it.
         form: results with a field for each of them.
+        findings: name to what finds it.
     """
     found: dict[str, Any] = {name: case.of(find) for name, find in findings.items()}
     return form(**found, records=case.of(records.record_table))

@@ -18,12 +18,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import guestlist as gl
 from guestlist.attacks import ATTACKS
 from guestlist.collecting.evidence.distilled import Distilled
-from guestlist.collecting.evidence.table import check_plans, parse_plan
+from guestlist.collecting.evidence.gathering import check_plans, parse_plan
 from guestlist.data import as_data
 from guestlist.errors import FolderError, InputError
 from guestlist.store import open_store
 from guestlist.targets import as_target
-from guestlist.views.evidence import Evidence, Models
+from guestlist.views.evidence import Evidence, ModelsView
 
 RECORDS = np.column_stack([np.arange(100.0), np.random.default_rng(0).normal(size=100)])
 LABELS = np.arange(100) % 2
@@ -113,7 +113,7 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
     for name in ("distillation", "distillation_empirical"):
         score = ATTACKS[name].score
         found, other = (
-            score(replace(signals, evidence=Evidence(distilled=m))) for m in (models, Models(altered, member))
+            score(replace(signals, evidence=Evidence({"distilled": m}))) for m in (models, ModelsView(altered, member))
         )
         np.testing.assert_array_equal(found, other)
         np.testing.assert_array_equal(np.isnan(found), member.all(axis=0))

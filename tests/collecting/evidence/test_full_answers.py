@@ -7,11 +7,13 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 import guestlist as gl
-from guestlist.collecting.evidence.full_answers import Answers
+from guestlist.collecting.evidence.full_answers import FullAnswers
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.table import parse_plan
+from guestlist.collecting.view import rotation_of
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.store import open_store
-from guestlist.views.evidence import FullAnswers
+from guestlist.views.evidence import FullAnswersView
 
 NAMES = ["loss", "nn_nasr"]
 
@@ -24,7 +26,7 @@ def network(blobs):
 
 
 def run(model, blobs, folder, **options):
-    options = {"references": 3, "jobs": 1, "also": [gl.FullAnswers()], "attacks": NAMES, **options}
+    options = {"references": 3, "jobs": 1, "evidence": [gl.FullAnswers()], "attacks": NAMES, **options}
     return gl.audit(model, *blobs, folder=folder, **options)
 
 
@@ -63,14 +65,14 @@ def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_sign
     before = kept(tmp_path / "b", "signals")
     run(network, blobs, tmp_path / "b")
     assert kept(tmp_path / "b", "signals") == before
-    assert kept(tmp_path / "b", "evidence/answers") == kept(tmp_path / "a", "evidence/answers")
+    assert kept(tmp_path / "b", "evidence/full_answers") == kept(tmp_path / "a", "evidence/full_answers")
 
 
 def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
-    view, signals = Answers.read(store), store.facing(0)
-    own = view.log_p[:, np.arange(len(signals.labels)), signals.labels]
+    view, signals = FullAnswers.read(store), rotation_of(store).facing(0)
+    own = np.stack([signals.answers, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
     np.testing.assert_allclose(-own, signals.values["loss"], rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(view.member, signals.reference_member)
 
@@ -80,7 +82,7 @@ def test_more_references_later_have_answers_too(network, blobs, tmp_path):
     first = run(counting.target(), blobs, tmp_path / "a")
     run(counting.target(), blobs, tmp_path / "a", references=5, evidence=())  # begun before, so it goes on
     assert counting.trained == 5
-    assert Answers.read(open_store(tmp_path / "a")).log_p.shape == (6, 440, 3)
+    assert FullAnswers.read(open_store(tmp_path / "a")).log_p.shape == (5, 440, 3)
     # Fewer again: only the first references count, in the answers as in the signals.
     again = run(counting.target(), blobs, tmp_path / "a", references=3)
     assert counting.trained == 5
@@ -91,21 +93,21 @@ def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
     counting = Counting(network)
     found = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))
     assert found.references.count == counting.trained == 12
-    assert len(Answers.read(open_store(tmp_path / "a")).member) == 12
+    assert len(FullAnswers.read(open_store(tmp_path / "a")).member) == 12
 
 
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         run(tree, blobs, tmp_path / str(jobs), jobs=jobs, attacks=["loss"])
-    assert kept(tmp_path / "1", "evidence/answers") == kept(tmp_path / "2", "evidence/answers")
+    assert kept(tmp_path / "1", "evidence/full_answers") == kept(tmp_path / "2", "evidence/full_answers")
 
 
 def test_a_view_of_some_records_and_some_references():
-    log_p = np.arange(24.0).reshape(4, 3, 2)
-    view = FullAnswers(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
+    log_p = np.arange(18.0).reshape(3, 3, 2)
+    view = FullAnswersView(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
     records, references = np.array([2, 0]), np.array([2, 0])
     found = view.take(records).among(references)
-    np.testing.assert_array_equal(found.log_p, log_p[[0, 3, 1]][:, records])
+    np.testing.assert_array_equal(found.log_p, log_p[[2, 0]][:, records])
     np.testing.assert_array_equal(found.member, view.member[references][:, records])
     np.testing.assert_array_equal(view.among(slice(None)).log_p, log_p)
     assert len(view.among(slice(1)).member) == 1
@@ -120,9 +122,9 @@ def test_logarithms_of_probabilities(scale, answers, smallest):
 
 
 def test_what_is_missing_is_said(network, blobs):
-    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.Answers\(\)\]"):
+    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.FullAnswers\(\)\]"):
         gl.audit(network, *blobs, references=2, attacks=["nn_shokri"])
     target = gl.function_target(network.predict_proba, classes=[0, 1, 2])
     with pytest.raises(InputError, match="no recipe to train any"):
         gl.audit(target, *blobs, references=0, evidence=[gl.FullAnswers()])
-    assert parse_plan("answers") == gl.FullAnswers()
+    assert parse_plan("full_answers") == gl.FullAnswers()

@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.cli import main
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.left_out import LeftOut
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import AuditError, FolderError, InputError
 from guestlist.store import open_store
 
@@ -42,7 +42,7 @@ def collect(folder, train=None, *, jobs=1, evidence=None, **options):
     sides = [(RECORDS[list(rows)], LABELS[list(rows)]) for rows in (MEMBERS, NONMEMBERS, POPULATION)]
     predict = lambda x: np.column_stack([np.zeros(len(x)), x[:, 1]])  # noqa: E731
     target = gl.function_target(predict, classes=[0, 1], train=train or Counting(), scale="logits", recipe="r")
-    plan = also or gl.LeftOut(**{"records": 3, "models": 2, **options})
+    plan = evidence or gl.LeftOut(**{"records": 3, "models": 2, **options})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)
         results = gl.audit(target, *sides, references=0, evidence=[plan], folder=folder, jobs=jobs)

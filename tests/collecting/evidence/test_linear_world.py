@@ -130,7 +130,7 @@ def test_without_noise_the_score_is_a_rising_function_of_the_shift(world, tmp_pa
     """Models that all agree have the smallest deviation there is, 1e-8: the score is the log-odds of Student's t at
     shift / (1e-8 √(1 + 1/4)) with 3 degrees of freedom, and 0 for non-members."""
     models, signals = world.collect(tmp_path, LeftOut(records=1000, models=4), Train())
-    scores = ATTACKS["leave_one_out"].score(replace(signals, evidence=Evidence(left_out=models)))[ASKED]
+    scores = ATTACKS["leave_one_out"].score(replace(signals, evidence=Evidence({"left_out": models})))[ASKED]
     shift = world.shift()[ASKED]
     t = shift / (1e-8 * np.sqrt(1 + 1 / 4))
     expected = stats.t.logcdf(t, 3) - stats.t.logsf(t, 3)
@@ -154,7 +154,7 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
     for _ in range(400):  # targets with noise of their own
         margin = world.sign * Linear(world.w, noise, rng.normal(size=FEATURES))(world.x)[:, 1]
         values = {**signals.values, "margin": margin[None]}
-        facing = replace(signals, values=values, evidence=Evidence(left_out=models))
+        facing = replace(signals, values=values, evidence=Evidence({"left_out": models}))
         called.append(ATTACKS["leave_one_out"].p_value(facing) <= alpha)
     share = np.mean(called, axis=0)
     power = stats.nct.sf(stats.t.isf(alpha, n - 1), n - 1, world.shift() / (noise * np.sqrt(1 + 1 / n)))
@@ -181,7 +181,7 @@ def test_distilled_models_are_the_target_and_see_no_member(world, tmp_path):
     models, signals = world.collect(tmp_path, Distilled(4), distil=Distil())
     np.testing.assert_allclose(models.values["margin"], np.tile(world.margin, (4, 1)), rtol=1e-9, atol=1e-10)
     assert not models.member[:, ASKED].any()
-    p_values = ATTACKS["distillation"].p_value(replace(signals, evidence=Evidence(distilled=models)))
+    p_values = ATTACKS["distillation"].p_value(replace(signals, evidence=Evidence({"distilled": models})))
     np.testing.assert_allclose(p_values, 0.5, atol=1e-3)
 
 

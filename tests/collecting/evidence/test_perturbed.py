@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.collecting.evidence import perturbed as asking
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.perturbations import perturbed, spreads
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store

@@ -14,7 +14,7 @@ from guestlist.evaluate import auc
 from guestlist.findings.hypothesis_tests import levels_of, smallest_p_value
 from guestlist.report.checks import sentence
 from guestlist.store import open_store
-from guestlist.views.evidence import Ceilings, Evidence
+from guestlist.views.evidence import Evidence, QuantilesView
 from guestlist.views.signals import Signals
 
 
@@ -85,8 +85,8 @@ def test_distilled_models_do_not_all_train_on_the_same_records(tmp_path):
 
 def test_a_quantile_test_reaches_what_its_calibration_allows():
     signals = Signals({"margin": np.zeros((1, 40))}, np.zeros((0, 40), bool), np.zeros(40, int))
-    view = Ceilings(np.zeros(40), np.full(40, 0.5), np.linspace(-2, 2, 999))
-    signals = replace(signals, evidence=Evidence(quantiles=view))
+    view = QuantilesView(np.zeros(40), np.full(40, 0.5), np.linspace(-2, 2, 999))
+    signals = replace(signals, evidence=Evidence({"quantiles": view}))
     attack, asked, member = gl.ATTACKS["quantile"], np.ones(40, bool), np.arange(40) < 20
     assert smallest_p_value(attack, signals, asked) == 1 / 1000
     assert [level.alpha for level in levels_of(attack, attack.p_value(signals), signals, asked, member)] == [
@@ -177,7 +177,7 @@ def test_a_white_box_keeps_no_features(tmp_path):
         evidence=[gl.WhiteBox()],
         folder=tmp_path,
     )
-    kept = np.load(tmp_path / "evidence" / "inner" / "features.npz")["features"]
+    kept = np.load(tmp_path / "evidence" / "white_box" / "features.npz")["features"]
     assert not any(np.allclose(kept[:60, i], x[0][:, j]) for i in range(kept.shape[1]) for j in range(4))
 
 

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import guestlist as gl
+from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.regression import features, pinball, quantile_regression
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import InputError
 from guestlist.report.checks import sentence
 from guestlist.store import open_store

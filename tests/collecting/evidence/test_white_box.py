@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.collecting.evidence.table import parse_plan
-from guestlist.collecting.evidence.white_box import Inner
+from guestlist.collecting.evidence.gathering import parse_plan
+from guestlist.collecting.evidence.white_box import WhiteBox
 from guestlist.errors import FolderError, InputError
 from guestlist.store import open_store
 from guestlist.targets.signals import loss, margin
 from guestlist.targets.white_box import gradient_norms, layers, principal_components
-from guestlist.views.evidence import WhiteBox
+from guestlist.views.evidence import WhiteBoxView
 
 torch = pytest.importorskip("torch")
 
@@ -93,7 +93,7 @@ def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     target = gl.torch_target(network)
     gl.audit(target, *blobs, population, references=0, evidence=[gl.WhiteBox(known=0.25)], folder=tmp_path / "a")
-    view = Inner.read(open_store(tmp_path / "a"))
+    view = WhiteBox.read(open_store(tmp_path / "a"))
     assert view.known[:240].sum() == 60
     assert view.known[240:440].sum() == 50
     assert not view.known[440:].any()
@@ -104,7 +104,7 @@ def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_
     with pytest.raises(FolderError, match=r"known=0\.25"):
         gl.audit(target, *blobs, population, references=0, evidence=[gl.WhiteBox()], folder=tmp_path / "a")
     with pytest.raises(ValueError, match="known records only"):
-        WhiteBox(view.features, view.names, view.known, np.ones(490, dtype=bool))
+        WhiteBoxView(view.features, view.names, view.known, np.ones(490, dtype=bool))
 
 
 def test_what_cannot_be_looked_into_is_refused(tree, network, blobs):
@@ -117,4 +117,4 @@ def test_what_cannot_be_looked_into_is_refused(tree, network, blobs):
         gl.audit(gl.torch_target(frozen), *blobs, references=0, evidence=[gl.WhiteBox()])
     with pytest.raises(ValueError, match="known=1"):
         gl.WhiteBox(known=1)
-    assert parse_plan("inner:known=0.3") == gl.WhiteBox(known=0.3)
+    assert parse_plan("white_box:known=0.3") == gl.WhiteBox(known=0.3)
