@@ -9,7 +9,6 @@ from sklearn.neural_network import MLPClassifier
 import guestlist as gl
 from guestlist.collecting.evidence.full_answers import FullAnswers
 from guestlist.collecting.evidence.gathering import parse_plan
-from guestlist.collecting.evidence.table import parse_plan
 from guestlist.collecting.view import rotation_of
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.store import open_store

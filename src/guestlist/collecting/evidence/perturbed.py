@@ -17,8 +17,8 @@ from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Files, Readout
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
+from guestlist.collecting.readout import Readout
 from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
