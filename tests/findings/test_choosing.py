@@ -54,7 +54,7 @@ def test_an_attack_does_not_win_by_leaving_out_what_is_hard():
         margin = signals.target("margin")
         return np.where(margin > 2, margin, np.nan)
 
-    picky = {"loss": ATTACKS["loss"], "picky": Attack(sure_ones_only, ("margin",), 0, "", "")}
+    picky = {"loss": ATTACKS["loss"], "picky": Attack(score=sure_ones_only, summary="", needs=("margin",))}
     means = choose(mock_targets(gaussian_world(1.0, records=400, models=9)), picky).means
     assert means["picky"] <= means["loss"]
 

@@ -12,6 +12,7 @@ import guestlist as gl
 from cases import case_of, leaking
 from guestlist.attacks import ATTACKS
 from guestlist.errors import FolderError
+from guestlist.collecting.inputs import Duplicates
 from guestlist.findings import checks, choosing, headline, records
 from guestlist.findings.results import FORMAT, Results, finding_names, from_document, write_results
 from guestlist.findings.table import FINDINGS, judge
@@ -107,7 +108,7 @@ def section(results):
 
 def test_a_finding_is_a_file_a_field_and_a_row():
     """And its section likewise."""
-    found = judge(leaking(), FINDINGS | {"sureness": sureness}, WithSureness)
+    found = judge(leaking(), WithSureness, FINDINGS | {"sureness": sureness})
     assert (*FINDINGS, "sureness") == finding_names(WithSureness)
     document = json.loads(json.dumps(found.document(), allow_nan=False))
     assert from_document(document, WithSureness).document() == found.document()
@@ -188,7 +189,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
 
 def test_results_hold_no_sentence():
     """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
-    document = judge(leaking(checks=checks.of_duplicates(np.arange(9) < 3, dropped=False))).document()
+    document = judge(leaking(checks=checks.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
     given = {text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"])}
     texts = [text for text in _texts(document) if text not in given]
     assert not [text for text in texts if text.endswith(".") or len(text.split()) > 3]
