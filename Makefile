@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export GUESTLIST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test lint bench papers docs clean
+.PHONY: demo test quick lint bench papers docs clean
 
 demo: $(CORE)
 	$(BIN)/guestlist demo --out audits/demo
@@ -19,8 +19,14 @@ demo: $(CORE)
 test: $(DEV) lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
+# What takes under two minutes in all: for every commit.
+quick: $(DEV)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not wheel"
+
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks papers docs
+	$(BIN)/ruff format --check src tests benchmarks papers docs
+	$(BIN)/mypy
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
@@ -37,5 +43,5 @@ $(CORE): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV): $(CORE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,test]"
 	touch $@

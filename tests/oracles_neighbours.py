@@ -111,6 +111,18 @@ def in_row_order(x, y, x_test, y_test, recursion):
     return out
 
 
+def values_by_rank(distances, y, y_test, weights):
+    """(tests, n) values by the formula of ``weights`` as it stands, equally distant records in row order."""
+    order = np.argsort(distances, axis=1, kind="stable")
+    match = y[order] == y_test[:, None]
+    lost = np.where(match, np.diff(weights.mass), 0.0)  # w_j m_j, rank by rank
+    beyond = np.cumsum(lost[:, ::-1], axis=1)[:, ::-1] - lost
+    ranked = np.where(match, weights.end - weights.mass[1:], 0.0) - beyond
+    values = np.empty_like(ranked)
+    np.put_along_axis(values, order, ranked, axis=1)
+    return values
+
+
 def banzhaf_weight_exactly(j, k, p=Fraction(1, 2)):
     """Chance, over k, that rank j and k - 1 of the j - 2 others before it are kept."""
     return comb(j - 2, k - 1) * p**k * (1 - p) ** (j - 1 - k) / k

@@ -7,22 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.results import (
-    AgreementResult,
-    AttackResult,
-    Curve,
-    Exposed,
-    GroupResult,
-    Histogram,
-    Level,
-    Provenance,
-    Rate,
-    Recipe,
-    References,
-    Results,
-    Subject,
-)
+from guestlist.findings.agreement import AgreementResult
+from guestlist.findings.attacks import AttackResult, Curve, Histogram, Rate
+from guestlist.findings.checks import CHECKS
+from guestlist.findings.groups import GroupResult
+from guestlist.findings.headline import Headline, SameRecipe
+from guestlist.findings.hypothesis_tests import HypothesisTest, Level
+from guestlist.findings.provenance import Provenance
+from guestlist.findings.records import Exposed
+from guestlist.findings.references import References
+from guestlist.findings.results import Results
+from guestlist.findings.subject import Subject
 
 FPRS = (0.001, 0.01, 0.05)
 # Name, summary, paper, and how much of the leak the attack sees.
@@ -60,20 +57,18 @@ def predictions_only(**changes) -> Results:
 def hostile() -> Results:
     """The leaking world, with markup wherever a user's text can be."""
     base = leaking()
-    findings = tuple(
-        replace(f, name=HOSTILE if f.name == "lira" else HOSTILE + f.name, summary=HOSTILE, paper=HOSTILE)
-        for f in base.findings
-    )
+    names = {f.name: HOSTILE if f.name == "lira" else HOSTILE + f.name for f in base.outcomes}
+    outcomes = tuple(replace(f, name=names[f.name], summary=HOSTILE, paper=HOSTILE, who=HOSTILE) for f in base.outcomes)
     return replace(
         base,
         subject=replace(base.subject, name=HOSTILE),
-        headline=HOSTILE,
-        chosen=HOSTILE,
-        findings=findings,
-        agreement=replace(base.agreement, names=("truth", *(f.name for f in findings))),
+        headline=replace(base.headline, name=HOSTILE, measure=HOSTILE),
+        outcomes=outcomes,
+        hypothesis_tests=tuple(replace(test, name=names[test.name]) for test in base.hypothesis_tests),
+        agreement=replace(base.agreement, names=("truth", *(f.name for f in outcomes))),
         groups=tuple(replace(g, group=HOSTILE, value=HOSTILE) for g in base.groups),
         exposed=tuple(Exposed(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, e.score, e.p_value) for e in base.exposed),
-        notices=(HOSTILE,),
+        checks=(*base.checks[:-2], reversed_check(HOSTILE), Check(HOSTILE, "passed", {HOSTILE: HOSTILE})),
         untested=(HOSTILE,),
         provenance=Provenance({HOSTILE: HOSTILE}, {HOSTILE: HOSTILE}),
     )
@@ -81,12 +76,27 @@ def hostile() -> Results:
 
 def with_headline(results: Results, **changes) -> Results:
     """The same results with parts of the headline's finding changed."""
-    return with_finding(results, results.headline, **changes)
+    return with_finding(results, results.headline.name, **changes)
 
 
 def with_finding(results: Results, name: str, **changes) -> Results:
-    found = tuple(replace(f, **changes) if f.name == name else f for f in results.findings)
-    return replace(results, findings=found)
+    found = tuple(replace(f, **changes) if f.name == name else f for f in results.outcomes)
+    return replace(results, outcomes=found)
+
+
+def with_levels(results: Results, name: str, *levels: Level) -> Results:
+    """The same results with other levels of one test."""
+    found = tuple(replace(test, levels=levels) if test.name == name else test for test in results.hypothesis_tests)
+    return replace(results, hypothesis_tests=found)
+
+
+def with_check(results: Results, check: Check) -> Results:
+    """The same results with another outcome of one check."""
+    return replace(results, checks=tuple(check if c.code == check.code else c for c in results.checks))
+
+
+def reversed_check(attack: str) -> Check:
+    return Check("GL112", "issue", {"attack": attack, "auc": 0.4, "low": 0.35, "high": 0.45})
 
 
 def at_chance(finding: AttackResult) -> AttackResult:
@@ -103,6 +113,7 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
     findings = tuple(_finding(*row, shift, members, nonmembers, rng) for row in names)
     findings = findings if shift else tuple(at_chance(f) for f in findings)
     headline = "lira" if references else "loss"
+    same = SameRecipe(Estimate(0.7, 0.65, 0.75), (0.68, 0.7, 0.72), 0.4)
     return Results(
         subject=Subject(
             "RandomForestClassifier",
@@ -114,20 +125,14 @@ def _results(shift: float, members: int, nonmembers: int, references: int) -> Re
             0.847,
         ),
         references=References(references, members * 0.98, 0.5, 0) if references else None,
-        headline=headline,
-        chosen="fixed before the audit",
-        recipe=None if not references else Recipe(Estimate(0.7, 0.65, 0.75), (0.68, 0.7, 0.72), 0.4),
-        prior=0.5,
-        findings=_with_levels(findings, nonmembers) if references else findings,
+        headline=Headline(headline, "auc", 3, same) if references else Headline(headline, "fixed", 0, None),
+        outcomes=findings,
+        hypothesis_tests=_tests(nonmembers) if references else (HypothesisTest("loss", (), True),),
         agreement=_agreement([finding.name for finding in findings], rng) if references else None,
-        detectable_auc=0.5 + 2.8 * math.sqrt((1 / members + 1 / nonmembers) / 12),
         groups=_groups(shift, members, nonmembers, rng) if references else (),
         exposed=_exposed(shift, nonmembers, rng),
-        notices=("37 of 2400 non-members are equal to a member, features and label alike.",) if shift else (),
-        untested=(
-            "Attackers who see the model's parameters or gradients, or only its labels.",
-            "Other forms of leakage.",
-        ),
+        checks=_checks(duplicates=37 if shift else 0, nonmembers=nonmembers),
+        untested=("parameters", "labels_only", "other_leakage"),
         provenance=Provenance(
             {"python": "3.11.9", "numpy": "2.1.0"}, {"data": "9f" * 32, "recipe": "0a" * 32, "seed": "0"}
         ),
@@ -152,10 +157,12 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         name=name,
         summary=summary,
         paper=paper,
+        who="",
+        oracle=False,
         auc=_around(area, 0.58 * math.sqrt(1 / members + 1 / nonmembers)),
+        detectable_auc=0.5 + 2.8 * math.sqrt((1 / members + 1 / nonmembers) / 12),
         advantage=_around(max(float((tpr - fpr).max()) - 0.01, 0), 1.1 / math.sqrt(members)),
         rates=tuple(_rate(inside, outside, f) for f in FPRS),
-        levels=(),
         balanced_accuracy=None if name.startswith("lira") else _around(0.5 + float((tpr - fpr).max()) / 2, 0.02),
         unscored=0,
         curve=Curve(
@@ -174,28 +181,38 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
 def _rate(inside, outside, fpr: float) -> Rate:
     expected = fpr * len(outside)
     if expected < 1:
-        return Rate(fpr, WITHHELD, WITHHELD, "withheld", math.nan)
+        return Rate(fpr, WITHHELD, WITHHELD, 0.5, "withheld", math.nan)
     tpr = _share((inside > np.quantile(outside, 1 - fpr)).mean(), len(inside), widen=2)
     return Rate(
         fpr,
         tpr,
         Estimate(*(share / (share + fpr) for share in tpr)),
+        0.5,
         "weak" if expected < 10 else "good",
         fpr + 4 * math.sqrt(fpr / len(inside)) + 1 / len(outside),
     )
 
 
-def _with_levels(findings, nonmembers: int) -> tuple[AttackResult, ...]:
+def _tests(nonmembers: int) -> tuple[HypothesisTest, ...]:
     return tuple(
-        replace(
-            finding,
-            levels=tuple(
+        HypothesisTest(
+            name,
+            tuple(
                 Level(alpha, _share(fpr, nonmembers), _share(min(1.5 * fpr, 1), nonmembers))
-                for alpha, fpr in REALISED.get(finding.name, {}).items()
+                for alpha, fpr in realised.items()
             ),
+            name == "loss",
         )
-        for finding in findings
+        for name, realised in REALISED.items()
     )
+
+
+def _checks(duplicates: int, nonmembers: int) -> tuple[Check, ...]:
+    """All of them; the one for duplicates is an issue if there are some, one is ignored, one does not apply."""
+    twins = {"duplicates": duplicates, "nonmembers": nonmembers}
+    states = {"GL102": "not applicable", "GL104": "ignored"}
+    found = [Check(code, states.get(code, "passed"), {}) for code in CHECKS]
+    return (Check("GL101", "issue" if duplicates else "passed", twins), *found[1:])
 
 
 def _agreement(names: list[str], rng) -> AgreementResult:

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist.errors import InputError
+from guestlist.report.checks import sentence
 
 
 def never(data, rng):
@@ -78,7 +79,9 @@ def test_sizes_that_differ_are_stated(blobs):
     (x, y), (x2, y2) = blobs
     model = RandomForestClassifier(5, random_state=0).fit(x, y)
     found = gl.audit(model, (x, y), (x2[:20], y2[:20]), references=8, jobs=1)
-    assert any("trained on 240 records, the references on 1" in notice for notice in found.notices)
+    assert found.check("GL105").state == "issue"
+    assert found.check("GL105").figures["target"] == 240
+    assert "trained on 240 records, the references on 1" in sentence(found.check("GL105"))
 
 
 def test_a_users_own_attack_runs_beside_the_others(tree, blobs):
@@ -151,16 +154,18 @@ def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
     x, y = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
     with pytest.warns(gl.AuditWarning, match="7 of 207 non-members are equal to a member"):
         found = gl.audit(tree, members, (x, y), references=0)
-    assert any("7 of 207" in notice for notice in found.notices)
+    assert "7 of 207" in sentence(found.check("GL101"))
     with pytest.warns(gl.AuditWarning, match="7 of 207 non-members were dropped"):
         found = gl.audit(tree, members, (x, y), references=0, duplicates="drop")
     assert found.subject.nonmembers == 200
+    assert (found.check("GL101").state, found.check("GL102").state) == ("passed", "issue")
 
 
 def test_a_target_that_does_not_beat_chance_is_told(blobs):
     target = gl.function_target(lambda x: np.tile([0.1, 0.2, 0.7], (len(x), 1)), classes=[0, 1, 2])
     found = gl.audit(target, *blobs, references=0)
-    assert any("most frequent class" in notice for notice in found.notices)
+    assert found.check("GL103").state == "issue"
+    assert "most frequent class" in sentence(found.check("GL103"))
 
 
 def test_wrong_options_fail_at_the_call(tree, blobs):

@@ -25,7 +25,7 @@ def test_the_upper_end_decides_not_the_estimate(results):
 
 def test_the_worst_attack_is_the_one_that_counts(results):
     verdict = judge(results, Limit(0.6))
-    assert verdict.estimate.high == max(f.auc.high for f in results.findings)
+    assert verdict.estimate.high == max(f.auc.high for f in results.outcomes)
 
 
 def test_records_that_push_are_members_that_are_called(results):

@@ -23,7 +23,8 @@ from guestlist.data import as_data, concatenate, fingerprint
 from guestlist.errors import FolderError, InputError
 from guestlist.evaluate import Estimate
 from guestlist.fingerprints import describe
-from guestlist.report import words
+from guestlist.report.checks import sentence
+from guestlist.report.sections.headline import standing
 from guestlist.store import Manifest, locked, open_store
 from guestlist.store.files import remove_parts
 from guestlist.targets import as_target
@@ -66,7 +67,7 @@ class AppearanceOrder(RandomForestClassifier):
 def test_references_columns_are_read_from_the_fitted_clone(blobs):
     x, y = blobs[0]
     model = AppearanceOrder(20, random_state=0).fit(x, y)
-    reference = as_target(model).train(as_data((x[::-1], y[::-1]), side="members"), np.random.default_rng(0))
+    reference = as_target(model).can["train"](as_data((x[::-1], y[::-1]), side="members"), np.random.default_rng(0))
     assert (model.order_[reference(x).argmax(axis=1)] == y).mean() > 0.9
 
 
@@ -81,7 +82,8 @@ def test_a_frozen_part_is_refused_since_references_would_be_copies(blobs):
 def test_references_that_are_copies_of_the_target_are_told(blobs, tree):
     target = gl.function_target(tree.predict_proba, classes=[0, 1, 2], train=lambda data, rng: tree.predict_proba)
     found = gl.audit(target, *blobs, references=4, jobs=1)
-    assert any("4 of 4 references answer exactly as the target" in notice for notice in found.notices)
+    assert found.check("GL106").state == "issue"
+    assert "4 of 4 references answer exactly as the target" in sentence(found.check("GL106"))
 
 
 def test_what_a_training_function_closes_over_is_part_of_the_recipe():
@@ -111,10 +113,10 @@ def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(t
 
 
 def test_luck_is_claimed_only_where_enough_models_can_show_it():
-    assert "stand out" in words._kind(0.0, 8)
-    assert "unlucky" in words._kind(0.0, 100)
-    assert "is lucky" in words._kind(1.0, 100)
-    assert "stand out" in words._kind(0.1, 100)
+    assert "stand out" in standing(0.0, 8)
+    assert "unlucky" in standing(0.0, 100)
+    assert "is lucky" in standing(1.0, 100)
+    assert "stand out" in standing(0.1, 100)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +171,8 @@ def test_a_shadow_brings_no_attack_that_has_nothing_to_compare(blobs, tree):
     member = np.arange(len(y)) % 2 == 0
     shadow = gl.Predictions(tree.predict_proba(x), y, member)
     found = gl.audit_predictions(shadow, shadow=shadow, prior=0.25)
-    assert all(finding.unscored == 0 for finding in found.findings)
-    assert found.prior == 0.25
+    assert all(finding.unscored == 0 for finding in found.outcomes)
+    assert {rate.prior for finding in found.outcomes for rate in finding.rates} == {0.25}
 
 
 # -- what is lost or left behind -----------------------------------------------------------------------------------
@@ -204,8 +206,8 @@ def test_an_interval_that_cannot_be_had_stops_the_growing():
     from guestlist.collecting.until import UntilWidth, grow
 
     nan = float("nan")
-    results = SimpleNamespace(recipe=SimpleNamespace(auc=Estimate(nan, nan, nan)))
-    assert grow(lambda count, notices=(): results, UntilWidth(0.1)) is results
+    results = SimpleNamespace(headline=SimpleNamespace(same_recipe=SimpleNamespace(auc=Estimate(nan, nan, nan))))
+    assert grow(lambda count: results, UntilWidth(0.1)) is results
 
 
 def test_records_left_by_a_killed_audit_are_removed_by_the_next(tree, blobs, tmp_path):

@@ -58,7 +58,7 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
 
 def test_without_a_shadow_only_bare_scores_run(answers):
     found = gl.audit_predictions(gl.Predictions(*_fields(answers)))
-    assert {f.name for f in found.findings} == {"loss", "correctness", "confidence", "entropy", "mentr"}
+    assert {f.name for f in found.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
     assert found.references is None
     assert found.attack("mentr").balanced_accuracy is None
 

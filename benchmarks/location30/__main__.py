@@ -11,7 +11,8 @@ import numpy as np
 import guestlist as gl
 from guestlist.collecting.progress import show_progress
 from guestlist.datasets import load
-from guestlist.findings.results import AttackResult, Results
+from guestlist.findings.attacks import AttackResult
+from guestlist.findings.results import Results
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "location30.md"
@@ -24,7 +25,7 @@ def audited(references: int, members: int, folder: Path) -> Results:
     x = table.to_numpy(dtype=np.float32)
     order = np.random.default_rng(0).permutation(len(y))
     inside, outside, rest = order[:members], order[members : 2 * members], order[2 * members :]
-    module = FIT(gl.mlp(x.shape[1], 30), x[inside], y[inside], np.random.default_rng(0))
+    module = FIT(gl.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
     sides = [(x[part], y[part]) for part in (inside, outside, rest)]
     return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)
@@ -47,8 +48,8 @@ def markdown(runs: dict[int, Results]) -> str:
 
 def _table(results: Results) -> list[str]:
     rows = ["| attack | AUC | TPR at 1 % FPR | TPR at 5 % FPR | unscored |", "| --- | --- | --- | --- | --- |"]
-    for finding in sorted(results.findings, key=lambda f: -f.auc.value):
-        mark = " (headline)" if finding.name == results.headline else ""
+    for finding in sorted(results.outcomes, key=lambda f: -f.auc.value):
+        mark = " (headline)" if finding.name == results.headline.name else ""
         rates = " | ".join(str(_rate(finding, fpr)) for fpr in (0.01, 0.05))
         rows.append(f"| `{finding.name}`{mark} | {finding.auc} | {rates} | {finding.unscored} |")
     return rows

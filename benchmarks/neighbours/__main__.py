@@ -51,6 +51,7 @@ def against_peers() -> list[dict]:
             first,
             timed("ours", threads=2, **size),
             timed("ours_fast", **size),
+            timed("ours_index", **size),
             timed("distances", **size),
         ]
         for method in ("numpy_loop", "opendataval", "pydvl", "art"):

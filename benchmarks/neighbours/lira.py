@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from guestlist.neighbours import knn_likelihood_ratio, t_waka
+from guestlist.neighbours import Knn, knn_likelihood_ratio, t_waka
 
 SHADOWS = (4, 16, 64, 256, 1024)
 
@@ -23,8 +23,8 @@ def compare(n: int = 400, k: int = 5, targets: int = 40, seed: int = 0) -> list[
         few = trained[:count], shadow[:count]
         rows.append(_row("LiRA, normal laws", count, lambda t, few=few: normal_lira(t, *few), loss, member))
         rows.append(_row("LiRA, counted laws", count, lambda t, few=few: counted_lira(t, *few, k), loss, member))
-    rows.append(_row("t-WaKA", 0, lambda t: t_waka(x, y, t, k=k), loss, member))
-    rows.append(_row("exact likelihood ratio", 0, lambda t: knn_likelihood_ratio(x, y, t, k=k), loss, member))
+    rows.append(_row("t-WaKA", 0, lambda t: t_waka(x, y, t, Knn(k)), loss, member))
+    rows.append(_row("exact likelihood ratio", 0, lambda t: knn_likelihood_ratio(x, y, t, Knn(k)), loss, member))
     return rows
 
 

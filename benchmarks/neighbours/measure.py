@@ -35,33 +35,39 @@ def data(n, tests, features, classes, seed=0):
 
 
 def ours(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import knn_shapley
+    from guestlist.neighbours import Knn, knn_shapley
 
-    return knn_shapley(x, y, x_test, y_test, k=k, n_jobs=threads)
+    return knn_shapley(x, y, x_test, y_test, Knn(k), n_jobs=threads)
 
 
 def ours_fast(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import knn_shapley
+    from guestlist.neighbours import Knn, knn_shapley
 
-    return knn_shapley(x, y, x_test, y_test, k=k, precision="fast", n_jobs=threads)
+    return knn_shapley(x, y, x_test, y_test, Knn(k, precision="fast"), n_jobs=threads)
+
+
+def ours_index(x, y, x_test, y_test, k, threads):
+    from guestlist.neighbours import Knn, knn_shapley
+
+    return knn_shapley(x, y, x_test, y_test, Knn(k, ties="index"), n_jobs=threads)
 
 
 def ours_waka(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import waka
+    from guestlist.neighbours import Knn, waka
 
-    return waka(x, y, x_test, y_test, k=k, n_jobs=threads)
+    return waka(x, y, x_test, y_test, Knn(k), n_jobs=threads)
 
 
 def ours_self_waka(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import self_waka
+    from guestlist.neighbours import Knn, self_waka
 
-    return self_waka(x, y, k=k, n_jobs=threads)
+    return self_waka(x, y, Knn(k), n_jobs=threads)
 
 
 def ours_likelihood_ratio(x, y, x_test, y_test, k, threads):
-    from guestlist.neighbours import knn_likelihood_ratio
+    from guestlist.neighbours import Knn, knn_likelihood_ratio
 
-    return knn_likelihood_ratio(x, y, np.zeros(len(x)), k=k, n_jobs=threads)
+    return knn_likelihood_ratio(x, y, np.zeros(len(x)), Knn(k), n_jobs=threads)
 
 
 def distances(x, y, x_test, y_test, k, threads):
@@ -150,6 +156,7 @@ def _stub_opendataval():
 METHODS = [
     ours,
     ours_fast,
+    ours_index,
     ours_waka,
     ours_self_waka,
     ours_likelihood_ratio,

@@ -12,6 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "neighbours.md"
 NAMES = {
     "ours": "guestlist",
     "ours_fast": 'guestlist, `precision="fast"`',
+    "ours_index": 'guestlist, `ties="index"`',
     "distances": "the distances alone",
     "numpy_loop": "a loop in numpy",
     "opendataval": "OpenDataVal",

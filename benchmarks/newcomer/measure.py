@@ -26,8 +26,8 @@ def guestlist(seed: int, references: int, out: Path) -> dict:
     start = time.perf_counter()
     results = audit(model, members, nonmembers, out, references)
     seconds = time.perf_counter() - start
-    scores = {f.name: results.records[f"score_{f.name}"].tolist() for f in results.findings}
-    return {"seconds": seconds, "scores": scores, "headline": results.headline, "lines": lines(audit)}
+    scores = {f.name: results.records[f"score_{f.name}"].tolist() for f in results.outcomes}
+    return {"seconds": seconds, "scores": scores, "headline": results.headline.name, "lines": lines(audit)}
 
 
 def sacroml(seed: int, references: int, out: Path) -> dict:

@@ -11,8 +11,6 @@ import time
 from pathlib import Path
 
 import guestlist as gl
-from guestlist.collecting.progress import show_progress
-from guestlist.errors import AuditError
 from papers.hypothesis_tests import audits, figures, page, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL
@@ -64,7 +62,7 @@ def _figures(options: argparse.Namespace) -> None:
     (IMAGES / "hypothesis_tests_losses.svg").write_text(figures.losses(cases["location30"]), "utf-8")
 
 
-def _cases(name: str, options: argparse.Namespace, left_out: gl.LeftOut | None = None) -> list[audits.Case]:
+def _cases(name: str, options: argparse.Namespace, left_out: gl.LeftOut | None = None) -> list[gl.Case]:
     return audits.collect(
         name,
         CONFIGURATIONS[name],
@@ -72,7 +70,7 @@ def _cases(name: str, options: argparse.Namespace, left_out: gl.LeftOut | None =
         models=options.models,
         left_out=left_out,
         folder=options.folder,
-        progress=show_progress,
+        progress=gl.show_progress,
     )
 
 
@@ -96,5 +94,5 @@ def _parser() -> argparse.ArgumentParser:
 if __name__ == "__main__":
     try:
         main()
-    except AuditError as error:
+    except gl.AuditError as error:
         sys.exit(f"{error}")

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.datasets import load
-from guestlist.datasets.fetch import local
-from guestlist.errors import InputError
+from guestlist.datasets import load, local
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def location30() -> tuple[np.ndarray, np.ndarray]:
 def mnist() -> tuple[np.ndarray, np.ndarray]:
     path = local("mnist.npz")
     if path is None:
-        raise InputError("mnist.npz is not in $GUESTLIST_DATA: arrays x_train (60000, 28, 28) and y_train.")
+        raise gl.InputError("mnist.npz is not in $GUESTLIST_DATA: arrays x_train (60000, 28, 28) and y_train.")
     with np.load(Path(path), allow_pickle=False) as archive:
         x, y = archive["x_train"], archive["y_train"]
     return (x.astype(np.float32) / 255)[:, None], y.astype(np.int64)

@@ -10,7 +10,6 @@ from scipy.stats import spearmanr
 
 import guestlist as gl
 from guestlist.evaluate import auc
-from papers.hypothesis_tests.audits import Case
 
 # The paper's names, and the attacks that we have for them. Its thresholds are percentiles of what was seen, as ours
 # are in the second table; the smoothed forms reach below one in the number of models.
@@ -62,23 +61,23 @@ class Closeness:
     rank_correlation: tuple[float, float]
 
 
-def closeness(case: Case) -> list[Closeness]:
+def closeness(case: gl.Case) -> list[Closeness]:
     """R, D and L side by side: one computation on three sets of models."""
-    evidence = case.signals.evidence
-    sets = {"R": None, "D": evidence.get("distilled"), "L": evidence.get("left_out")}
+    evidence = case.view.evidence
+    sets = {"R": None, "D": evidence.need("distilled"), "L": evidence.need("left_out")}
     attacks = {"R": "reference", "D": "distillation", "L": "leave_one_out"}
-    scores = {test: gl.ATTACKS[name].score(case.signals) for test, name in attacks.items()}
-    chosen = case.asked & ~np.isnan(scores["L"])
-    sides = chosen & case.member, chosen & ~case.member
+    scores = {test: gl.ATTACKS[name].score(case.view) for test, name in attacks.items()}
+    chosen = case.truth.asked & ~np.isnan(scores["L"])
+    sides = chosen & case.truth.member, chosen & ~case.truth.member
     rows = []
     for test, models in sets.items():
-        signals = case.signals if models is None else case.signals.among(models)
+        signals = case.view if models is None else case.view.among(models)
         outside = signals.outside("margin")
         gap, spread = signals.target("margin") - outside.mean, np.sqrt(outside.variance)
         rows.append(
             Closeness(
                 test,
-                float(auc(scores[test][chosen], case.member[chosen]).value),
+                float(auc(scores[test][chosen], case.truth.member[chosen]).value),
                 tuple(float(np.nanmedian(gap[side])) for side in sides),
                 tuple(float(np.nanmedian(spread[side])) for side in sides),
                 tuple(float(spearmanr(scores[test][side], scores["L"][side])[0]) for side in sides),
@@ -87,51 +86,51 @@ def closeness(case: Case) -> list[Closeness]:
     return rows
 
 
-def strength(name: str, cases: Sequence[Case]) -> Strength:
+def strength(name: str, cases: Sequence[gl.Case]) -> Strength:
     """AUC of S, P, R and D on every target of a configuration."""
     return Strength(
         configuration=name,
-        train_accuracy=tuple(_accuracy(case, case.member) for case in cases),
-        test_accuracy=tuple(_accuracy(case, case.asked & ~case.member) for case in cases),
+        train_accuracy=tuple(_accuracy(case, case.truth.member) for case in cases),
+        test_accuracy=tuple(_accuracy(case, case.truth.asked & ~case.truth.member) for case in cases),
         auc=_aucs(cases, SMOOTHED),
         auc_empirical=_aucs(cases, EMPIRICAL),
         realised_fpr={test: _realised(cases, attack) for test, attack in EMPIRICAL.items()},
     )
 
 
-def agreement(case: Case, *, level: float, empirical: bool) -> Agreed:
+def agreement(case: gl.Case, *, level: float, empirical: bool) -> Agreed:
     """Table 2, on the records for which models without them were trained."""
     tests = EMPIRICAL if empirical else SMOOTHED
     attack = "leave_one_out_empirical" if empirical else "leave_one_out"
-    without = gl.ATTACKS[attack].p_value(case.signals)
-    chosen = case.asked & ~np.isnan(without)
-    p_values = {"L": without} | {test: gl.ATTACKS[name].p_value(case.signals) for test, name in tests.items()}
+    without = gl.ATTACKS[attack].p_value(case.view)
+    chosen = case.truth.asked & ~np.isnan(without)
+    p_values = {"L": without} | {test: gl.ATTACKS[name].p_value(case.view) for test, name in tests.items()}
     calls = {name: (values <= level)[chosen] for name, values in p_values.items()}
-    found = gl.agreement(calls, case.member[chosen])
-    inside = int(case.member[chosen].sum())
+    found = gl.agreement(calls, case.truth.member[chosen])
+    inside = int(case.truth.member[chosen].sum())
     return Agreed(
         level,
         ("truth", *calls),
         (inside, int(chosen.sum()) - inside),
-        len(case.signals.evidence.need("left_out").member),
+        len(case.view.evidence.need("left_out").member),
         tuple(map(tuple, found.members)),
         tuple(map(tuple, found.nonmembers)),
     )
 
 
-def _accuracy(case: Case, records: np.ndarray) -> float:
-    return float(case.signals.target("correct")[records].mean())
+def _accuracy(case: gl.Case, records: np.ndarray) -> float:
+    return float(case.view.target("correct")[records].mean())
 
 
-def _aucs(cases: Sequence[Case], attacks: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
+def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
     return {
         test: tuple(float(auc(gl.ATTACKS[name].score(c.signals)[c.asked], c.member[c.asked]).value) for c in cases)
         for test, name in attacks.items()
     }
 
 
-def _realised(cases: Sequence[Case], attack: str) -> dict[str, float]:
+def _realised(cases: Sequence[gl.Case], attack: str) -> dict[str, float]:
     """Asked level to the share of non-members that were called, over all targets."""
-    p_values = [gl.ATTACKS[attack].p_value(case.signals)[case.asked & ~case.member] for case in cases]
+    p_values = [gl.ATTACKS[attack].p_value(case.view)[case.truth.asked & ~case.truth.member] for case in cases]
     every = np.concatenate(p_values)
     return {f"{level:g}": float((every[~np.isnan(every)] <= level).mean()) for level in LEVELS}

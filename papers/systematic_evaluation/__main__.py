@@ -12,7 +12,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from guestlist.errors import AuditError
+import guestlist as gl
 from papers.systematic_evaluation import memguard, page, thresholds, white_box
 from papers.systematic_evaluation.data import location30
 from papers.systematic_evaluation.models import Setting
@@ -91,5 +91,5 @@ def _spelt(name: str, repeats: int = REPEATS) -> str:
 if __name__ == "__main__":
     try:
         main()
-    except AuditError as error:
+    except gl.AuditError as error:
         sys.exit(f"{error}")

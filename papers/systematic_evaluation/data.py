@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import guestlist as gl
-from guestlist.datasets import load
-from guestlist.datasets.fetch import DATA_VARIABLE, local
-from guestlist.errors import InputError
+from guestlist.datasets import DATA_VARIABLE, load, local
 
 PREDICTIONS = "location30_predictions.npz"
 
@@ -24,7 +22,7 @@ class Records:
     def sides(self, size: int, seed: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """``(x, y)`` of ``size`` random members and of as many non-members."""
         if 2 * size > len(self.x):
-            raise InputError(f"Expected size={size} to be at most half of the {len(self.x)} records.")
+            raise gl.InputError(f"Expected size={size} to be at most half of the {len(self.x)} records.")
         rows = np.random.default_rng(seed).permutation(len(self.x))
         return tuple((self.x[part], self.y[part]) for part in (rows[:size], rows[size : 2 * size]))
 
@@ -40,7 +38,7 @@ def published_answers(which: str, *, defended: bool) -> gl.Predictions:
     """What the authors' "target" or "shadow" model answered, as MemGuard changed it or not."""
     path = local(PREDICTIONS)
     if path is None:
-        raise InputError(f"{PREDICTIONS} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
+        raise gl.InputError(f"{PREDICTIONS} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
     with np.load(path, allow_pickle=False) as file:
         return gl.Predictions(
             file[f"{which}_{'defended_' if defended else ''}probs"].astype(np.float64),

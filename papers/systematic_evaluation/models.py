@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from guestlist.findings.results import Results
 from papers.systematic_evaluation.data import Records
 
 NO_DEFENCE, EARLY = "no defence", "early stopping"
@@ -47,7 +46,7 @@ class Subject:
     seed: int
     folder: Path
 
-    def audit(self, references: int, attacks, evidence=()) -> Results:
+    def audit(self, references: int, attacks, evidence=()) -> gl.Results:
         """References train on half of the subject's records: as many as it did, and on no others."""
         return gl.audit(
             self.target,
@@ -69,7 +68,7 @@ def subject(records: Records, setting: Setting, training: str, seed: int, place:
     classes = int(records.y.max()) + 1
     fit = setting.fit(training)
     network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
-    module = fit(network, *members, np.random.default_rng([seed, 1]))
+    module = fit(network, gl.Data(*members), np.random.default_rng([seed, 1]))
     folder = place / f"{training.replace(' ', '-')}-{seed}"
     return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from threadpoolctl import threadpool_limits
 
-from guestlist.errors import AuditError
+import guestlist as gl
 from papers.waka import attack, correlation, minimisation, onion, page, rates
 from papers.waka.data import SOURCES, Pool, available, load
 from papers.waka.results import write
@@ -86,7 +86,7 @@ def _datasets(wanted: list[str] | None) -> list[str]:
         if name not in there:
             print(f"{name} is left out: there is no {SOURCES[name].file} in $GUESTLIST_DATA.", file=sys.stderr)
     if not (wanted or there):
-        raise AuditError("None of the datasets is there. Set GUESTLIST_DATA to the folder that holds them.")
+        raise gl.AuditError("None of the datasets is there. Set GUESTLIST_DATA to the folder that holds them.")
     return wanted or there
 
 
@@ -100,5 +100,5 @@ def _spelt(name: str, options: argparse.Namespace) -> str:
 if __name__ == "__main__":
     try:
         main()
-    except AuditError as error:
+    except gl.AuditError as error:
         sys.exit(f"{error}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from guestlist.neighbours import knn_loss_laws, neighbour_lists
+from guestlist.neighbours import Knn, knn_loss_laws, neighbour_lists
 from papers.waka.data import Pool
 from papers.waka.games import SHADOWS, Order, lira, losses, order_of, partitions
 from papers.waka.measures import auc_and_tpr, spearman
@@ -68,8 +68,8 @@ def outcomes(pool: Pool, *, repeats: int, seed: int = 0) -> tuple[list[Outcome],
     """A row per K and attack over ``repeats`` games, and the times of LiRA and of the exact laws."""
     games = [game(len(pool.x), np.random.default_rng([seed, g])) for g in range(repeats)]
     asked = len(games) * len(games[0].asked) * len(KS)
-    knn_loss_laws(pool.x[:50], pool.y[:50], k=2)  # compiled before the clock runs
-    laws, of_laws = _timed(lambda: {k: knn_loss_laws(pool.x, pool.y, k=k) for k in KS})
+    knn_loss_laws(pool.x[:50], pool.y[:50], Knn(2))  # compiled before the clock runs
+    laws, of_laws = _timed(lambda: {k: knn_loss_laws(pool.x, pool.y, Knn(k)) for k in KS})
     _, of_fits = _timed(lambda: [_refitted(pool, games, k) for k in KS])
     _, of_one_fit = _timed(lambda: _refitted(pool, games, max(KS)))
     order, of_lists = _timed(lambda: _read_off(pool, games, seed))
@@ -92,7 +92,7 @@ def game(n: int, rng: np.random.Generator) -> Game:
 
 def _read_off(pool: Pool, games: list[Game], seed: int) -> Order:
     """The order of the pool, after the answers of all shadow models were read off it once, for the clock."""
-    order = order_of(neighbour_lists(pool.x, pool.y, k=max(KS)), np.random.default_rng(seed))
+    order = order_of(neighbour_lists(pool.x, pool.y, Knn(max(KS))), np.random.default_rng(seed))
     for each in games:
         losses(order, each.shadow, max(KS), each.asked)
     return order

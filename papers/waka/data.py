@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from guestlist.datasets.fetch import DATA_VARIABLE, local
-from guestlist.errors import InputError
+import guestlist as gl
+from guestlist.datasets import DATA_VARIABLE, local
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def load(name: str, *, records: int | None = None, seed: int = 0) -> Pool:
     source = SOURCES[name]
     path = local(source.file)
     if path is None:
-        raise InputError(f"{source.file} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
+        raise gl.InputError(f"{source.file} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
     x, y, is_train = source.read(path)
     training, test = (min(size, records or size) for size in (source.training, source.test))
     return pool_of(name, x, y, is_train, training, test, np.random.default_rng(seed))

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from guestlist.attacks import ATTACKS
+import guestlist as gl
 from guestlist.neighbours import NeighbourLists
-from guestlist.views.signals import Rotation, Signals
 
 SHADOWS = 16  # as in the paper
 PAIRS = SHADOWS // 2 + 1  # partitions whose halves take turns as target and 16 shadow models
@@ -109,14 +108,14 @@ def rotated_lira(signal: np.ndarray, member: np.ndarray) -> np.ndarray:
     """
     together = np.repeat(np.arange(len(member) // 2), 2)
     labels = np.zeros(member.shape[1], dtype=int)  # LiRA has no use for them
-    return ATTACKS["lira"].score(Rotation({"margin": signal}, member, labels, together))
+    return gl.ATTACKS["lira"].score(gl.Rotation({"margin": signal}, member, labels, together))
 
 
 def lira(target: np.ndarray, shadow: np.ndarray, shadow_member: np.ndarray) -> np.ndarray:
     """(n,) LiRA scores of one target from the signals (shadows, n) of models with known members."""
     labels = np.zeros(len(target), dtype=int)
-    signals = Signals({"margin": np.vstack([target, shadow])}, shadow_member, labels)
-    return ATTACKS["lira"].score(signals)
+    signals = gl.Signals({"margin": np.vstack([target, shadow])}, shadow_member, labels)
+    return gl.ATTACKS["lira"].score(signals)
 
 
 def success(scores: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import minimisation_curve
+from guestlist.neighbours import Knn, minimisation_curve
 from papers.waka.correlation import KS
 from papers.waka.data import Pool
 from papers.waka.values import VALUES, value_of
@@ -43,11 +43,17 @@ def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
 
 
 def _curves(pool: Pool, k: int, repeats: int, seed: int) -> list[Curve]:
-    rows = []
+    rows: list[Curve] = []
     for name, value in VALUES.items():
         data = (pool.x, pool.y, pool.x_test, pool.y_test, value_of(pool, name, k))
-        rng = np.random.default_rng(seed)
-        curve = minimisation_curve(*data, rng=rng, first=value.drop, shares=SHARES, k=k, repeats=0 if rows else repeats)
+        curve = minimisation_curve(
+            *data,
+            Knn(k),
+            rng=np.random.default_rng(seed),
+            first=value.drop,
+            shares=SHARES,
+            repeats=0 if rows else repeats,
+        )
         if not rows:  # random orders are the same for every value: drawn once
             mean, spread = curve.random.mean(axis=0).tolist(), curve.random.std(axis=0).tolist()
             rows.append(Curve(pool.name, k, "random", "any", list(SHARES), mean, spread, None, None))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from guestlist.targets.signals import SIGNALS
+import guestlist as gl
 from papers.waka.correlation import KS
 from papers.waka.data import Pool
 from papers.waka.games import PAIRS, partitions, rotated_lira, success, success_rates
@@ -62,7 +62,7 @@ def _margin(pool: Pool, member: np.ndarray) -> np.ndarray:
     logits = model.decision_function(pool.x)
     if logits.ndim == 1:
         logits = np.stack([np.zeros_like(logits), logits], axis=1)
-    return SIGNALS["margin"](logits, pool.y)
+    return gl.SIGNALS["margin"](logits, pool.y)
 
 
 def _rate(pool: Pool, model: str, by_batch: np.ndarray, exposure: np.ndarray, best: float | None) -> Rate:

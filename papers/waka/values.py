@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from guestlist.neighbours import (
+    Knn,
     NeighbourLists,
     knn_loo,
     knn_loss_laws,
@@ -42,12 +43,12 @@ class Value:
 
 
 def _own(function: Callable) -> Value:
-    return Value(lambda pool, k: function(pool.x, pool.y, k=k, n_jobs=JOBS), "highest")
+    return Value(lambda pool, k: function(pool.x, pool.y, Knn(k), n_jobs=JOBS), "highest")
 
 
 def _on_validation(function: Callable) -> Value:
     def of(pool: Pool, k: int) -> np.ndarray:
-        return function(pool.x, pool.y, pool.x_valid, pool.y_valid, k=k, n_jobs=JOBS)
+        return function(pool.x, pool.y, pool.x_valid, pool.y_valid, Knn(k), n_jobs=JOBS)
 
     return Value(of, "lowest")
 
@@ -72,12 +73,12 @@ def value_of(pool: Pool, name: str, k: int) -> np.ndarray:
 @lru_cache(maxsize=8)
 def best_success(pool: Pool, k: int) -> np.ndarray:
     """(n,) success rate of the best attack on each record: one half, and half the distance of the two laws."""
-    inside, outside = knn_loss_laws(pool.x, pool.y, k=k, n_jobs=JOBS)
+    inside, outside = knn_loss_laws(pool.x, pool.y, Knn(k), n_jobs=JOBS)
     return 0.5 + np.abs(inside - outside).sum(axis=1) / 4
 
 
 @lru_cache(maxsize=4)
 def lists_and_order(pool: Pool, seed: int) -> tuple[NeighbourLists, Order]:
     """The nearest records of each record, and the order in which models of all K up to 5 meet them."""
-    lists = neighbour_lists(pool.x, pool.y, k=LARGEST_K, spare=SPARE, n_jobs=JOBS)
+    lists = neighbour_lists(pool.x, pool.y, Knn(LARGEST_K), spare=SPARE, n_jobs=JOBS)
     return lists, order_of(lists, np.random.default_rng(seed))

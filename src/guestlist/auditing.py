@@ -1,26 +1,26 @@
-"""The whole flow, in order: records and a model in, results out. Read this first.
+"""The whole flow, in order: ask, collect, judge, write. Read this first.
 
-games ────► Design ──┐
-targets ─► Trainer ──┼─► collect ─► Store ─► Signals ─► attacks ─► evaluate ─► report
-Data ────────────────┘    slow      disk     a view     scores     numbers     a page
+games ─────► Split ──┐
+defences ─► Recipe ──┼─► collect ─► Store ─► View ─► attacks, risks ─► findings ─► report
+Data ────────────────┘    slow      disk     no truth   scores          Results     pages
 """
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from guestlist import checks
-from guestlist.attacks import named
+from guestlist.attacks import Attack, named
+from guestlist.case import PRIOR, Case, Check
+from guestlist.collecting.engines.engine import Engine, Progress
+from guestlist.collecting.engines.local import ALL_CORES, Local
 from guestlist.collecting.evidence.gathering import (
     AnyPlan,
     check_plans,
@@ -31,32 +31,23 @@ from guestlist.collecting.evidence.gathering import (
     with_begun,
     with_default,
 )
-from guestlist.collecting.evidence.plan import Site
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
-from guestlist.collecting.readout import Progress
-from guestlist.collecting.references import begin, collect
+from guestlist.collecting.inputs import Inputs, prepare, store_for
+from guestlist.collecting.references import train_references
+from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import UntilWidth, grow
-from guestlist.data import Data, as_data, concatenate, encode, fingerprint, ordered_like
-from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.assess import PRIOR, assess
-from guestlist.findings.notices import duplicate_notice
-from guestlist.findings.results import Results
-from guestlist.games import inclusion_rate
+from guestlist.errors import AuditWarning
+from guestlist.findings.checks import check_codes, of_duplicates
+from guestlist.findings.folder import case_in
+from guestlist.findings.results import write_results
+from guestlist.findings.table import judge
+from guestlist.report.checks import sentence
+from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
-from guestlist.store import Manifest, Store, locked, open_store
-from guestlist.targets import Target, as_target
+from guestlist.store import locked
+from guestlist.targets import as_target
 
 REFERENCES = 32
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Everything an audit needs, checked; what remains is the long work."""
-
-    target: Target
-    pool: Data
-    sides: np.ndarray
-    notices: tuple[str, ...]
 
 
 def audit(
@@ -73,16 +64,19 @@ def audit(
     evidence: Sequence[AnyPlan] = (),
     folder: str | Path | None = None,
     seed: int = 0,
-    jobs: int = -1,
+    jobs: int | None = None,
+    engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
     prior: float = PRIOR,
+    ignore: Sequence[str] = (),
     progress: Progress | None = None,
-    about: Mapping[str, object] | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
 
     Args:
-        model: a fitted scikit-learn-style classifier, or a target made by ``torch_target`` or ``function_target``.
+        model: a fitted scikit-learn-style classifier or regressor, or a target made by ``torch_target`` or
+            ``function_target``.
         members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
         nonmembers: records of the same source that it was not trained on.
         population: more records of the same source, for references to train on; they are not asked about.
@@ -91,128 +85,206 @@ def audit(
             ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
             all that can run by default.
-        evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show evidence``.
+        evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show
+            evidence``.
         folder: keeps all that was collected; run again with the same folder to resume or to add references.
         seed: of everything random.
-        jobs: processes; -1 for one per core. The results do not depend on it.
+        jobs: processes; -1, one per core, by default. Short for ``engine=Local(jobs)``.
+        engine: where models are trained: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. The results do not depend on
+            it.
         duplicates: ``drop`` leaves out non-members that are equal to a member.
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
+        ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
+            ignored.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
 
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
-    fewest = references.start if isinstance(references, UntilWidth) else references
-    _check_settings(fewest, seed, jobs, prior)
-    target = as_target(model)
-    check_plans(evidence)
-    prepared = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
-    for notice in prepared.notices:
-        warnings.warn(notice, AuditWarning, stacklevel=2)
-    if fewest and target.train is None:
-        why = f": {target.untrainable}" if target.untrainable else ""
-        raise InputError(f"The target has no recipe to train references by{why}. Give train=…, or references=0.")
-    for plan in evidence:
-        plan.check(target, prepared.pool, prepared.sides)
-    plans = with_default(evidence, target, prepared.pool, prepared.sides)
-    at_once, missing = {plan.name for plan in plans}, missing_evidence()
-    able = at_once | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
-    # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
-    try_out(named(attacks, fewest, able, missing), encode(prepared.pool.y, target.classes), fewest)
-    with _folder(folder) as place, locked(place):
-        store = store_for(prepared, place, references=fewest, seed=seed, about=about)
-        kinds = collected(store) | at_once
-        chosen = named(attacks, fewest, kinds, missing)
-        planned = with_begun(store, plans)
-        given = from_target(plans, target, prepared.pool, prepared.sides)
-
-        def run(count: int, notices: Sequence[str] = ()) -> Results:
-            if planned:  # before the references: some plans train them, and keep more of what they say
-                question = begin(store, target, prepared.pool, count)
-                gather(planned, Site(store, target, prepared.pool, question, count, jobs, progress))
-            collect(store, prepared.target, prepared.pool, references=count, jobs=jobs, progress=progress)
-            found = read_evidence(store, kinds, given)
-            told = (*prepared.notices, *notices)
-            return assess(store, chosen, references=count, notices=told, prior=prior, evidence=found)
-
-        return grow(run, references) if isinstance(references, UntilWidth) else run(references)
-
-
-def prepare(
-    model, members, nonmembers, population=None, *, label=None, group=(), id=None, duplicates="warn"
-) -> Prepared:
-    """Check the inputs and bring them into one form; nothing here takes long."""
-    target = as_target(model)
-    given = {"members": members, "nonmembers": nonmembers, "population": population}
-    columns = {"label": label, "group": (group,) if isinstance(group, str) else tuple(group), "id": id}
-    sides = {side: as_data(source, side=side, **columns) for side, source in given.items() if source is not None}
-    sides = {side: target.fitting(ordered_like(data, sides["members"]), side) for side, data in sides.items()}
-    checks.check_sides(sides, target.classes)
-    for side, data in sides.items():
-        checks.check_finite(side, data, target.predict)
-        checks.check_readable(side, data, target.predict)
-    sides, notices = _duplicates(sides, duplicates)
-    names = np.repeat(np.array(list(sides), dtype=object), [len(data) for data in sides.values()])
-    return Prepared(target, concatenate(list(sides.values())), names, tuple(notices))
-
-
-def store_for(
-    prepared: Prepared, folder: Path, *, references: int, seed: int, about: Mapping[str, object] | None = None
-) -> Store:
-    """The audit folder for these inputs: a new one, or the one that was made for them before."""
-    target, pool, sides = prepared.target, prepared.pool, prepared.sides
-    rate = inclusion_rate(int((sides == "members").sum()), len(pool), references)
-    if (folder / "manifest.json").exists():
-        rate = open_store(folder).manifest.rate  # more references later must not change those that are there
-    manifest = Manifest(
-        data=_digest(fingerprint(pool), *sides),
-        recipe=_digest(target.recipe),
-        seed=seed,
-        rate=rate,
-        scale=target.scale,
-        classes=tuple(map(str, target.classes)),
-        about={"name": target.name, **(about or {})},
+    request = Request(
+        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
     )
-    store = open_store(folder, manifest)
-    table = pd.DataFrame(
-        {"id": pool.ids, "label": pool.y.astype(str), "class": encode(pool.y, target.classes), "side": sides}
-    )
-    store.write_pool(table.assign(**{f"group_{name}": values for name, values in pool.groups.items()}))
-    return store
+    target = as_target(model)
+    given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    return audited(given, request)
 
 
-def _check_settings(references, seed, jobs, prior) -> None:
-    if not isinstance(references, (int, np.integer)) or references < 0:
-        raise ValueError(f"Expected references={references} to be a whole number, 0 or more.")
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"Expected seed={seed} to be a whole number, 0 or more.")
-    if jobs == 0:
-        raise ValueError("Expected jobs=0 to be a number of processes, or -1 for one per core.")
-    if not 0 < prior < 1:
-        raise ValueError(f"Expected prior={prior} in (0, 1).")
+def collect(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    folder: str | Path,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    references: int = REFERENCES,
+    evidence: Sequence[AnyPlan] = (),
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+    progress: Progress | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Case:
+    """The slow part of an audit alone: what the target, its references and all evidence say, brought into ``folder``.
+
+    Arguments are those of ``audit``, which in the same folder then trains nothing.
+
+    Returns:
+        The case as it stands: ``.view`` is what an adversary sees and what attacks take, ``.truth`` who was a member,
+        ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
+    """
+    request = Request(references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about)
+    target = as_target(model)
+    given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    checks = _checks(given, request.ignore)
+    with _begun(given, request) as work:
+        return work.case(references, checks)
 
 
-def _duplicates(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], list[str]]:
-    if choice not in ("warn", "drop"):
-        raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
-    duplicate = checks.duplicates_across(sides["members"], sides["nonmembers"])
-    if choice == "warn":
-        checks.check_not_the_same(duplicate)
-        return sides, duplicate_notice(duplicate)
-    if duplicate.all():
-        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
-    dropped = f"{duplicate.sum()} of {len(duplicate)} non-members were dropped because they are equal to a member."
-    kept = {**sides, "nonmembers": sides["nonmembers"].take(np.flatnonzero(~duplicate))}
-    return kept, [dropped] if duplicate.any() else []
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an audit beside its inputs; see :func:`audit`."""
+
+    references: int | UntilWidth
+    attacks: Sequence[str | Callable] | None
+    evidence: Sequence[AnyPlan]
+    folder: str | Path | None
+    seed: int
+    engine: Engine
+    prior: float = PRIOR
+    ignore: Sequence[str] = ()
+    progress: Progress | None = None
+    about: Mapping[str, Any] | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.fewest, (int, np.integer)) or self.fewest < 0:
+            raise ValueError(f"Expected references={self.fewest} to be a whole number, 0 or more.")
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ValueError(f"Expected seed={self.seed} to be a whole number, 0 or more.")
+        if not 0 < self.prior < 1:
+            raise ValueError(f"Expected prior={self.prior} in (0, 1).")
+        check_plans(self.evidence)
+        check_codes(self.ignore)
+
+    @property
+    def fewest(self) -> int:
+        """References that there will be at least."""
+        return self.references.start if isinstance(self.references, UntilWidth) else self.references
+
+    @property
+    def until(self) -> UntilWidth | None:
+        return self.references if isinstance(self.references, UntilWidth) else None
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def audited(inputs: Inputs, request: Request) -> Results:
+    """Collect, judge and write; whatever is in the folder already is not done again."""
+    checks = _checks(inputs, request.ignore)
+    with _begun(inputs, request) as work:
+
+        def run(count: int) -> Results:
+            case = work.case(count, checks)
+            results = judge(case, Results)
+            write_results(work.site.store.folder, results, case.scores)
+            return results
+
+        return run(request.fewest) if request.until is None else grow(run, _width, request.until)
+
+
+@dataclass(frozen=True)
+class Work:
+    """An audit whose target has been asked: what remains is to collect, as often as more is wanted, and to judge.
+
+    Args:
+        plans: evidence to collect, with what was begun before.
+        given: evidence that the target gives at once.
+        kinds: of evidence that there will be.
+    """
+
+    site: Site
+    request: Request
+    attacks: Mapping[str, Attack]
+    plans: Sequence[Any]
+    given: Mapping[str, Any]
+    kinds: frozenset[str]
+
+    def case(self, references: int, checks: tuple[Check, ...]) -> Case:
+        """Collect whatever is missing; the case with so many references."""
+        site, request = self.site.with_references(references), self.request
+        gather(self.plans, site)  # before the references: some plans train them, and keep more of what they say
+        train_references(site)
+        return case_in(
+            site.store,
+            self.attacks,
+            references=references,
+            prior=request.prior,
+            evidence=read_evidence(site.store, self.kinds, self.given),
+            checks=checks,
+            ignore=tuple(request.ignore),
+            until=request.until,
+        )
 
 
 @contextmanager
-def _folder(folder: str | Path | None):
+def _begun(inputs: Inputs, request: Request) -> Iterator[Work]:
+    """Check everything that can be checked, make or open the folder, and ask the target."""
+    target, pool, split = inputs.target, inputs.pool, inputs.split
+    if request.fewest:
+        target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
+    for plan in request.evidence:
+        plan.check(target, pool, split)
+    plans, says = with_default(request.evidence, target, pool, split), target.scale.signal_names
+    now, missing = {plan.name for plan in plans}, missing_evidence()
+    # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
+    possible = now | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
+    every = named(request.attacks, request.fewest, possible, missing, says)
+    try_out(every, target.classes_of(pool.y), request.fewest, says)
+    with _folder(request.folder) as place, locked(place):
+        store = store_for(inputs, place, references=request.fewest, seed=request.seed, about=request.about)
+        kinds = frozenset(collected(store) | now)
+        yield Work(
+            site=open_site(store, target, pool, engine=request.engine, progress=request.progress),
+            request=request,
+            attacks=named(request.attacks, request.fewest, kinds, missing, says),
+            plans=with_begun(store, plans),
+            given=from_target(plans, target, pool, split),
+            kinds=kinds,
+        )
+
+
+def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
+    """Where the work runs: what was given, or as many processes as asked for."""
+    if engine is None:
+        return ALL_CORES if jobs is None else Local(jobs)
+    if jobs is not None:
+        raise ValueError(
+            f"Expected either jobs={jobs!r} or engine={engine!r}; jobs is short for engine=gl.Local({jobs!r})."
+        )
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise ValueError(f"Expected engine={engine!r} to be gl.Local(), gl.Here() or gl.Ray().")
+    return engine
+
+
+def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
+    """What was found before the long work; the user hears of it now."""
+    found = () if inputs.duplicates is None else of_duplicates(inputs.duplicates)
+    for check in found:
+        if check.state == "issue" and check.code not in ignore:
+            warnings.warn(sentence(check), AuditWarning, stacklevel=4)
+    return found
+
+
+def _width(results: Results) -> float | None:
+    """Of the interval that more references narrow."""
+    place = None if results.headline is None else results.headline.same_recipe
+    return None if place is None else place.auc.high - place.auc.low
+
+
+@contextmanager
+def _folder(folder: str | Path | None) -> Iterator[Path]:
     """The folder, or one that lasts as long as the audit."""
     if folder is not None:
         yield Path(folder)

@@ -20,7 +20,8 @@ def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
     for side, data in sides.items():
         if len(data) == 0:
             raise InputError(f"{side} is empty: an audit compares members with non-members.")
-        _check_labels(side, data, classes)
+        if len(classes):  # a regression has none, and reads its labels as numbers
+            _check_labels(side, data, classes)
         _check_same_features(side, data, members)
 
 

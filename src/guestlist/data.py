@@ -26,16 +26,18 @@ class Data:
     Args:
         x: (records, …) array, or a DataFrame with one row per record.
         y: (records,) labels as the user wrote them.
-        ids: (records,) names of the records, as text.
+        ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
     """
 
     x: np.ndarray | pd.DataFrame
     y: np.ndarray
-    ids: np.ndarray
+    ids: np.ndarray = None  # type: ignore[assignment]
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
+        if self.ids is None:
+            object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
         lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
         if len(set(lengths.values())) > 1:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.collecting.references import Progress
-from guestlist.findings.results import Results
+from guestlist.collecting.engines.engine import Progress
+from guestlist.report.readable import Results
 
 FULL, QUICK = 32, 8
 
 
 def demo(
-    folder: str | Path | None = None, *, quick: bool = False, jobs: int = -1, progress: Progress | None = None
+    folder: str | Path | None = None, *, quick: bool = False, jobs: int | None = None, progress: Progress | None = None
 ) -> Results:
     """Train a small network on half of the digits and audit it with the other half."""
     from sklearn.neural_network import MLPClassifier

@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.metadata
 import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 
 import joblib
 
@@ -19,9 +23,13 @@ THREADS = ("n_jobs", "nthread", "thread_count")
 def describe(value) -> str:
     """Text for any part of a recipe: class, package version and parameters, or source code and what it closes over.
 
-    Seeds and threads of estimators are left out: references get their own.
+    What has a ``describe()`` of its own is asked. Seeds and threads of estimators are left out: references get their own.
     """
-    if hasattr(value, "get_params") and not isinstance(value, type):
+    if isinstance(value, type):
+        return _class(value)
+    if callable(value) and callable(getattr(type(value), "describe", None)):
+        return _recipe(value)
+    if hasattr(value, "get_params"):
         return _estimator(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
@@ -29,13 +37,30 @@ def describe(value) -> str:
         return f"[{', '.join(map(describe, value))}]"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{describe(k)}: {describe(v)}' for k, v in value.items())}}}"
-    if isinstance(value, type):
-        return _qualified(value)
     if isinstance(value, functools.partial):
         return f"partial({describe(value.func)}, {describe(value.args)}, {describe(value.keywords)})"
     if inspect.isfunction(value):
         return _function(value)
-    return _anything(value)
+    if inspect.ismodule(value):
+        return f"{value.__name__}=={_version_of(value.__name__)}"
+    if inspect.ismethod(value):
+        return f"{describe(value.__self__)}.{_function(value.__func__)}"
+    return described(value) if is_dataclass(value) else _anything(value)
+
+
+def described(recipe) -> str:
+    """The identity of a dataclass: its class with module and version (and source, if it is the user's own), every option.
+
+    A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
+    """
+    options = ", ".join(f"{field.name}={describe(getattr(recipe, field.name))}" for field in fields(recipe))
+    return f"{_class(type(recipe))}({options})"
+
+
+def _recipe(value) -> str:
+    """What a recipe says of itself, and its class if it forgot that."""
+    own, name = str(value.describe()), _qualified(type(value))
+    return own if own.startswith(name) else f"{_class(type(value))}: {own}"
 
 
 def last(name: str) -> str:
@@ -47,7 +72,32 @@ def _estimator(value) -> str:
     parameters = value.get_params(deep=False)
     kept = sorted(name for name in parameters if last(name) not in SEEDS + THREADS)
     inside = ", ".join(f"{name}={describe(parameters[name])}" for name in kept)
-    return f"{_qualified(type(value))}=={_version(type(value))}({inside})"
+    return f"{_class(type(value))}({inside})"
+
+
+def _class(cls: type) -> str:
+    """Module, name and version; for a class outside installed packages, whose version says nothing, also its source."""
+    own = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
+    return f"{_qualified(cls)}=={_version(cls) or '?'}{own}"
+
+
+def _class_source(cls: type) -> str:
+    """What a class of the user's own does: its text, and that of its methods with what they hold.
+
+    The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
+    """
+    source = ""
+    with contextlib.suppress(OSError, TypeError):  # typed into an interpreter: there is no file to read it from
+        source = inspect.getsource(cls)
+    return f"\n{_qualified(cls)}:\n{source}{''.join(map(_function, _methods(cls)))}"
+
+
+def _methods(cls: type) -> Iterator:
+    """The functions of a class, in the order of their names, without those that dataclasses write."""
+    for _, value in sorted(vars(cls).items()):
+        value = getattr(value, "__func__", getattr(value, "fget", value))  # static and class methods, properties
+        if inspect.isfunction(value) and not (is_dataclass(cls) and value.__code__.co_filename == "<string>"):
+            yield value
 
 
 def _function(value) -> str:
@@ -56,8 +106,14 @@ def _function(value) -> str:
     if value.__name__ != "<lambda>":  # the source of a lambda is its whole line, which may hold others
         with contextlib.suppress(OSError, TypeError):
             source = inspect.getsource(value)
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    return f"{source}{describe(value.__defaults__)}{describe(value.__kwdefaults__)}{describe(cells)}"
+    return f"{source}{_held(value)}"
+
+
+def _held(function) -> str:
+    """Defaults, and what the function closes over: a class by its name, since a method may close over its own."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    closed = [_qualified(content) if isinstance(content, type) else describe(content) for content in cells]
+    return f"{describe(function.__defaults__)}{describe(function.__kwdefaults__)}[{', '.join(closed)}]"
 
 
 def _code(value) -> str:
@@ -68,7 +124,7 @@ def _code(value) -> str:
 
 def _anything(value) -> str:
     try:
-        return f"{_qualified(type(value))}#{joblib.hash(value)}"
+        return f"{_class(type(value))}#{joblib.hash(value)}"
     except Exception as error:  # whatever pickling it raises
         raise InputError(
             f"What trains the references holds a {type(value).__name__} that cannot be told from another across runs "
@@ -80,6 +136,18 @@ def _qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _version(cls: type) -> str:
-    package = importlib.import_module(cls.__module__.split(".")[0])
-    return getattr(package, "__version__", "?")
+def _version(cls: type) -> str | None:
+    return _version_of(cls.__module__)
+
+
+@functools.cache
+def _version_of(module: str) -> str | None:
+    """The version of the package that a module belongs to; None for one that is not installed."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names and top != "__main__":
+        return "python"
+    found = getattr(importlib.import_module(top), "__version__", None)
+    if found is not None:
+        return str(found)
+    names = importlib.metadata.packages_distributions().get(top)
+    return importlib.metadata.version(names[0]) if names else None

@@ -12,7 +12,8 @@ import numpy as np
 
 from guestlist.errors import FolderError
 from guestlist.evaluate import Estimate, threshold_at_fpr, tpr_at_fpr
-from guestlist.findings.results import AttackResult, Results
+from guestlist.findings.attacks import AttackResult
+from guestlist.findings.results import Results
 
 PUSHING = 10
 
@@ -68,18 +69,20 @@ def tpr_limit(text: str) -> Limit:
 
 def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
     """Hold the audit's attacks (all of them, or those named) against one limit."""
-    findings = [results.attack(name) for name in attacks] or list(results.findings)
-    estimates = {finding.name: _estimate(results, finding, limit) for finding in findings}
+    outcomes = [results.attack(name) for name in attacks] or list(results.outcomes or ())
+    if not outcomes:
+        raise FolderError("The results hold no attack to judge: run the audit again.")
+    estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in outcomes}
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     passed = bool(estimates[worst].high <= limit.most)
     return Verdict(limit, worst, estimates[worst], passed, () if passed else _pushing(results, worst, limit))
 
 
-def _estimate(results: Results, finding: AttackResult, limit: Limit) -> Estimate:
+def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate:
     if limit.fpr is None:
-        return finding.auc
-    for rate in finding.rates:
+        return outcome.auc
+    for rate in outcome.rates:
         if np.isclose(rate.fpr, limit.fpr):
             return rate.tpr
     records = results.records
@@ -87,7 +90,7 @@ def _estimate(results: Results, finding: AttackResult, limit: Limit) -> Estimate
         raise FolderError(
             f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
         )
-    return tpr_at_fpr(records[f"score_{finding.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
+    return tpr_at_fpr(records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
 
 
 def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussia
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
 # .0008.
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
-# Attacks on K-NN targets need K-NN models, and those on trees need trees: test_nearest.py and test_trees.py hold them to
+# Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
 # the same contract.
 NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up]
 ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]

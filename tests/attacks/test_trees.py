@@ -14,6 +14,8 @@ from guestlist.collecting.evidence.leaves import Leaves
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
+from guestlist.findings.headline import FIXED, Headline
+from guestlist.report.checks import sentence
 from guestlist.targets import as_target
 from guestlist.views.evidence import Evidence, LeavesView
 from guestlist.views.signals import Signals
@@ -142,7 +144,7 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     found = gl.audit(tree, *blobs, population, references=8, jobs=1, attacks=["loss", "leaf_shares"])
     assert found.attack("leaf_shares").auc.low > found.attack("loss").auc.high
-    assert found.headline == "loss"  # on mock targets only what they say is known
+    assert found.headline.name == "loss"  # on mock targets only what they say is known
     assert {"leaf_size", "alone"} <= set(found.records)
     expected = gl.leaf_risk(tree, blobs[0])
     members = found.records[found.records["member"]]
@@ -150,12 +152,13 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     np.testing.assert_array_equal(members["leaf_size"], expected["leaf_size"])
     lone = (expected["alone"] > 0.5).sum()
     assert lone > 0
-    assert any(notice.startswith(f"{lone} of 240 members are alone in their leaf") for notice in found.notices)
+    assert found.check("GL110").state == "issue"
+    assert sentence(found.check("GL110")).startswith(f"{lone} of 240 members are alone in their leaf")
 
 
 def test_alone_it_is_the_headline(blobs, tree):
     found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
-    assert (found.headline, found.chosen) == ("leaf_shares", "fixed before the audit")
+    assert found.headline == Headline("leaf_shares", FIXED, 0, None)
 
 
 def test_on_a_forest_with_small_leaves_it_finds_more_than_attacks_with_references():

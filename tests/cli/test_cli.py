@@ -69,7 +69,7 @@ def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):
 
 def test_json_goes_to_stdout_and_nothing_else(files):
     found = guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "p", "--json")
-    assert json.loads(found.stdout)["headline"] == "loss"
+    assert json.loads(found.stdout)["headline"]["name"] == "loss"
 
 
 def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_path):
@@ -99,9 +99,9 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     found = guestlist("collect", out, "--evidence", "distilled:models=5", "--jobs", 1, "--json")
     assert found.exit_code == 0, found.output
     # What was named before, and what the new evidence is for.
-    assert [finding["name"] for finding in json.loads(found.stdout)["findings"]] == ["loss", "distillation"]
+    assert [finding["name"] for finding in json.loads(found.stdout)["outcomes"]] == ["loss", "distillation"]
     other = guestlist("collect", out, "--attack", "union(loss,lira)", "--references", 5, "--jobs", 1, "--json")
-    assert [finding["name"] for finding in json.loads(other.stdout)["findings"]] == ["union_loss_lira"]
+    assert [finding["name"] for finding in json.loads(other.stdout)["outcomes"]] == ["union_loss_lira"]
     assert "no option 'copies'" in guestlist("collect", out, "--evidence", "distilled:copies=5").stderr
     assert "What is to be collected?" in guestlist("collect", out).stderr
 
@@ -171,8 +171,25 @@ def test_a_users_mistake_is_one_line_and_status_two(arguments, message):
     assert "Traceback" not in found.output
 
 
+def test_an_ignored_check_is_recorded_and_remembered(files):
+    out = files / "ignoring"
+    found = guestlist(
+        "audit", "--model", files / "model.skops", "--members", files / "train.parquet", "--nonmembers",
+        files / "holdout.csv", "--label", "income", "--out", out, "--references", 1, "--jobs", 1, "--ignore", "GL104",
+    )  # fmt: skip
+    assert "GL104 saturated answers: ignored, as asked" in found.stdout
+    assert "GL104</strong> saturated answers: ignored, as asked" in (out / "report.html").read_text("utf-8")
+    more = guestlist("collect", out, "--references", 2, "--jobs", 1, "--json")
+    states = {check["code"]: check["state"] for check in json.loads(more.stdout)["checks"]}
+    assert states["GL104"] == "ignored"
+    assert [code for code, state in states.items() if state == "ignored"] == ["GL104"]
+    wrong = guestlist("audit", "--predictions", files / "preds.npz", "--ignore", "GL999")
+    assert wrong.exit_code == 2
+    assert "no check 'GL999' to ignore; there are GL101 (duplicates across sides)" in wrong.stderr
+
+
 def test_damaged_results_are_named(audited, tmp_path):
-    for content in ("{", "{}", '{"format": 2}', "[1]"):
+    for content in ("{", "{}", '{"format": 2}', '{"format": 3, "subject": {}}', "[1]"):
         (tmp_path / "results.json").write_text(content)
         found = guestlist("report", tmp_path)
         assert found.exit_code == 2, content

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from guestlist.cli import main
 from guestlist.errors import InputError
-from guestlist.neighbours import knn_shapley, self_waka
+from guestlist.neighbours import Knn, knn_shapley, self_waka
 from guestlist.neighbours.encoding import encoded
 
 
@@ -36,7 +36,7 @@ def test_values_are_those_of_the_functions(tables, tmp_path):
     knn("values", tables / "train.parquet", *columns, "--value", "self_waka", "--out", tmp_path / "a.csv")
     x, x_test, y, y_test = points(tables)
     found = pd.read_csv(tmp_path / "a.csv")
-    np.testing.assert_allclose(found["self_waka"], self_waka(x, y, k=3), rtol=1e-12)
+    np.testing.assert_allclose(found["self_waka"], self_waka(x, y, Knn(3)), rtol=1e-12)
     assert found["id"][7] == "p7"
     table, test = (pd.read_parquet(tables / f"{n}.parquet").drop(columns="who") for n in ("train", "test"))
     table.to_csv(tmp_path / "train.csv", index=False)
@@ -72,12 +72,26 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     assert "lists of other records" in refused.stderr
 
 
+@pytest.mark.parametrize("value", ["shapley", "self_waka"])
+def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
+    """Many people of one kind with other labels: the order of rows says who is nearest, and must stay."""
+    rng = np.random.default_rng(0)
+    for name, records in (("train", 300), ("test", 200)):
+        table = pd.DataFrame({"a": rng.integers(0, 3, records), "town": rng.choice(["n", "s"], records)})
+        table.assign(y=rng.integers(0, 2, records)).to_parquet(tmp_path / f"{name}.parquet")
+    arguments = ["--label", "y", "--test", tmp_path / "test.parquet", "--value", value, "--k", 3, "--json"]
+    curve = json.loads(knn("minimise", tmp_path / "train.parquet", *arguments))
+    assert curve[0]["removed"] == 0
+    assert curve[0][f"by {value}"] == pytest.approx(curve[0]["at random"], abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["values", "{}", "--label", "y", "--value", "shapley", "--out", "a.csv"], "give --test"),
         (["values", "{}", "--label", "y", "--out", "a.txt"], ".csv or .parquet"),
         (["values", "{}", "--label", "z", "--out", "a.csv"], "no column 'z'"),
+        (["values", "{}", "--label", "y", "--k", "0", "--out", "a.csv"], "0 is not in the range x>=1"),
         (["influence", "{}", "--label", "y", "--remove", "nobody"], "no record nobody"),
     ],
 )

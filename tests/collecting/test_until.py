@@ -3,18 +3,22 @@ from types import SimpleNamespace
 import pytest
 
 import guestlist as gl
+from guestlist.case import Check
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditError
 from guestlist.evaluate import Estimate
+from guestlist.report.checks import sentence
+from guestlist.report.sections.headline import chosen
 
 
 def runs(width):
     """A stand-in for collecting and evaluating whose interval has ``width(count)``; keeps what it was asked."""
     asked = []
 
-    def run(count, notices=()):
+    def run(count):
         asked.append(count)
-        return SimpleNamespace(recipe=SimpleNamespace(auc=Estimate(0.7, 0.7, 0.7 + width(count))), notices=notices)
+        place = SimpleNamespace(auc=Estimate(0.7, 0.7, 0.7 + width(count)))
+        return SimpleNamespace(headline=SimpleNamespace(same_recipe=place), count=count)
 
     return run, asked
 
@@ -23,33 +27,44 @@ def test_it_stops_at_the_first_number_that_is_enough():
     run, asked = runs(lambda count: 1 / count)
     found = grow(run, UntilWidth(0.02, start=16))
     assert asked == [16, 24, 36, 54]
-    assert found.notices == ()
+    assert found.count == 54
 
 
-def test_it_stops_where_references_no_longer_help_and_says_so():
+def test_it_stops_where_references_no_longer_help():
     run, asked = runs(lambda count: 0.05 + 0.1 / count)
     found = grow(run, UntilWidth(0.02, start=16))
     assert asked[-1] < 100
-    assert "more references would hardly narrow it" in found.notices[0]
+    assert found.count == asked[-1]
 
 
 def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
     with pytest.raises(AuditError, match="mock targets"):
-        grow(lambda count: SimpleNamespace(recipe=None), UntilWidth(0.02))
+        grow(lambda count: SimpleNamespace(headline=SimpleNamespace(same_recipe=None)), UntilWidth(0.02))
 
 
 def test_it_stops_at_the_most():
     run, asked = runs(lambda count: 4 / count)
     found = grow(run, UntilWidth(0.02, start=16, at_most=40))
-    assert asked == [16, 24, 36, 40, 40]
-    assert "no more were to be trained" in found.notices[0]
+    assert asked == [16, 24, 36, 40]
+    assert found.count == 40
 
 
 def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
     found = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
     assert found.references.count > 8
     again = gl.audit(tree, *blobs, references=found.references.count, jobs=1, folder=tmp_path / "a")
-    assert again.document()["findings"] == found.document()["findings"]
+    assert again.document()["outcomes"] == found.document()["outcomes"]
+    wide = found.check("GL111")
+    assert wide.state == "issue"
+    assert (wide.figures["wanted"], wide.figures["references"]) == (0.01, found.references.count)
+    assert f"wide with {found.references.count} references, not 0.01 as asked" in sentence(wide)
+    assert again.check("GL111").state == "not applicable"
+
+
+def test_what_narrows_the_interval_is_told():
+    figures = {"width": 0.05, "wanted": 0.02, "references": 24, "at_most": 512}
+    assert "more references would hardly narrow it" in sentence(Check("GL111", "issue", figures))
+    assert "no more were to be trained" in sentence(Check("GL111", "issue", {**figures, "references": 512}))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +77,12 @@ def test_settings_check_themselves(wrong):
 
 def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     found = gl.audit(tree, *blobs, references=10, jobs=1)
-    assert len(found.recipe.aucs) == 10
-    assert found.recipe.auc.low < sum(found.recipe.aucs) / 10 < found.recipe.auc.high
-    assert "mock target" in found.chosen
-    assert gl.audit(tree, *blobs, references=4, jobs=1).recipe is None
+    place = found.headline.same_recipe
+    assert len(found.headline.same_recipe.aucs) == 10
+    assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
+    assert (found.headline.measure, found.headline.mocks) == ("auc", 10)
+    assert "each in turn as a mock target" in chosen(found)
+    assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 
 def test_a_target_without_a_recipe_cannot_grow(blobs):

@@ -70,7 +70,7 @@ def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
     x, y = blobs[0]
     fit = gl.Fit(3, 32, 0.05, weight_decay=decay, optimizer="sgd", momentum=momentum)
     module = gl.mlp(5, 3, hidden=(8,))
-    found = fit(module, x, y, np.random.default_rng(7))
+    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-4, atol=1e-5)
 
@@ -79,7 +79,7 @@ def test_momentum_changes_what_is_learnt(blobs):
     x, y = blobs[0]
     module = gl.mlp(5, 3, hidden=(8,))
     slow, fast = (
-        gl.Fit(3, learning_rate=0.05, optimizer="sgd", momentum=m)(module, x, y, np.random.default_rng(7))
+        gl.Fit(3, learning_rate=0.05, optimizer="sgd", momentum=m)(module, gl.Data(x, y), np.random.default_rng(7))
         for m in (0.0, 0.9)
     )
     assert np.abs(answers(slow, x) - answers(fast, x)).max() > 0.1
@@ -89,7 +89,8 @@ def test_momentum_changes_what_is_learnt(blobs):
 def test_certain_soft_labels_train_as_hard_ones_do(optimizer, blobs):
     x, y = blobs[0]
     module, fit = gl.mlp(5, 3, hidden=(8,)).double(), gl.Fit(3, learning_rate=0.01, optimizer=optimizer)
-    hard, soft = (fit(module, x, labels, np.random.default_rng(7)) for labels in (y, np.eye(3)[y]))
+    hard = fit(module, gl.Data(x, y), np.random.default_rng(7))
+    soft = fit.distil(module, gl.Data(x, y), np.eye(3)[y], np.random.default_rng(7))
     for one, other in zip(hard.parameters(), soft.parameters(), strict=True):
         np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-6, atol=1e-9)
 
@@ -99,7 +100,8 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     _, y = blobs[0]
     soft = np.random.default_rng(0).dirichlet(np.ones(3), size=len(y))
     fit = gl.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
-    module = fit(gl.mlp(2, 3, hidden=()), np.zeros((len(y), 2)), soft, np.random.default_rng(0))
+    data = gl.Data(np.zeros((len(y), 2)), y)
+    module = fit.distil(gl.mlp(2, 3, hidden=()), data, soft, np.random.default_rng(0))
     found = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
     np.testing.assert_allclose(found, soft.mean(axis=0), atol=1e-4)
 
@@ -107,7 +109,7 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
 def test_how_images_lie_in_memory_does_not_change_what_is_learnt(images):
     x, y = images
     fit, module = gl.Fit(2, 32, 0.05, optimizer="sgd"), gl.cnn(10, 3, channels=2, filters=(4, 4))
-    found = fit(module, x, y, np.random.default_rng(7))
+    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     assert next(found.parameters()).is_contiguous(memory_format=torch.channels_last)
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, 0.0, 0.0))
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
@@ -116,7 +118,7 @@ def test_how_images_lie_in_memory_does_not_change_what_is_learnt(images):
 def test_images_are_audited(images):
     x, y = images
     fit = gl.Fit(6, 16, 0.01)
-    module = fit(gl.cnn(10, 3, channels=2, filters=(4,)), x[:60], y[:60], np.random.default_rng(0))
+    module = fit(gl.cnn(10, 3, channels=2, filters=(4,)), gl.Data(x[:60], y[:60]), np.random.default_rng(0))
     target = gl.torch_target(module, classes=[0, 1, 2], train=fit)
     plans = [gl.Distilled(2), gl.LeftOut(records=2, models=2)]
     with warnings.catch_warnings():
@@ -129,7 +131,7 @@ def test_images_are_audited(images):
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
     x, y = blobs[0]
     fit, module = gl.Fit(2), gl.mlp(5, 3, hidden=(8,))
-    first, again, other = (answers(fit(module, x, y, np.random.default_rng(seed)), x) for seed in (0, 0, 1))
+    first, again, other = (answers(fit(module, gl.Data(x, y), np.random.default_rng(seed)), x) for seed in (0, 0, 1))
     assert (first == again).all()
     assert not (first == other).any()
 

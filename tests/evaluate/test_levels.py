@@ -10,9 +10,9 @@ def test_rates_are_shares_of_p_values_up_to_the_level():
     member = rng.random(300) < 0.5
     p_values = np.round(rng.random(300), 1)  # many equal the level
     p_values[::9] = np.nan
-    for found, kind in zip(rates_at_level(p_values, member, 0.1, level=0.9), (~member, member), strict=True):
+    for found, kind in zip(rates_at_level(p_values, member, 0.1, confidence=0.9), (~member, member), strict=True):
         side = [p for p, counts in zip(p_values, kind, strict=True) if counts and not np.isnan(p)]
-        assert found == proportion(sum(p <= 0.1 for p in side), len(side), level=0.9)
+        assert found == proportion(sum(p <= 0.1 for p in side), len(side), confidence=0.9)
 
 
 def test_withheld_without_p_values_of_a_kind():

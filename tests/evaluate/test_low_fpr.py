@@ -48,7 +48,7 @@ def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
 
 def test_limits_are_order_statistics_and_clopper_pearson():
     scores, member = World(1.5).draw(np.random.default_rng(1), 300, 700)
-    found = tpr_at_fpr(scores, member, 0.05, level=0.9)
+    found = tpr_at_fpr(scores, member, 0.05, confidence=0.9)
     descending = np.sort(scores[~member])[::-1]
     # Every rank is tried: the lower end takes the largest j with P(Bin <= j) <= 0.025, the upper the
     # smallest j with P(Bin > j) <= 0.025, and q lies between the (j + 1)-th largest non-members.

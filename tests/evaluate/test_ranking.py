@@ -80,8 +80,8 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
     assert np.isnan(auc(scores[member], member[member])).all()
     assert np.isnan(auc_difference(holes * np.nan, scores, member)).all()
     assert not np.isnan(auc(scores[29:], member[29:])).any()  # a single member
-    with pytest.raises(ValueError, match="Expected level=95"):
-        auc(scores, member, level=95)
+    with pytest.raises(ValueError, match="Expected confidence=95"):
+        auc(scores, member, confidence=95)
     with pytest.raises(ValueError, match="found"):
         auc(scores[1:], member)
 

@@ -5,15 +5,16 @@ import pytest
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.errors import InputError
-from guestlist.evaluate import tpr_at_fpr
-from guestlist.findings.choosing import choose, mean_auc, mean_tpr, standing
+from guestlist.evaluate import auc, tpr_at_fpr
+from guestlist.findings.choosing import choose, mean_auc, mean_tpr, mock_targets
+from guestlist.findings.headline import same_recipe
 from worlds import gaussian_world, noise_world
 
 SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "lira_bayes")}
 
 
 def test_the_attack_that_does_best_on_mock_targets_is_chosen():
-    choice = choose(gaussian_world(2.0, records=4000, models=17), SOME)
+    choice = choose(mock_targets(gaussian_world(2.0, records=4000, models=17)), SOME)
     assert choice.measure == "tpr@0.01"
     assert choice.mocks == 16
     assert choice.name in ("lira_pooled", "lira_bayes", "difficulty")
@@ -22,7 +23,7 @@ def test_the_attack_that_does_best_on_mock_targets_is_chosen():
 
 
 def test_few_records_are_judged_by_auc():
-    assert choose(gaussian_world(1.0, records=500, models=9), SOME).measure == "auc"
+    assert choose(mock_targets(gaussian_world(1.0, records=500, models=9)), SOME).measure == "auc"
 
 
 def test_the_target_plays_no_part_in_the_choice():
@@ -32,7 +33,8 @@ def test_the_target_plays_no_part_in_the_choice():
         matrix[0] = np.random.default_rng(0).normal(size=300)
     member = world.member.copy()
     member[0] = ~member[0]
-    assert choose(replace(world, values=values, member=member), SOME) == choose(world, SOME)
+    changed = replace(world, values=values, member=member)
+    assert choose(mock_targets(changed), SOME) == choose(mock_targets(world), SOME)
 
 
 def test_only_asked_records_count():
@@ -40,8 +42,10 @@ def test_only_asked_records_count():
     asked = np.arange(600) < 300
     values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
-    everyone = choose(replace(world, values=values), only_loss).means["loss"]
-    some = choose(replace(world, values=values), only_loss, asked).means["loss"]
+    mocks = mock_targets(replace(world, values=values))
+    everyone, found = choose(mocks, only_loss).means["loss"], choose(mocks, only_loss, asked)
+    assert found.scores.shape == (8, 300)
+    some = found.means["loss"]
     assert some > everyone + 0.05
 
 
@@ -51,14 +55,14 @@ def test_an_attack_does_not_win_by_leaving_out_what_is_hard():
         return np.where(margin > 2, margin, np.nan)
 
     picky = {"loss": ATTACKS["loss"], "picky": Attack(sure_ones_only, ("margin",), 0, "", "")}
-    means = choose(gaussian_world(1.0, records=400, models=9), picky).means
+    means = choose(mock_targets(gaussian_world(1.0, records=400, models=9)), picky).means
     assert means["picky"] <= means["loss"]
 
 
 def test_attacks_that_need_more_references_are_passed_over():
-    assert "lira" not in choose(gaussian_world(1.0, records=100, models=5)).means
+    assert "lira" not in choose(mock_targets(gaussian_world(1.0, records=100, models=5))).means
     with pytest.raises(InputError, match="at least 2"):
-        choose(gaussian_world(1.0, records=100, models=2))
+        mock_targets(gaussian_world(1.0, records=100, models=2))
 
 
 def test_rates_equal_those_of_the_evaluation():
@@ -69,19 +73,25 @@ def test_rates_equal_those_of_the_evaluation():
     assert mean_auc(np.full((1, 4), np.nan), np.array([[True, False, True, False]])) == 0.5
 
 
+def standing(world):
+    """Where the target of a world stands among its mock targets, by the loss; and its own AUC."""
+    mocks, score = mock_targets(world), ATTACKS["loss"].score
+    own = score(world.facing(0))
+    return same_recipe(score(mocks), mocks.member, own, world.member[0]), auc(own, world.member[0]).value
+
+
 def test_an_unlucky_target_stands_above_its_mock_targets():
     world = gaussian_world(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     unlucky = replace(world, values={"loss": world.values["loss"] - shift})
-    where = standing(unlucky, "loss")
-    assert where.rank == 1
+    where, own = standing(unlucky)
     assert where.share_larger == 0
-    assert where.auc > max(where.mocks)
-    assert len(where.mocks) == 20
+    assert own > max(where.aucs)
+    assert len(where.aucs) == 20
 
 
 def test_a_target_like_the_others_stands_anywhere_among_them():
-    places = [standing(noise_world(records=100, models=9, seed=seed), "loss").share_larger for seed in range(200)]
+    places = [standing(noise_world(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1

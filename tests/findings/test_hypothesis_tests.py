@@ -8,9 +8,10 @@ import pytest
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
+from guestlist.case import p_values_of
 from guestlist.errors import FolderError
 from guestlist.evaluate import proportion
-from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, p_values_of, smallest_p_value
+from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
 from guestlist.findings.results import FORMAT
 from guestlist.views.signals import Signals
 from worlds import awkward_world, gaussian_world, target_of
@@ -51,7 +52,7 @@ def test_honest_tests_keep_their_promise_in_a_world_of_their_own(name, world):
     assert levels
     for level in levels:
         outside = int((~member[asked]).sum())  # each has a p-value here
-        assert proportion(round(level.fpr.value * outside), outside, level=0.999).low <= level.alpha
+        assert proportion(round(level.fpr.value * outside), outside, confidence=0.999).low <= level.alpha
         assert level.tpr.value > level.fpr.value
 
 
@@ -109,14 +110,14 @@ def test_an_audit_tells_levels_agreement_and_p_values(audited):
     assert {"p_loss", "p_shadow", "p_reference_empirical", "p_value"} <= set(records)
     assert "p_entropy" not in records
     outside = records[~records["member"]]
-    for name, finding in ((n, results.attack(n)) for n in ("loss", "shadow")):
-        assert [level.alpha for level in finding.levels] == [0.05, 0.1, 0.3]  # more than 1 % have no loss at all
-        for level in finding.levels:
+    for name in ("loss", "shadow"):
+        assert [level.alpha for level in results.levels(name)] == [0.05, 0.1, 0.3]  # more than 1 % have no loss at all
+        for level in results.levels(name):
             assert level.fpr.value == np.mean(outside[f"p_{name}"] <= level.alpha)
             assert table.loc[name, f"realised_fpr@{level.alpha:g}"] == level.fpr.value
             assert table.loc[name, f"realised_fpr@{level.alpha:g}_high"] == level.fpr.high
             assert table.loc[name, f"realised_tpr@{level.alpha:g}"] == level.tpr.value
-    assert results.attack("entropy").levels == ()
+    assert results.levels("entropy") == ()
     assert np.isnan(table.loc["entropy", "realised_fpr@0.05"])
 
 
@@ -137,7 +138,7 @@ def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
 def test_one_attack_agrees_with_nobody(tree, blobs):
     found = gl.audit(tree, *blobs, references=0, attacks=["loss"])
     assert found.agreement is None
-    assert found.attack("loss").levels == ()  # no population
+    assert found.levels("loss") == ()  # no population
     assert "p_loss" not in found.records
 
 

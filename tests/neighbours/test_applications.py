@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from guestlist.neighbours import (
+    Knn,
     knn_shapley,
     minimisation_curve,
     neighbour_lists,
@@ -40,20 +41,15 @@ def test_removing_the_least_valuable_first_removes_the_wrong_labels():
 def test_the_curve_is_that_of_the_classifier_it_was_given():
     x, y, x_test, y_test, _ = noisy_world()
     values = np.arange(len(x), dtype=float)
-    for model in (None, LogisticRegression()):
+    for model, same in (
+        (Knn(3), KNeighborsClassifier(3)),
+        (Knn(3, "cosine"), KNeighborsClassifier(3, metric="cosine")),
+        (LogisticRegression(), LogisticRegression()),
+    ):
         curve = minimisation_curve(
-            x,
-            y,
-            x_test,
-            y_test,
-            values,
-            rng=np.random.default_rng(0),
-            shares=[0.5],
-            k=3,
-            model=model,
-            repeats=0,
+            x, y, x_test, y_test, values, model, rng=np.random.default_rng(0), shares=[0.5], repeats=0
         )
-        by_hand = (model or KNeighborsClassifier(3)).fit(x[200:], y[200:]).score(x_test, y_test)
+        by_hand = same.fit(x[200:], y[200:]).score(x_test, y_test)
         assert curve.accuracy.tolist() == [by_hand]
     few = minimisation_curve(x, y, x_test, y_test, values, rng=np.random.default_rng(0), shares=[0.995], repeats=1)
     assert few.accuracy.shape == (1,)  # two records for five neighbours
@@ -69,6 +65,23 @@ def test_equal_values_are_removed_in_random_order():
         for seed in range(6)
     ]
     assert len(set(curves)) > 1
+
+
+@pytest.mark.parametrize("model", [Knn(1), Knn(4), KNeighborsClassifier(3, algorithm="brute")])
+def test_with_nothing_removed_all_orders_give_one_accuracy(model):
+    """Equal records with other labels: which of them votes is decided by the order of rows."""
+    rng = np.random.default_rng(0)
+    x, x_test = rng.integers(0, 3, (300, 2)) * 1.0, rng.integers(0, 3, (200, 2)) * 1.0
+    y, y_test = rng.integers(0, 2, 300), rng.integers(0, 2, 200)
+    shuffled = rng.permutation(300)
+    accuracy = KNeighborsClassifier(1).fit(x, y).score(x_test, y_test)
+    assert KNeighborsClassifier(1).fit(x[shuffled], y[shuffled]).score(x_test, y_test) != accuracy
+    values = knn_shapley(x, y, x_test, y_test)
+    found = [
+        minimisation_curve(x, y, x_test, y_test, values, model, rng=rng, shares=[0.0], first=first, repeats=5)
+        for first in ("lowest", "highest")
+    ]
+    assert len({*found[0].random[:, 0], *found[1].random[:, 0], *found[0].accuracy, *found[1].accuracy}) == 1
 
 
 def test_onion_effect_agrees_with_the_stored_lists():

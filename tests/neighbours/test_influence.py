@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from guestlist.neighbours import (
+    Knn,
     NeighbourLists,
     neighbour_lists,
     self_waka,
@@ -20,7 +21,7 @@ def world(n, grid, seed=0, features=2):
 
 def again(x, y, gone, k, p=0.5):
     change = np.full(len(x), np.nan)
-    change[~gone] = self_waka(x[~gone], y[~gone], k=k, p=p) - self_waka(x, y, k=k, p=p)[~gone]
+    change[~gone] = self_waka(x[~gone], y[~gone], Knn(k), p=p) - self_waka(x, y, Knn(k), p=p)[~gone]
     return change
 
 
@@ -31,7 +32,7 @@ def test_removing_a_set_equals_computing_again(n, grid, k, features):
     x, y = world(n, grid, features=features)
     gone = np.random.default_rng(1).random(n) < 0.1
     gone[0] = True
-    lists = neighbour_lists(x, y, k=k)
+    lists = neighbour_lists(x, y, Knn(k))
     expected = again(x, y, gone, k)
     np.testing.assert_allclose(waka_influence(lists, gone), expected, rtol=0, atol=1e-14)
     np.testing.assert_allclose(waka_influence(lists, np.flatnonzero(gone)), expected, rtol=0, atol=1e-14)
@@ -41,7 +42,7 @@ def test_removing_a_set_equals_computing_again(n, grid, k, features):
 @pytest.mark.parametrize("k", [1, 3])
 def test_removing_each_neighbour_equals_computing_again(n, grid, k):
     x, y = world(n, grid)
-    lists = neighbour_lists(x, y, k=k, spare=1)
+    lists = neighbour_lists(x, y, Knn(k), spare=1)
     got = waka_influence_of_each(lists)
     owner = np.repeat(np.arange(n), np.diff(lists.starts))
     for neighbour in range(0, n, 5):
@@ -55,7 +56,7 @@ def test_removing_each_neighbour_equals_computing_again(n, grid, k):
 def test_single_influences_do_not_add_up():
     """What a published sum of single influences assumes, and is not so."""
     x, y = world(200, 1000)
-    lists = neighbour_lists(x, y, k=3)
+    lists = neighbour_lists(x, y, Knn(3))
     gone = np.random.default_rng(0).random(200) < 0.3
     each, exact = waka_influence_of_each(lists), waka_influence(lists, gone)
     owner = np.repeat(np.arange(200), np.diff(lists.starts))
@@ -65,14 +66,14 @@ def test_single_influences_do_not_add_up():
 
 def test_lists_name_the_rows_that_came_in():
     x, y = np.array([[3.0], [0.0], [1.0], [7.0]]), np.array(["b", "a", "a", "b"])
-    lists = neighbour_lists(x, y, k=1)
+    lists = neighbour_lists(x, y, Knn(1))
     assert lists.index[lists.starts[0] : lists.starts[1]].tolist() == [2, 1, 3]
     assert lists.distance[lists.starts[0] : lists.starts[1]].tolist() == [4, 9, 16]
     assert lists.agree[lists.starts[0] : lists.starts[1]].tolist() == [False, False, True]
 
 
 def test_lists_can_be_stored(tmp_path):
-    lists = neighbour_lists(*world(60, 5), k=3)
+    lists = neighbour_lists(*world(60, 5), Knn(3))
     np.savez(tmp_path / "lists.npz", **vars(lists))
     with np.load(tmp_path / "lists.npz") as stored:
         again = NeighbourLists(**stored)
@@ -81,7 +82,7 @@ def test_lists_can_be_stored(tmp_path):
 
 def test_lists_that_lost_too_much_are_refused():
     x, y = world(900, 1000)
-    lists = neighbour_lists(x, y, k=5, spare=2)
+    lists = neighbour_lists(x, y, spare=2)
     assert np.diff(lists.starts).min() == 74
     with pytest.raises(ValueError, match="larger spare"):
         waka_influence(lists, np.arange(300))
@@ -93,6 +94,7 @@ def test_lists_that_lost_too_much_are_refused():
         (np.zeros(5, bool), r"mask removed shaped \(40,\)"),
         ([40], r"rows in \[0, 40\), found \[40, 40\]"),
         ([-1], "rows in"),
+        ([1.0], "row numbers or a mask, found float64"),
         (np.ones(40, bool), "all removed"),
     ],
 )

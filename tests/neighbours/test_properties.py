@@ -5,9 +5,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from guestlist.neighbours import knn_banzhaf, knn_loo, knn_shapley, stack_blocks
+from guestlist.neighbours import (
+    Knn,
+    knn_banzhaf,
+    knn_banzhaf_blocks,
+    knn_loo,
+    knn_loo_blocks,
+    knn_shapley,
+    knn_shapley_blocks,
+    stack_blocks,
+)
 
 VALUES = [knn_shapley, knn_banzhaf, knn_loo]
+BLOCKS = [knn_shapley_blocks, knn_banzhaf_blocks, knn_loo_blocks]
 
 
 @st.composite
@@ -36,7 +46,7 @@ def expected_worth(x, y, x_test, y_test, k):
 @settings(max_examples=60)
 @given(worlds(), st.integers(1, 12))
 def test_shapley_values_add_up_to_the_worth_of_all(world, k):
-    assert knn_shapley(*world, k=k).sum() == pytest.approx(expected_worth(*world, k), abs=1e-12)
+    assert knn_shapley(*world, Knn(k)).sum() == pytest.approx(expected_worth(*world, k), abs=1e-12)
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -45,29 +55,29 @@ def test_shapley_values_add_up_to_the_worth_of_all(world, k):
 def test_rows_may_come_in_any_order_and_equal_records_get_equal_values(value, world, k, seed):
     x, y, x_test, y_test = world
     x, y = np.concatenate([x, x[:3]]), np.concatenate([y, y[:3]])
-    got = value(x, y, x_test, y_test, k=k)
+    got = value(x, y, x_test, y_test, Knn(k))
     assert (got[len(world[0]) :] == got[: len(x) - len(world[0])]).all()
     rows = np.random.default_rng(seed).permutation(len(x))
-    assert (value(x[rows], y[rows], x_test, y_test, k=k) == got[rows]).all()
+    assert (value(x[rows], y[rows], x_test, y_test, Knn(k)) == got[rows]).all()
 
 
-@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
-def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(value, world, k):
+def test_a_right_label_never_hurts_and_a_wrong_one_never_helps(blocks, world, k):
     _, y, _, y_test = world
-    got = stack_blocks(value(*world, k=k, per_test=True))
+    got = stack_blocks(blocks(*world, Knn(k)))
     match = y == y_test[:, None]
     assert (got[match] >= -1e-15).all()
     assert (got[~match] <= 1e-15).all()
 
 
-@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("blocks", BLOCKS)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8))
-def test_among_right_labels_the_nearer_is_worth_more(value, world, k):
+def test_among_right_labels_the_nearer_is_worth_more(blocks, world, k):
     x, y, x_test, y_test = world
-    got = stack_blocks(value(*world, k=k, per_test=True))
+    got = stack_blocks(blocks(*world, Knn(k)))
     for t in range(len(x_test)):
         for match in (y == y_test[t], y != y_test[t]):
             distances = ((x[match] - x_test[t]) ** 2).sum(axis=1)
@@ -95,5 +105,5 @@ def test_saturated_softmax_outputs_do_not_feel_the_order_of_rows(value, saturate
     rows = rng.permutation(n)
     moved = value(x[rows], y[rows], x_test, y_test)
     assert (moved == expected[rows]).all()
-    by_index = [value(a, b, x_test, y_test, ties="index") for a, b in ((x, y), (x[rows], y[rows]))]
+    by_index = [value(a, b, x_test, y_test, Knn(ties="index")) for a, b in ((x, y), (x[rows], y[rows]))]
     assert np.abs(by_index[1] - by_index[0][rows]).max() > 1e-4 * expected.std()

@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from guestlist.errors import InputError
 from guestlist.neighbours import (
+    Knn,
     knn_likelihood_ratio,
     knn_loss_laws,
     neighbour_lists,
@@ -57,7 +58,7 @@ def pool():
 
 @pytest.fixture(scope="module")
 def order(pool):
-    return games.order_of(neighbour_lists(pool.x, pool.y, k=5), np.random.default_rng(0))
+    return games.order_of(neighbour_lists(pool.x, pool.y, Knn(5)), np.random.default_rng(0))
 
 
 def test_answers_read_off_the_lists_are_those_of_fitted_models(pool, order):
@@ -76,7 +77,7 @@ def test_answers_after_a_removal_are_those_of_models_fitted_to_the_rest(pool, or
 
 
 def test_equal_records_share_their_places_at_random():
-    lists = neighbour_lists(np.zeros((40, 1)), np.arange(40) % 2, k=1)
+    lists = neighbour_lists(np.zeros((40, 1)), np.arange(40) % 2, Knn(1))
     member = np.ones((1, 40), dtype=bool)
     first = [games.losses(games.order_of(lists, np.random.default_rng(s)), member, 1)[0, 0] for s in range(400)]
     # One record of the forty is nearest to all of them, so half of the records are wrong, whichever it is.
@@ -103,7 +104,7 @@ def test_success_is_that_of_a_guess_where_nothing_is_known():
 def test_best_success_is_that_of_every_rule_tried():
     """Each set of losses is a rule "member if the loss is in the set": the best of them, by enumeration."""
     small, k = clusters(records=60), 3
-    inside, outside = knn_loss_laws(small.x, small.y, k=k)
+    inside, outside = knn_loss_laws(small.x, small.y, Knn(k))
     rules = np.array(list(itertools.product((False, True), repeat=k + 1)))
     rate = 0.5 * (inside @ rules.T) + 0.5 * (outside @ ~rules.T)
     np.testing.assert_allclose(values.best_success(small, k), rate.max(axis=1), atol=1e-12)
@@ -112,7 +113,7 @@ def test_best_success_is_that_of_every_rule_tried():
 def test_at_one_neighbour_the_success_rate_is_given_by_self_waka(pool, order):
     """Members always have loss 0; a non-member is found out by a loss of 1, whose chance is self-WaKA."""
     rate = games.success_rates(order, (1,), 12, seed=0)[1].mean(axis=0)
-    assert np.abs(rate - (1 + self_waka(pool.x, pool.y, k=1)) / 2).mean() < 0.02
+    assert np.abs(rate - (1 + self_waka(pool.x, pool.y, Knn(1))) / 2).mean() < 0.02
 
 
 def test_success_follows_self_waka(pool):
@@ -147,9 +148,9 @@ def test_removing_the_exposed_lowers_the_risk_of_the_rest_and_random_removal_doe
 
 
 def test_influence_from_lists_is_that_of_computing_self_waka_anew(pool):
-    lists = dataclasses.replace(neighbour_lists(pool.x, pool.y, k=5, spare=values.SPARE), k=1)
-    effect = onion_effect(pool.x, pool.y, lambda x, y: self_waka(x, y, k=1), share=measures.SHARE)
-    removed = measures.highest(self_waka(pool.x, pool.y, k=1))
+    lists = dataclasses.replace(neighbour_lists(pool.x, pool.y, Knn(5), spare=values.SPARE), k=1)
+    effect = onion_effect(pool.x, pool.y, lambda x, y: self_waka(x, y, Knn(1)), share=measures.SHARE)
+    removed = measures.highest(self_waka(pool.x, pool.y, Knn(1)))
     np.testing.assert_array_equal(removed, effect.removed)
     np.testing.assert_allclose(waka_influence(lists, removed), effect.change, atol=1e-12)
 
@@ -175,9 +176,9 @@ def test_the_rarest_class_is_counted_among_those_that_stay():
 def test_scores_from_laws_are_those_of_the_attacks(k):
     small = clusters(records=80)
     loss = np.random.default_rng(5).integers(1, k + 1, size=len(small.x)) / k if k > 1 else np.zeros(len(small.x))
-    laws = knn_loss_laws(small.x, small.y, k=k)
-    np.testing.assert_allclose(attack.target_waka(laws, loss), t_waka(small.x, small.y, loss, k=k), atol=1e-12)
-    ratio = knn_likelihood_ratio(small.x, small.y, loss, k=k)
+    laws = knn_loss_laws(small.x, small.y, Knn(k))
+    np.testing.assert_allclose(attack.target_waka(laws, loss), t_waka(small.x, small.y, loss, Knn(k)), atol=1e-12)
+    ratio = knn_likelihood_ratio(small.x, small.y, loss, Knn(k))
     np.testing.assert_allclose(attack.likelihood_ratio(laws, loss), ratio, atol=1e-9)
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from guestlist.report import fragment, words
 from guestlist.report.legible import line
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
+from guestlist.report.sections import answer
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
 class Reader(HTMLParser):
@@ -30,9 +31,9 @@ class Reader(HTMLParser):
 def test_holds_the_answer_and_every_attack(case):
     results = case()
     text = " ".join("".join(Reader(fragment(results)).text).split())
-    assert words.answer(results) in text
+    assert answer.answer(results) in text
     assert words.question(results) in text
-    for finding in results.findings:
+    for finding in results.outcomes:
         assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in text
 
 
@@ -61,7 +62,7 @@ def test_only_harmless_elements_and_own_styles():
 def test_hostile_text_is_shown_as_text():
     seen = Reader(fragment(hostile()))
     assert line(HOSTILE) in "".join(seen.text)
-    assert seen.elements == Reader(fragment(leaking())).elements
+    assert seen.elements == Reader(fragment(with_check(leaking(), reversed_check("loss")))).elements
 
 
 def test_colours_are_those_of_the_page_around():

@@ -15,11 +15,14 @@ from itertools import pairwise
 import pytest
 
 from guestlist.evaluate import WITHHELD
-from guestlist.findings.results import Histogram, from_document
-from guestlist.report import page, words
-from guestlist.report.charts import charts
+from guestlist.findings.attacks import Histogram
+from guestlist.findings.results import from_document
+from guestlist.report import checks, page, words
 from guestlist.report.legible import legible, line
-from guestlist.report.page import embedded, whisker
+from guestlist.report.page import charts, embedded
+from guestlist.report.sections import answer, headline, limits
+from guestlist.report.sections.untested import untested
+from guestlist.report.templates import whisker
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
 
 CASES = (leaking, quiet, predictions_only, hostile)
@@ -94,20 +97,21 @@ def test_shows_everything_there_is(case):
     results, shown = case(), read(case).shown
     for said in (
         words.question(results),
-        words.answer(results),
+        answer.answer(results),
         words.basis(results),
-        *words.limits(results),
-        *words.meaning(results),
+        *limits.limits(results),
+        *headline.meaning(results),
     ):
         assert said in shown
-    for finding in results.findings:
+    for finding in results.outcomes:
         assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in shown
         assert finding.paper in shown
-    for group in results.groups:
+    for group in results.groups or ():
         assert f"{group.group} = {group.value}" in shown
         assert f"{group.auc.low:.3f} to {group.auc.high:.3f}" in shown
     assert all(record.id in shown for record in results.exposed)
-    assert all(said in shown for said in (*results.notices, *results.untested))
+    assert all(row.text in shown for row in checks.rows(results))
+    assert all(said in shown for said in untested(results))
     known = results.provenance
     assert all(
         key in shown and value in shown for part in (known.versions, known.fingerprints) for key, value in part.items()
@@ -184,17 +188,17 @@ def test_charts_are_valid_for_plotly(case):
 @pytest.mark.parametrize("case", [leaking, quiet])
 def test_charts_draw_the_curve_and_its_band(case):
     results = case()
-    drawn, headline = charts(results), results.attack(results.headline)
+    drawn, attack = charts(results), words.headline(results)
     names = [trace.get("name") for trace in drawn["roc-linear"]["data"]]
-    assert names[-1] == results.headline  # on top of the others
-    assert sorted(name for name in names if name) == sorted(["guessing", *(f.name for f in results.findings)])
+    assert names[-1] == results.headline.name  # on top of the others
+    assert sorted(name for name in names if name) == sorted(["guessing", *(f.name for f in results.outcomes)])
     line_, logged = (drawn[which]["data"][-1] for which in ("roc-linear", "roc-log"))
-    assert line_["x"] == list(headline.curve.fpr)
-    assert line_["y"] == list(headline.curve.tpr)
+    assert line_["x"] == list(attack.curve.fpr)
+    assert line_["y"] == list(attack.curve.tpr)
     assert min(*logged["x"], *logged["y"]) > 0
     high, low = drawn["roc-linear"]["data"][:2]
-    assert high["y"] == list(headline.curve.band_high)
-    assert low["y"] == list(headline.curve.band_low)
+    assert high["y"] == list(attack.curve.band_high)
+    assert low["y"] == list(attack.curve.band_low)
 
 
 def test_every_colour_of_a_chart_is_defined_by_the_page():

@@ -4,9 +4,10 @@ import unicodedata
 
 import pytest
 
-from guestlist.report import summary
+from guestlist.report import checks, summary
 from guestlist.report.legible import line
-from report_worlds import hostile, leaking, predictions_only, quiet
+from guestlist.report.sections.untested import untested
+from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
@@ -18,25 +19,27 @@ def test_fits_a_hundred_columns(case):
 def test_every_attack_has_a_row_with_its_figures(case):
     results = case()
     rows = summary(results).splitlines()
-    for finding in results.findings:
-        mark = "*" if finding.name == results.headline else ""
+    for finding in results.outcomes:
+        mark = "*" if finding.name == results.headline.name else ""
         at = next(i for i, row in enumerate(rows) if row.split()[: 1 + bool(mark)] == [*mark, finding.name])
         assert f"{finding.auc.value:.3f}" in rows[at]
         assert f"{finding.auc.low:.3f}…{finding.auc.high:.3f}" in rows[at + 1]
 
 
-def test_notices_and_what_was_not_tested_are_shown():
+def test_checks_and_what_was_not_tested_are_shown():
     results = leaking()
     text = " ".join(summary(results).split())
-    assert all(" ".join(said.split()) in text for said in (*results.notices, *results.untested))
+    assert all(" ".join(row.text.split()) in text for row in checks.shown(results))
+    assert all(row.code in text for row in checks.rows(results))
+    assert all(" ".join(said.split()) in text for said in untested(results))
 
 
 def test_no_control_characters_and_no_markup():
     text = summary(hostile())
     assert {c for c in text if unicodedata.category(c) in ("Cc", "Cs")} <= {"\n"}
     assert "\u202e" not in text
-    named = summary(leaking(notices=("[red]x[/red] [bold",)))
-    assert "[red]x[/red] [bold" in named
+    named = summary(with_check(leaking(), reversed_check("[red]x[/red] [bold")))
+    assert "The attack [red]x[/red] [bold ranks" in " ".join(named.split())
 
 
 def test_repr_is_the_summary():

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.results import Rate
+from guestlist.findings.attacks import Rate
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.format import ends, per, percent
+from guestlist.report.sections import answer, exposed, groups, headline, limits
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
 
 
@@ -88,27 +89,28 @@ def test_sizes_and_the_lower_bound_are_always_told(case):
     ],
 )
 def test_the_answer_begins_with_what_was_shown(case, start):
-    assert words.answer(case()).startswith(start)
+    assert answer.answer(case()).startswith(start)
 
 
 def test_a_leak_is_told_in_people():
-    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), Estimate(0.98, 0.97, 0.99), "good", 0.02)
+    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02)
     results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
-    assert "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1." in words.answer(
-        results
+    assert (
+        "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."
+        in answer.answer(results)
     )
-    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in words.answer(results)
+    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in answer.answer(results)
 
 
 def test_an_average_leak_is_not_said_to_single_people_out():
-    assert "not shown to single anyone out" in words.answer(on_average_only())
-    assert "not shown to single anyone out" not in words.answer(leaking())
+    assert "not shown to single anyone out" in answer.answer(on_average_only())
+    assert "not shown to single anyone out" not in answer.answer(leaking())
 
 
 def test_nothing_found_says_what_could_have_been():
     results = quiet()
-    told = " ".join(words.limits(results))
-    assert f"smallest detectable AUC is {results.detectable_auc:.3f}" in told
+    told = " ".join(limits.limits(results))
+    assert f"smallest detectable AUC is {words.headline(results).detectable_auc:.3f}" in told
     for rate in words.headline(results).rates:
         if rate.resolution != "withheld":
             assert f"{percent(rate.detectable)} at {percent(rate.fpr)}" in told
@@ -116,19 +118,19 @@ def test_nothing_found_says_what_could_have_been():
     assert "10,000 non-members to resolve that rate" in told
     assert "The figure at 1% false alarms is weak: only about 3 are expected among 300 non-members" in told
     for text in (summary(results), fragment(results), page(results)):
-        assert f"smallest detectable AUC is {results.detectable_auc:.3f}" in " ".join(text.split())
-    assert f"{results.detectable_auc:.3f}" in words.answer(results)
+        assert f"smallest detectable AUC is {words.headline(results).detectable_auc:.3f}" in " ".join(text.split())
+    assert f"{words.headline(results).detectable_auc:.3f}" in answer.answer(results)
 
 
 def test_a_rate_that_could_show_nothing_is_told():
     base = quiet()
     blind = tuple(replace(rate, detectable=math.nan) for rate in words.headline(base).rates)
-    told = " ".join(words.limits(with_headline(base, rates=blind)))
+    told = " ".join(limits.limits(with_headline(base, rates=blind)))
     assert "At 1% and 5% false alarms even an attack that finds every member" in told
 
 
 def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt():
-    told = words.answer(other_attack())
+    told = answer.answer(other_attack())
     assert "entropy beats guessing: AUC 0.600 (0.550 to 0.650)" in told
     assert "9 attacks were run" in told
     assert "by luck" in told
@@ -137,22 +139,24 @@ def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt()
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
     base = quiet()
     rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
-    told = words.answer(with_finding(base, "loss", rates=rates))
+    told = answer.answer(with_finding(base, "loss", rates=rates))
     assert "loss beats guessing: at 5% false alarms it finds 12% of the members (7% to 20%)" in told
 
 
 def test_touching_chance_is_not_a_finding():
     edge = with_headline(quiet(), auc=Estimate(0.55, 0.5, 0.6))
-    assert not words.finds(words.headline(edge))
-    assert words.finds(words.headline(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))))
+    assert not words.headline(edge).beats_guessing
+    assert words.headline(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
 
 
 def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
-    assert f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}" in words.exposed_group(results)
-    assert "None of 6 groups is shown to be exposed" in words.exposed_group(quiet())
-    assert words.exposed_group(predictions_only()) is None
+    assert f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}" in groups.exposed_group(
+        results
+    )
+    assert "None of 6 groups is shown to be exposed" in groups.exposed_group(quiet())
+    assert groups.exposed_group(predictions_only()) is None
 
 
 def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
@@ -161,13 +165,13 @@ def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
     apart, overlapping = (
         replace(results.groups[0], auc=Estimate(0.95, low, 0.99)) for low in (overall.high + 0.01, overall.high - 0.01)
     )
-    assert "more than over all records" in words.exposed_group(replace(results, groups=(apart,)))
-    assert "may not differ" in words.exposed_group(replace(results, groups=(overlapping,)))
+    assert "more than over all records" in groups.exposed_group(replace(results, groups=(apart,)))
+    assert "may not differ" in groups.exposed_group(replace(results, groups=(overlapping,)))
 
 
 def test_records_without_a_score_are_told():
-    assert words.unscored(leaking()) is None
-    assert "no score to 600 records" in words.unscored(unmeasured())
+    assert headline.unscored(leaking()) is None
+    assert "no score to 600 records" in headline.unscored(unmeasured())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.0004, 0.0021, 0.013, 0.5, 0.9995, 1.0])
@@ -192,19 +196,19 @@ def test_percent(share, text):
 
 def test_an_attack_clearly_better_than_the_headline_is_told():
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
-    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in words.answer(better)
-    assert "does better still" not in words.answer(leaking())
+    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in answer.answer(better)
+    assert "does better still" not in answer.answer(leaking())
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
     found = leaking()
-    best = replace(found.findings[1], name="leaf_shares", auc=Estimate(0.95, 0.93, 0.97))
-    findings = (found.findings[0], best, *found.findings[2:])
-    said = words.answer(replace(found, findings=findings))
+    best = replace(found.outcomes[1], name="leaf_shares", who="has the model file", auc=Estimate(0.95, 0.93, 0.97))
+    outcomes = (found.outcomes[0], best, *found.outcomes[2:])
+    said = answer.answer(replace(found, outcomes=outcomes))
     assert "leaf_shares, run by someone who has the model file, does better still: AUC 0.950" in said
 
 
 def test_p_values_are_not_promised_where_they_cannot_occur():
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
-    assert "about 20 of them would still have a p-value of 0.02 or less" in words.p_values(few)
-    assert "about 3 of them would still have a p-value of 0.01 or less" in words.p_values(quiet())
+    assert "about 20 of them would still have a p-value of 0.02 or less" in exposed.p_values(few.subject)
+    assert "about 3 of them would still have a p-value of 0.01 or less" in exposed.p_values(quiet().subject)

@@ -60,7 +60,7 @@ def test_a_reference_that_misses_a_class_still_answers_for_all(blobs):
     for model in (xgboost.XGBClassifier(n_estimators=3).fit(x, y), RandomForestClassifier(5).fit(x, y)):
         target = as_target(model)
         without = as_data((x[y != 1], y[y != 1]), side="members")
-        found = target.train(without, np.random.default_rng(0))(x)
+        found = target.can["train"](without, np.random.default_rng(0))(x)
         assert found.shape == (len(x), 3)
         assert (found[:, 1] == 0).all()
         np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
@@ -70,7 +70,7 @@ def test_references_get_fresh_seeds_and_one_thread(blobs):
     x, y = blobs[0]
     target = as_target(RandomForestClassifier(5, random_state=7, n_jobs=2).fit(x, y))
     data = as_data((x, y), side="members")
-    first, again, other = (target.train(data, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    first, again, other = (target.can["train"](data, np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert first.model.n_jobs == 1
     assert (first(x) == again(x)).all()
     assert not (first(x) == other(x)).all()
@@ -80,7 +80,7 @@ def test_decision_values_serve_where_there_are_no_probabilities(blobs):
     members, nonmembers = blobs
     model = LinearSVC(random_state=0).fit(*members)
     target = as_target(model)
-    assert target.scale == "logits"
+    assert target.scale == gl.Logits()
     np.testing.assert_array_equal(target.predict(members[0]), model.decision_function(members[0]))
     assert gl.audit(model, members, nonmembers, references=0).attack("loss").auc.value > 0.4
     binary = LinearSVC(random_state=0).fit(members[0], members[1] == 1)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 def network(blobs):
     x, y = blobs[0]
     module = torch.nn.Sequential(torch.nn.Linear(5, 64), torch.nn.ReLU(), torch.nn.Linear(64, 3))
-    return gl.Fit(epochs=60, learning_rate=0.02)(module, x, y, np.random.default_rng(0))
+    return gl.Fit(epochs=60, learning_rate=0.02)(module, gl.Data(x, y), np.random.default_rng(0))
 
 
 def test_a_module_with_a_recipe_is_audited(network, blobs):
@@ -37,7 +37,8 @@ def test_a_function_may_train_and_its_labels_may_be_words(network, blobs):
 
     def train(data, rng):
         assert set(data.y) <= set(words)
-        return gl.Fit(epochs=1)(network, data.x, [list(words).index(label) for label in data.y], rng)
+        positions = np.array([list(words).index(label) for label in data.y])
+        return gl.Fit(epochs=1)(network, gl.Data(data.x, positions), rng)
 
     target = gl.torch_target(network, classes=words, train=train)
     assert gl.audit(target, members, nonmembers, references=4, jobs=1).references.count == 4
@@ -46,7 +47,7 @@ def test_a_function_may_train_and_its_labels_may_be_words(network, blobs):
 def test_references_start_from_fresh_parameters(network, blobs):
     x, y = blobs[0]
     target = gl.torch_target(network, train=gl.Fit(epochs=1, learning_rate=1e-12))
-    untrained = target.train(as_data((x, y), side="members"), np.random.default_rng(0))
+    untrained = target.can["train"](as_data((x, y), side="members"), np.random.default_rng(0))
     accuracy = (untrained(x).argmax(axis=1) == y).mean()
     assert accuracy < (target.predict(x).argmax(axis=1) == y).mean() - 0.2
 

@@ -29,11 +29,11 @@ def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return scores[scored], member[scored]
 
 
-def error_of(level: float) -> float:
-    """One minus the confidence level, which must lie in (0, 1)."""
-    if not 0 < level < 1:
-        raise ValueError(f"Expected level={level} in (0, 1).")
-    return 1 - level
+def error_of(confidence: float) -> float:
+    """One minus the confidence, which must lie in (0, 1)."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"Expected confidence={confidence} in (0, 1).")
+    return 1 - confidence
 
 
 def check_share(**named: float) -> None:

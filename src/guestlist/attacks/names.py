@@ -16,6 +16,7 @@ def named(
     references: int,
     evidence: Collection[str] = (),
     missing: Mapping[str, str] | None = None,
+    signals: Collection[str] | None = None,
 ) -> dict[str, Attack]:
     """The attacks to run: those named, a user's own functions ``(signals) -> scores``, or all that can by default.
 
@@ -23,15 +24,21 @@ def named(
         names: also combinations, made by ``combined`` or written as ``union(loss,lira)``.
         evidence: the kinds of evidence that there will be.
         missing: kind to the rest of a sentence about an attack that lacks it.
+        signals: those that the target gives; None: all.
     """
     if names is None:
-        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references}
+        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _reads(a, signals)}
         return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
     if not names:
         raise InputError(f"No attack is named; there are {', '.join(ATTACKS)}.")
     chosen: dict[str, Attack] = {}
     for given in names:
         name, attack = _one(given)
+        if not _reads(attack, signals):
+            raise InputError(
+                f"Attack {name!r} needs classes: it reads {', '.join(map(repr, attack.needs))}, and the target predicts "
+                f"values, which give {', '.join(map(repr, signals or ()))}. Leave it out."
+            )
         if attack.references > references:
             raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
         if attack.evidence and attack.evidence not in evidence:
@@ -44,6 +51,11 @@ def named(
             f"{' and '.join(chosen)} knows the truth, so no answer can rest on it; name another attack too."
         )
     return chosen
+
+
+def _reads(attack: Attack, signals: Collection[str] | None) -> bool:
+    """Whether there are all the signals that an attack reads."""
+    return signals is None or set(attack.needs) <= set(signals)
 
 
 def _one(given: str | Callable) -> tuple[str, Attack]:

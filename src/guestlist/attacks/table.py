@@ -10,10 +10,10 @@ from guestlist.attacks import (
     bayes,
     classifiers,
     hypotheses,
+    knn,
     label_only,
     likelihood,
     metrics,
-    nearest,
     quantile,
     ratios,
     trees,
@@ -338,7 +338,7 @@ ATTACKS: dict[str, Attack] = {
         evidence="quantiles",
     ),
     "knn_likelihood_ratio": Attack(
-        score=nearest.knn_likelihood_ratio,
+        score=knn.knn_likelihood_ratio,
         summary="exact likelihood ratio of a K-NN target",
         paper="guestlist",
         needs=("p_y",),
@@ -346,7 +346,7 @@ ATTACKS: dict[str, Attack] = {
         mocks=True,
     ),
     "t_waka": Attack(
-        score=nearest.t_waka,
+        score=knn.t_waka,
         summary="target-WaKA of a K-NN target",
         paper="Mesana et al. 2024",
         needs=("p_y",),
@@ -359,11 +359,12 @@ ATTACKS: dict[str, Attack] = {
         paper="guestlist",
         evidence="leaves",
     ),
-    # Classifiers, which give log-odds of membership.
+    # Classifiers, which give log-odds of membership. They read whole answers, of which there are none without classes.
     "nn_shokri": Attack(
         score=classifiers.nn_shokri,
         summary="a network per class learnt from references' answers",
         paper="Shokri et al. 2017",
+        needs=("p_y",),
         references=1,
         threshold=_fixed(0.0),
         evidence="full_answers",
@@ -373,6 +374,7 @@ ATTACKS: dict[str, Attack] = {
         score=classifiers.nn_nasr,
         summary="one network learnt from references' answers and labels",
         paper="Nasr et al. 2018",
+        needs=("p_y",),
         references=1,
         threshold=_fixed(0.0),
         evidence="full_answers",

@@ -7,10 +7,14 @@ import threading
 import click
 
 from guestlist import __version__
-from guestlist.cli.audit import audit, collect, demo, report
+from guestlist.cli.audit import audit
+from guestlist.cli.collect import collect
 from guestlist.cli.common import Commands
+from guestlist.cli.demo import demo
+from guestlist.cli.export import export
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
+from guestlist.cli.report import report
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
 from guestlist.cli.trees import trees
@@ -25,5 +29,5 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, gate, show, selftest, knn, trees, demo):
+for command in (audit, collect, report, export, gate, show, selftest, knn, trees, demo):
     main.add_command(command)

@@ -23,8 +23,8 @@ BEYOND_LIMIT = 1
 @as_json
 def gate(folder, max_tpr, max_auc, attacks, as_json):
     """Exit with status 1 if the upper end of an interval is beyond a limit: for use in CI."""
-    from guestlist.findings.results import read_results
     from guestlist.gate import Limit, judge, tpr_limit
+    from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
     try:

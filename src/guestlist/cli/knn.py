@@ -20,7 +20,7 @@ table = click.argument("table", type=path())
 label = click.option("--label", required=True, help="Column that holds the label.")
 id_ = click.option("--id", "id_", help="Column that names the records.")
 test = click.option("--test", type=path(), help="Records on which values are averaged, for all but self_… values.")
-k = click.option("--k", default=5, show_default=True, help="Neighbours.")
+k = click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Neighbours.")
 threads = click.option("--jobs", default=1, show_default=True, help="Threads.")
 value = click.option(
     "--value",
@@ -74,12 +74,12 @@ def values(table, label, test, name, k, id_, jobs, out):
 @as_json
 def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
     """Accuracy of K-NN as records of TABLE are removed by value, against random."""
-    from guestlist.neighbours import minimisation_curve
+    from guestlist.neighbours import Knn, minimisation_curve
 
     data, tests = _read(table, test, label, None)
     of = _value(name, data, tests, k, jobs)
     rng = np.random.default_rng(seed)
-    curve = minimisation_curve(data.x, data.y, tests.x, tests.y, of, rng=rng, first=first, k=k, repeats=repeats)
+    curve = minimisation_curve(data.x, data.y, tests.x, tests.y, of, Knn(k), rng=rng, first=first, repeats=repeats)
     rows = [
         {"removed": float(share), f"by {name}": float(a), "at random": float(r)}
         for share, a, r in zip(curve.shares, curve.accuracy, curve.random.mean(axis=0), strict=True)
@@ -165,7 +165,7 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
     """Neighbour lists of these records: those that were kept, or new ones."""
     from guestlist.data import fingerprint
-    from guestlist.neighbours import NeighbourLists, neighbour_lists
+    from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
     from guestlist.store.files import read_npz, write_npz
 
     whose = fingerprint(data)
@@ -179,7 +179,7 @@ def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
         if (found, lists.k) != (whose, k):
             raise InputError(f"{kept} holds the lists of other records, or of k = {lists.k}. Name another file.")
         return lists
-    lists = neighbour_lists(data.x, data.y, k=k, spare=spare, n_jobs=jobs)
+    lists = neighbour_lists(data.x, data.y, Knn(k), spare=spare, n_jobs=jobs)
     if kept is not None:
         write_npz(kept, records=np.array(whose), **vars(lists))
     return lists
@@ -189,10 +189,10 @@ def _value(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
     from guestlist import neighbours
 
     if name in ON_SELF:
-        return getattr(neighbours, name)(data.x, data.y, k=k, n_jobs=jobs)
+        return getattr(neighbours, name)(data.x, data.y, neighbours.Knn(k), n_jobs=jobs)
     if tests is None:
         raise click.UsageError(f"The value {name} is averaged over test records: give --test, or a self_… value.")
-    return getattr(neighbours, ON_TEST[name])(data.x, data.y, tests.x, tests.y, k=k, n_jobs=jobs)
+    return getattr(neighbours, ON_TEST[name])(data.x, data.y, tests.x, tests.y, neighbours.Knn(k), n_jobs=jobs)
 
 
 def _show(rows: list[dict], as_json: bool) -> None:

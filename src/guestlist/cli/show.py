@@ -1,20 +1,35 @@
-"""``show``: the tables of attacks, signals, evidence and datasets."""
+"""``show``: the tables of what guestlist knows."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import MISSING, Field, fields
 
 import click
 
 from guestlist.cli.common import as_json
 
+WHAT = (
+    "attacks",
+    "signals",
+    "evidence",
+    "games",
+    "defences",
+    "risks",
+    "findings",
+    "checks",
+    "exports",
+    "datasets",
+)
+
 
 @click.command()
-@click.argument("what", type=click.Choice(["attacks", "signals", "evidence", "datasets"]))
+@click.argument("what", type=click.Choice(WHAT))
 @as_json
 def show(what, as_json):
-    """List what guestlist knows: attacks, signals, evidence or datasets."""
-    rows = {"attacks": _attacks, "signals": _signals, "evidence": _evidence, "datasets": _datasets}[what]()
+    """List what guestlist knows, one table at a time."""
+    rows = globals()[f"_{what}"]()
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -51,14 +66,17 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    from guestlist.targets.signals import SIGNALS
+    from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
 
-    return [{"signal": name, "what it is": function.__doc__.splitlines()[0]} for name, function in SIGNALS.items()]
+    of = {"classes": SIGNALS, "values": VALUE_SIGNALS}
+    return [
+        {"signal": name, "of": what, "what it is": function.__doc__.splitlines()[0]}
+        for what, table in of.items()
+        for name, function in table.items()
+    ]
 
 
 def _evidence() -> list[dict]:
-    from dataclasses import fields
-
     from guestlist.attacks import ATTACKS
     from guestlist.collecting.evidence.table import EVIDENCE
 
@@ -74,6 +92,80 @@ def _evidence() -> list[dict]:
         }
         for name, kind in EVIDENCE.items()
     ]
+
+
+def _defences() -> list[dict]:
+    from guestlist.defences import DEFENCES
+
+    return [
+        {
+            "defence": name,
+            "trains": defence.trains,
+            "what it does": defence.summary,
+            "options": ", ".join(f"{field.name}={field.default}" for field in fields(defence.recipe)),
+            "cost": defence.cost,
+            "paper": defence.paper,
+        }
+        for name, defence in DEFENCES.items()
+    ]
+
+
+def _games() -> list[dict]:
+    from guestlist.games import GAMES
+
+    return [
+        {
+            "game": name,
+            "what it is": row.summary,
+            "options": ", ".join(_option(field) for field in fields(row.game)),
+            "cost": row.cost,
+            "paper": row.paper,
+        }
+        for name, row in GAMES.items()
+    ]
+
+
+def _option(field: Field) -> str:
+    return field.name if field.default is MISSING else f"{field.name}={field.default}"
+
+
+def _risks() -> list[dict]:
+    from guestlist.risks import RISKS
+
+    return [
+        {
+            "risk": name,
+            "references": row.references,
+            "reads": row.evidence,
+            "what it is": row.summary,
+            "cost": row.cost,
+            "paper": row.paper,
+        }
+        for name, row in RISKS.items()
+    ]
+
+
+def _findings() -> list[dict]:
+    from guestlist.findings.table import FINDINGS
+
+    return [{"finding": name, "what it is": _first_line(find)} for name, find in FINDINGS.items()]
+
+
+def _first_line(find) -> str:
+    """What a finding is: the first line of its file."""
+    return sys.modules[find.__module__].__doc__.strip().splitlines()[0]
+
+
+def _checks() -> list[dict]:
+    from guestlist.findings.checks import CHECKS
+
+    return [{"check": code, "what it looks for": row.name} for code, row in CHECKS.items()]
+
+
+def _exports() -> list[dict]:
+    from guestlist.exports import EXPORTS
+
+    return [{"export": name, "file": row.suffix, "what it is": row.summary} for name, row in EXPORTS.items()]
 
 
 def _datasets() -> list[dict]:

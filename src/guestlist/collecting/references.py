@@ -1,4 +1,4 @@
-"""What the target says and what its references say, brought into the audit folder: one file per model."""
+"""References: models trained as the target was, on the records that the split gives them, one file each."""
 
 from __future__ import annotations
 
@@ -7,101 +7,66 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.collecting.readout import Files, Progress, Question, clear_work, run_all
-from guestlist.data import Data, encode
-from guestlist.errors import AuditError, FolderError
-from guestlist.games import Design
+from guestlist.collecting.engines.engine import Files
+from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
+from guestlist.data import Data
 from guestlist.randomness import stream
-from guestlist.store import Store, model_path
-from guestlist.store.files import remove_parts
-from guestlist.targets.target import Target, Trainer, answers, resolution_of, signals_of
-
-# Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
-# differ by more than this somewhere.
-SAME_ANSWER = 1e-6
+from guestlist.store import model_path
+from guestlist.targets.target import Trainer
 
 
-def collect(
-    store: Store,
-    target: Target,
-    pool: Data,
-    *,
-    references: int,
-    jobs: int = -1,
-    progress: Progress | None = None,
-) -> None:
-    """Bring the store to hold the target's signals and those of ``references`` reference models.
-
-    Args:
-        pool: all records, in the order of ``store.pool()``, in the form the target reads.
-        jobs: processes; -1 for one per core.
-        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
-    """
-    question, design = begin(store, target, pool, references), store.design()
-    missing = sorted(set(range(1, 1 + references)) - set(store.models()))
-    if missing and target.train is None:
-        raise AuditError(f"{len(missing)} references are to be trained, but the target has no recipe.")
-    task = References(target.train, design, question, store.folder)
-    run_all(task, missing, pool, store.folder, jobs=jobs, progress=progress)
+def train_references(site: Site) -> None:
+    """Bring the folder to hold the signals of all references that the site plans."""
+    there = set(site.store.models())
+    missing = [k for k in range(1, 1 + site.references) if k not in there]
+    if missing:
+        told = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
+        site.run(train_reference(site, told), missing)
 
 
-def begin(store: Store, target: Target, pool: Data, references: int) -> Question:
-    """Clear what a killed audit left, ask the target or check that it still says the same, and plan so many references.
-
-    Returns how models are asked.
-    """
-    remove_parts(store.folder)
-    clear_work(store.folder)
-    labels = encode(pool.y, target.classes)
-    smallest = _ask_target(store, target, pool, labels)
-    store.write_split(store.design().rows(1 + max(references, *store.models())))
-    return Question(labels, len(target.classes), target.scale, smallest)
-
-
-def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> float:
-    """Write what the target says, or check that it still says it; returns the smallest probability it tells apart."""
-    found = answers(target.predict, pool.x, len(target.classes), target.scale)
-    kept = store.answers()
-    if kept is None:
-        _check_same_signals(store, target, found, labels)
-        store.write_answers(found)
-    elif kept.shape != found.shape or np.abs(kept - found).max() > SAME_ANSWER * max(1.0, np.abs(kept).max()):
-        raise FolderError(_ANOTHER.format(store.folder))
-    else:
-        found = kept
-    smallest = resolution_of(found, target.scale)
-    if 0 not in store.models():
-        store.write_model(0, signals_of(found, labels, target.scale, smallest))
-    return smallest
-
-
-_ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
-
-
-def _check_same_signals(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
-    """Where the answers are gone but the target's signals are there, they must be this target's."""
-    if 0 not in store.models():
-        return
-    now, then = signals_of(found, labels, target.scale, resolution_of(found, target.scale)), store.model(0)
-    if any(np.abs(now[name] - then[name]).max() > SAME_ANSWER * max(1.0, np.abs(then[name]).max()) for name in then):
-        raise FolderError(_ANOTHER.format(store.folder))
+def train_reference(site: Site, told: str = "") -> TrainReference:
+    """How any reference of a site comes to be."""
+    rows = Rows.of(site.store.split.member)
+    return TrainReference(site.target.needs("train", told), rows, site.seed, site.readout, site.store.folder)
 
 
 @dataclass(frozen=True)
-class References:
+class Rows:
+    """(models, records) masks in an eighth of the memory, since they travel to every worker."""
+
+    packed: np.ndarray
+    records: int
+
+    @staticmethod
+    def of(member: np.ndarray) -> Rows:
+        return Rows(np.packbits(member, axis=1), member.shape[1])
+
+    def __getitem__(self, k: int) -> np.ndarray:
+        return np.unpackbits(self.packed[k], count=self.records).astype(bool)
+
+
+@dataclass(frozen=True)
+class TrainReference:
     """How one reference comes to be: everything about it but the records and its number."""
 
     train: Trainer
-    design: Design
-    question: Question
+    rows: Rows
+    seed: int
+    readout: Readout
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        return {model_path(self.folder, k): self.question.signals(self.answers(k, pool))}
+        return {model_path(self.folder, k): self.readout.signals(self.answers(k, pool))}
 
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return what it answers about every record of the pool."""
-        rng, rows = stream(self.design.seed, "training", k), self.design.row(k)
-        rarest = np.bincount(self.question.labels[rows], minlength=self.question.classes).min()
-        name = f"Reference {k} ({rows.sum()} records, {rarest} of its rarest class)"
-        return self.question.answers(name, lambda: self.train(pool.take(rows), rng), pool.x, rng)
+        rng, rows = stream(self.seed, "training", k), self.rows[k]
+        name = f"Reference {k} ({rows.sum()} records{self._rarest(rows)})"
+        return self.readout.trained_answers(name, lambda: self.train(pool.take(rows), rng), pool.x, rng)
+
+    def _rarest(self, rows: np.ndarray) -> str:
+        """How many records of its rarest class a reference has, for messages."""
+        if not self.readout.scale.has_classes:
+            return ""
+        return f", {np.bincount(self.readout.labels[rows], minlength=self.readout.columns).min()} of its rarest class"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from guestlist.errors import InputError
-from guestlist.findings.headline import FEWEST_MOCKS
-from guestlist.findings.results import Results
 
+# With fewer references than this, mock targets have too few of their own to tell attacks apart.
+FEWEST_MOCKS = 8
 GROWTH = 1.5
 # Where half as many references again narrow the interval by less than this share, what is left comes from the records.
 LEAST_GAIN = 0.03
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class UntilWidth:
     """Train references until the interval of the recipe's AUC is this narrow, or there are ``at_most`` of them.
 
     The interval that more references narrow is that of the recipe: a fresh model, on fresh records. The part of it that
-    comes from the number of records stays; where only that part is left, training stops, and a notice says so.
+    comes from the number of records stays; where only that part is left, training stops, and a check says so.
     """
 
     width: float
@@ -34,32 +37,23 @@ class UntilWidth:
             raise ValueError(f"Expected {FEWEST_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
 
 
-def grow(run: Callable[..., Results], until: UntilWidth) -> Results:
-    """The results of ``run(references)`` for the first number of references that meets ``until``.
+def grow(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
+    """What ``run(references)`` gives for the first number of references that meets ``until``.
 
     Args:
-        run: ``(references, notices=()) -> Results``; collects what is missing and evaluates.
+        run: collects what is missing and evaluates.
+        width_of: of the interval in what ``run`` gives; None where no attack could be tried on mock targets.
     """
     count, before = until.start, float("inf")
     while True:
-        results = run(count)
-        if results.recipe is None:
+        found = run(count)
+        width = width_of(found)
+        if width is None:
             raise InputError(
                 "References are added until an attack on them, as mock targets, is known well; none of these attacks can "
                 "be tried on mock targets. Name one more, such as lira_bayes."
             )
-        width = results.recipe.auc.high - results.recipe.auc.low
-        if width <= until.width or math.isnan(width):
-            return results
         stalled = width > (1 - LEAST_GAIN) * before
-        if stalled or count == until.at_most:
-            return run(count, [_still_wide(until, width, count, stalled)])
+        if width <= until.width or math.isnan(width) or stalled or count == until.at_most:
+            return found
         count, before = min(until.at_most, int(GROWTH * count)), width
-
-
-def _still_wide(until: UntilWidth, width: float, count: int, stalled: bool) -> str:
-    why = "more references would hardly narrow it" if stalled else "no more were to be trained"
-    return (
-        f"The interval of the recipe's AUC is {width:.3f} wide with {count} references, not {until.width:g} as asked; "
-        f"{why}, more members and non-members would."
-    )

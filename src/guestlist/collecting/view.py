@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from guestlist.collecting.evidence.full_answers import log_probabilities
 from guestlist.store import Store
-from guestlist.targets.target import resolution_of
+from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation
 
@@ -26,17 +25,16 @@ def rotation_of(store: Store, evidence: Evidence = NOTHING, references: int | No
     return replace(
         rotation,
         evidence=lambda k: mocks if k else evidence,
-        unasked=~store.asked(),
+        unasked=store.split.population,
         answers=lambda k: None if k else answers,
     )
 
 
 def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
-    """(records, classes) logarithms of the target's probabilities; NaN where it was not asked."""
-    found, scale = store.answers(), store.manifest.scale
-    if found is None:
+    """(records, classes) logarithms of the target's probabilities; NaN where it was not asked, None without classes."""
+    found, scale = store.answers(), as_scale(store.manifest.scale)
+    if found is None or not scale.has_classes:
         return None
-    name = "loss" if "loss" in rotation.values else next(iter(rotation.values))
-    silent = np.isnan(rotation.target(name)[0])
-    log_p = log_probabilities(found, scale, resolution_of(found[~silent], scale))
+    log_p = scale.resolved(found, rotation.labels).log_probabilities(found)
+    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
     return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p

@@ -2,5 +2,8 @@
 
 from guestlist.defences.networks import cnn, mlp
 from guestlist.defences.plain import Fit
+from guestlist.defences.recipe import Recipe, as_recipe
+from guestlist.defences.refit import Refit
+from guestlist.defences.table import DEFENCES, Defence
 
-__all__ = ["Fit", "cnn", "mlp"]
+__all__ = ["DEFENCES", "Defence", "Fit", "Recipe", "Refit", "as_recipe", "cnn", "mlp"]

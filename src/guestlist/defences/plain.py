@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.fingerprints import described
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How a module is trained: cross-entropy, with AdamW or SGD, from freshly drawn parameters.
+    """How a module is trained: with AdamW or SGD, from freshly drawn parameters.
 
     Every submodule that has parameters must have ``reset_parameters``, as torch's own layers do.
 
     Args:
         weight_decay: with SGD, the gradient of an L2 penalty of half this weight.
         momentum: of SGD; AdamW has its own.
+        loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
     """
 
     epochs: int = 20
@@ -30,10 +34,13 @@ class Fit:
     weight_decay: float = 0.0
     optimizer: str = "adamw"
     momentum: float = 0.0
+    loss: Literal["cross_entropy", "squared"] = "cross_entropy"
 
     def __post_init__(self):
         if self.optimizer not in ("adamw", "sgd"):
             raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adamw' or 'sgd'.")
+        if self.loss not in ("cross_entropy", "squared"):
+            raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
         for name in ("epochs", "batch_size", "learning_rate"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
@@ -42,17 +49,27 @@ class Fit:
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
 
-    def __call__(self, module, x, y, rng: np.random.Generator):
-        """A copy of ``module`` with fresh parameters, trained on ``x`` and ``y``.
+    def __call__(self, module, data: Data, rng: np.random.Generator):
+        """A copy of ``module`` with fresh parameters, trained on ``data.x`` and ``data.y``.
 
         Args:
-            y: (records,) positions of the classes, or (records, classes) probabilities: soft labels.
+            data: its labels are positions of the classes, or numbers where the loss is squared.
         """
+        return self._trained(module, data.x, data.y, rng)
+
+    def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
+        """The same with (records, classes) probabilities in the place of labels."""
+        return self._trained(module, data.x, soft, rng)
+
+    def describe(self) -> str:
+        return described(self)
+
+    def _trained(self, module, x, y, rng: np.random.Generator):
         import torch
 
         torch.manual_seed(int(rng.integers(2**63)))
         module = fresh(module)
-        x, y = tensor(x, module), labels_tensor(y, module)
+        x, y = tensor(x, module), self._labels(y, module)
         if x.ndim == 4:  # images: convolutions are about twice as fast when channels lie together in memory
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
@@ -61,9 +78,19 @@ class Fit:
         for _ in range(self.epochs):
             for batch in np.array_split(rng.permutation(len(y)), max(1, round(len(y) / self.batch_size))):
                 optimizer.zero_grad()
-                torch.nn.functional.cross_entropy(module(x[batch]), y[batch]).backward()
+                self._loss(module(x[batch]), y[batch]).backward()
                 optimizer.step()
         return module.eval()
+
+    def _loss(self, answers, y):
+        import torch
+
+        if self.loss == "squared":
+            return torch.nn.functional.mse_loss(answers.flatten(), y)
+        return torch.nn.functional.cross_entropy(answers, y)
+
+    def _labels(self, y, module):
+        return tensor(y, module).flatten() if self.loss == "squared" else labels_tensor(y, module)
 
     def _optimizer(self, module):
         import torch

@@ -56,7 +56,7 @@ def calls(scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit) -
 
 
 def advantage(
-    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, level: float = 0.95
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, confidence: float = 0.95
 ) -> Estimate:
     """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
 
@@ -65,7 +65,7 @@ def advantage(
         member: (records,) the truth.
         threshold: a number fixed without these records, or how to learn it: by default :class:`CrossFit`,
             where the figure is the mean advantage of the two thresholds, each on records it has not seen.
-        level: confidence level.
+        confidence: of the interval.
 
     Returns:
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
@@ -77,15 +77,15 @@ def advantage(
         return WITHHELD
     called = calls(scores, member, threshold)
     true, false = called[member], called[~member]
-    return proportion_difference(int(true.sum()), len(true), int(false.sum()), len(false), level=level)
+    return proportion_difference(int(true.sum()), len(true), int(false.sum()), len(false), confidence=confidence)
 
 
 def balanced_accuracy(
-    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, level: float = 0.95
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, confidence: float = 0.95
 ) -> Estimate:
     """(TPR + TNR) / 2 of calls at a threshold: half of one plus the :func:`advantage`, interval included.
 
     >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
     1.000 [0.950, 1.000]
     """
-    return Estimate(*((1 + end) / 2 for end in advantage(scores, member, threshold, level=level)))
+    return Estimate(*((1 + end) / 2 for end in advantage(scores, member, threshold, confidence=confidence)))

@@ -13,13 +13,13 @@ from guestlist.arrays.samples import error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 
 
-def proportion(successes: int, n: int, *, level: float = 0.95) -> Estimate:
+def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
     """Share of successes with its exact interval (Clopper & Pearson 1934); withheld when ``n`` is 0.
 
     >>> print(proportion(3, 10))
     0.300 [0.067, 0.652]
     """
-    error = error_of(level)
+    error = error_of(confidence)
     if not 0 <= successes <= n:
         raise ValueError(f"Expected successes={successes} in [0, n={n}].")
     if n == 0:
@@ -28,7 +28,9 @@ def proportion(successes: int, n: int, *, level: float = 0.95) -> Estimate:
     return Estimate(successes / n, float(low), float(high))
 
 
-def proportion_difference(successes_a: int, n_a: int, successes_b: int, n_b: int, *, level: float = 0.95) -> Estimate:
+def proportion_difference(
+    successes_a: int, n_a: int, successes_b: int, n_b: int, *, confidence: float = 0.95
+) -> Estimate:
     """Share a minus share b of independent samples: Newcombe's squaring and adding (1998) of two intervals.
 
     Each end of the difference lies where one share is at its worst and the other at its best, so it inherits
@@ -39,7 +41,7 @@ def proportion_difference(successes_a: int, n_a: int, successes_b: int, n_b: int
     >>> print(proportion_difference(9, 10, 3, 10))
     0.600 [0.107, 0.853]
     """
-    a, b = proportion(successes_a, n_a, level=level), proportion(successes_b, n_b, level=level)
+    a, b = proportion(successes_a, n_a, confidence=confidence), proportion(successes_b, n_b, confidence=confidence)
     value = a.value - b.value
     low = value - np.hypot(a.value - a.low, b.high - b.value)
     high = value + np.hypot(a.high - a.value, b.value - b.low)

@@ -15,7 +15,7 @@ from guestlist.evaluate.intervals import proportion
 
 
 def rates_at_level(
-    p_values: np.ndarray, member: np.ndarray, alpha: float, *, level: float = 0.95
+    p_values: np.ndarray, member: np.ndarray, alpha: float, *, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate]:
     """FPR and TPR of a test that calls the records with a p-value of at most ``alpha`` (Ye et al. 2022).
 
@@ -24,7 +24,7 @@ def rates_at_level(
     Args:
         p_values: (records,) NaN is left out.
         member: (records,) the truth.
-        level: confidence level of either interval.
+        confidence: of either interval.
 
     Returns:
         The two shares; one is withheld where no record of its kind has a p-value.
@@ -36,5 +36,5 @@ def rates_at_level(
     check_share(alpha=alpha)
     p_values, member = paired(p_values, member)
     sides = (p_values[~member], p_values[member])
-    fpr, tpr = (proportion(int((side <= alpha).sum()), len(side), level=level) for side in sides)
+    fpr, tpr = (proportion(int((side <= alpha).sum()), len(side), confidence=confidence) for side in sides)
     return fpr, tpr

@@ -56,14 +56,14 @@ def records_needed(fpr: float) -> int:
     return math.ceil(10 / fpr - ROUNDING)
 
 
-def tpr_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float, *, level: float = 0.95) -> Estimate:
+def tpr_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float, *, confidence: float = 0.95) -> Estimate:
     """Share of members called when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
 
     Args:
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
         fpr: false positive rate, in [0, 1].
-        level: confidence level; the interval holds it for every sample size and distribution, and
+        confidence: which the interval holds for every sample size and distribution, and
             usually covers more.
 
     Returns:
@@ -73,12 +73,12 @@ def tpr_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float, *, level: flo
     if len(members) == 0 or resolution(fpr, len(nonmembers)) is Resolution.WITHHELD:
         return WITHHELD
     value = _count_above(members, nonmembers, _allowed(fpr, len(nonmembers))) / len(members)
-    low, high = _limits(members, nonmembers, fpr, level)
+    low, high = _limits(members, nonmembers, fpr, confidence)
     return Estimate(float(value), float(low), float(high))
 
 
 def roc_band(
-    scores: np.ndarray, member: np.ndarray, fprs: np.ndarray, *, level: float = 0.95
+    scores: np.ndarray, member: np.ndarray, fprs: np.ndarray, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits of the TPR at each of ``fprs``, as in :func:`tpr_at_fpr`: pointwise, not joint.
 
@@ -90,7 +90,7 @@ def roc_band(
     members, nonmembers = split(scores, member)
     if min(len(members), len(nonmembers)) == 0:
         return np.full(fprs.shape, np.nan), np.full(fprs.shape, np.nan)
-    return _limits(members, nonmembers, fprs, level)
+    return _limits(members, nonmembers, fprs, confidence)
 
 
 def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floating:
@@ -116,7 +116,7 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
 
 
 def positive_predictive_value(
-    scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, *, level: float = 0.95
+    scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, *, confidence: float = 0.95
 ) -> Estimate:
     """Share of true members among those called at ``fpr``, when a share ``prior`` of people are members.
 
@@ -125,18 +125,18 @@ def positive_predictive_value(
     tied scores the calls may stay below ``fpr``; the figure is then for the whole budget: a lower bound.
     """
     check_share(prior=prior)
-    tpr = tpr_at_fpr(scores, member, fpr, level=level)
+    tpr = tpr_at_fpr(scores, member, fpr, confidence=confidence)
     return Estimate(*(_ppv(share, fpr, prior) for share in tpr))
 
 
-def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, level: float = 0.95) -> float:
+def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, confidence: float = 0.95) -> float:
     """The TPR at ``fpr`` for which :func:`tpr_at_fpr`'s interval lies above ``fpr`` with 80 % power.
 
     The threshold of the lower end is stricter than ``fpr``, so power depends on the curve to the left of
     ``fpr``: it is taken to be binormal, TPR = Phi(Phi^-1(FPR) + mu). NaN where even a TPR of 1 would not do.
     """
     check_share(fpr=fpr)
-    side = error_of(level) / 4
+    side = error_of(confidence) / 4
     rank = stats.binom.ppf(side, n_nonmembers, fpr) - 1
     counts = np.arange(n_members + 1)
     enough = counts[lower_share(counts, n_members, side) > fpr]
@@ -155,7 +155,7 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, le
 
 
 def _limits(
-    members: np.ndarray, nonmembers: np.ndarray, fpr: np.ndarray, level: float
+    members: np.ndarray, nonmembers: np.ndarray, fpr: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Limits of TPR(q) from sorted scores; a quarter of the error for each of two bounds on two sides.
 
@@ -163,7 +163,7 @@ def _limits(
     >= fpr. q below it means that more than j exceed q, though each does with chance <= fpr. So binomial tails
     give the two ranks, ties or not.
     """
-    side, n = error_of(level) / 4, len(nonmembers)
+    side, n = error_of(confidence) / 4, len(nonmembers)
     strict = _count_above(members, nonmembers, stats.binom.ppf(side, n, fpr) - 1)
     lenient = _count_above(members, nonmembers, stats.binom.isf(side, n, fpr))
     return lower_share(strict, len(members), side), upper_share(lenient, len(members), side)

@@ -24,7 +24,7 @@ CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of mega
 
 
 def pooled_auc(
-    scores: np.ndarray, member: np.ndarray, *, groups: np.ndarray | None = None, level: float = 0.95
+    scores: np.ndarray, member: np.ndarray, *, groups: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
     """Mean AUC over targets, as an estimate of the AUC of a fresh target on fresh records.
 
@@ -38,14 +38,14 @@ def pooled_auc(
         member: (targets, records) the truth.
         groups: (records,) labels of records that come together, such as those of one person; by default each
             record stands alone.
-        level: confidence level.
+        confidence: of the interval.
 
     Returns:
         The mean and its interval; targets without scored members or non-members are left out, and the
         figure is withheld when fewer than two remain.
     """
     pairs = _checked(scores, member, groups)
-    error = error_of(level)
+    error = error_of(confidence)
     if pairs.targets < 2:
         return WITHHELD
     aucs, influence = _auc_and_influence(pairs)
@@ -64,7 +64,7 @@ def pooled_tpr_at_fpr(
     groups: np.ndarray | None = None,
     draws: int = 400,
     seed: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> Estimate:
     """TPR at ``fpr`` with one threshold for all targets, as an estimate for a fresh target and fresh records.
 
@@ -81,13 +81,13 @@ def pooled_tpr_at_fpr(
         groups: (records,) labels of records that come together.
         draws: number of bootstrap draws.
         seed: of the bootstrap.
-        level: confidence level.
+        confidence: of the interval.
 
     Returns:
         The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
     """
     pairs = _checked(scores, member, groups)
-    error = error_of(level)
+    error = error_of(confidence)
     tails = _Tails.of(pairs, fpr)
     few = resolution(fpr, len(tails.nonmember_label)) is Resolution.WITHHELD
     if pairs.targets < 2 or few or len(tails.member_label) == 0:

@@ -38,13 +38,13 @@ def placements(scores: np.ndarray, member: np.ndarray) -> Placements:
     return Placements(_mid_rank(members, nonmembers), 1 - _mid_rank(nonmembers, members))
 
 
-def auc(scores: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estimate:
+def auc(scores: np.ndarray, member: np.ndarray, *, confidence: float = 0.95) -> Estimate:
     """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
     Args:
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
-        level: confidence level.
+        confidence: of the interval.
 
     Returns:
         The AUC, exactly 0.5 for a constant score; withheld without scored members or non-members. For one
@@ -53,14 +53,16 @@ def auc(scores: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estim
     >>> auc(np.array([1.0, 1.0, 1.0]), np.array([True, False, True])).value
     0.5
     """
-    error = error_of(level)
+    error = error_of(confidence)
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return WITHHELD
     return _interval(placements(scores, member), error)
 
 
-def auc_difference(scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, level: float = 0.95) -> Estimate:
+def auc_difference(
+    scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, confidence: float = 0.95
+) -> Estimate:
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
     The interval is never narrower than what a sample of this size leaves open when the two attacks agree on
@@ -70,9 +72,9 @@ def auc_difference(scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarra
         scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
         scores_b: (records,) scores of the other attack.
         member: (records,) the truth.
-        level: confidence level.
+        confidence: of the interval.
     """
-    error = error_of(level)
+    error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
     member = np.asarray(member, dtype=bool)[both]
     if member.all() or not member.any():

@@ -1,4 +1,4 @@
-"""Choosing the attack on mock targets, and where the real target stands among them.
+"""Choosing the attack on mock targets.
 
 Taking the best of many attacks on the target itself reports the luckiest one. The references can be attacked too, and
 there the truth is known: each takes its turn as a mock target, the attack that does best on them is chosen, and it is
@@ -12,7 +12,7 @@ fixed beforehand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,34 +35,17 @@ class Choice:
         measure: what was compared: ``tpr@0.01``, or ``auc`` where the records cannot resolve that rate.
         means: attack to its mean over mock targets, best first.
         mocks: how many mock targets there were.
+        scores: (mock targets, asked records) of the chosen attack.
     """
 
     name: str
     measure: str
     means: Mapping[str, float]
     mocks: int
+    scores: np.ndarray = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where the real target stands among models of the same recipe: is it unlucky, or is it the recipe?
-
-    Args:
-        name: of the attack.
-        auc: of the attack on the real target.
-        mocks: its AUC on every mock target, in the order of the references.
-        rank: 1 where no mock target has a larger AUC; equals count one half.
-        share_larger: share of mock targets with a larger AUC, equals counting one half.
-    """
-
-    name: str
-    auc: float
-    mocks: tuple[float, ...]
-    rank: float
-    share_larger: float
-
-
-def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
+def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.ndarray | None = None) -> Choice:
     """The attack with the largest mean TPR at 1 % FPR over mock targets; the first in ``attacks`` among equals.
 
     The AUC decides where fewer than ten non-members are expected beyond that rate, on the mock target that has
@@ -70,23 +53,28 @@ def choose(rotation: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: n
     what is hard.
 
     Args:
-        rotation: row 0 is the real target, which is left out; the others are its references.
+        mocks: the references alone, each in turn as a target of the others.
         attacks: name to attack; those that need more references than a mock target has are passed over.
         asked: (records,) true for the records that count; by default all.
     """
-    mocks = mock_targets(rotation)
-    asked = np.ones(len(rotation.labels), dtype=bool) if asked is None else asked
+    asked = np.ones(len(mocks.labels), dtype=bool) if asked is None else asked
     member = mocks.member[:, asked]
     fewest = int((~member).sum(axis=1).min())
     at_rate = resolution(FPR, fewest) is Resolution.GOOD
     measure = mean_tpr if at_rate else mean_auc
     references = len(mocks.facing(0).reference_member)
-    able = {name: attack for name, attack in attacks.items() if _can(attack, mocks, references)}
-    if not able:
+    means: dict[str, float] = {}
+    best, best_scores = "", np.empty(0)  # only the best one's scores are kept: there may be many attacks
+    for name, attack in attacks.items():
+        if _can(attack, mocks, references):
+            scores = scores_of_all(attack, mocks)[:, asked]
+            means[name] = measure(scores, member)
+            if not best or means[name] > means[best]:
+                best, best_scores = name, scores
+    if not best:
         raise InputError(f"None of the attacks can be chosen with {references + 1} references; give more of them.")
-    means = {name: measure(scores_of_all(attack, mocks)[:, asked], member) for name, attack in able.items()}
     ranked = dict(sorted(means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
-    return Choice(next(iter(ranked)), f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member))
+    return Choice(best, f"tpr@{FPR:g}" if at_rate else "auc", ranked, len(member), best_scores)
 
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
@@ -102,26 +90,6 @@ def _runs(attack: Attack, mocks: Rotation) -> bool:
     except NotCollectedError:
         return False
     return True
-
-
-def standing(
-    rotation: Rotation, name: str, asked: np.ndarray | None = None, attacks: Mapping[str, Attack] = ATTACKS
-) -> Standing:
-    """The AUC of one attack on the real target and on every mock target, and the target's place among them.
-
-    Mock targets have one reference fewer than the target, since the target is no reference of theirs.
-
-    Args:
-        rotation: row 0 is the real target, with its true membership.
-        asked: (records,) true for the records that count; by default all.
-    """
-    mocks = mock_targets(rotation)
-    asked = np.ones(len(rotation.labels), dtype=bool) if asked is None else asked
-    found = aucs(scores_of_all(attacks[name], mocks)[:, asked], mocks.member[:, asked])
-    own = attacks[name].score(rotation.facing(TARGET))[asked]
-    auc = float(aucs(own[None], rotation.member[[TARGET]][:, asked])[0])
-    larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
-    return Standing(name, auc, tuple(map(float, found)), 1 + larger, larger / len(found))
 
 
 def mock_targets(rotation: Rotation) -> Rotation:

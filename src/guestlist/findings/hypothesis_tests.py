@@ -1,16 +1,16 @@
-"""Attacks that are tests: their p-values, and the levels at which they are held to their promise."""
+"""Attacks that are tests: a test promises a rate of false alarms, and this is what it realised."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from guestlist.attacks import Attack
+from guestlist.attacks.hypotheses import population_p_value
+from guestlist.case import Case
 from guestlist.collecting.evidence.table import without_fault
-from guestlist.evaluate import rates_at_level
-from guestlist.findings.results import Level
+from guestlist.evaluate import Estimate, rates_at_level
 from guestlist.views.signals import Signals
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
@@ -19,14 +19,41 @@ ALPHAS = (0.01, 0.05, 0.1, 0.3)
 _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy": 0.0, "mentr": 0.0}
 
 
-def p_values_of(attacks: Mapping[str, Attack], signals: Signals, asked: np.ndarray) -> dict[str, np.ndarray]:
-    """(records,) p-values of every attack that has some for the asked records."""
-    tests = {name: attack.p_value(signals) for name, attack in attacks.items() if attack.p_value}
-    return {name: values for name, values in tests.items() if not np.isnan(values[asked]).all()}
+@dataclass(frozen=True)
+class Level:
+    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised."""
+
+    alpha: float
+    fpr: Estimate
+    tpr: Estimate
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """An attack with p-values, held to its promise.
+
+    ``levels`` leave out those that are smaller than any p-value the attack could have given; there are none where it had no
+    p-values at all. ``needs_population``: it learns what to expect from records that nobody asks about.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    needs_population: bool
+
+
+def find(case: Case) -> tuple[HypothesisTest, ...]:
+    """What every attack that is a test realised."""
+    asked, member = case.truth.asked, case.truth.of_asked
+    tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
+    found = {name: levels_of(tests[name], values, case.view, asked, member) for name, values in case.p_values.items()}
+    return tuple(
+        HypothesisTest(name, found.get(name, ()), attack.p_value is population_p_value)
+        for name, attack in tests.items()
+    )
 
 
 def levels_of(
-    attack: Attack, p_values: np.ndarray, signals: Signals, asked: np.ndarray, member: np.ndarray
+    attack: Attack, p_values: np.ndarray, view: Signals, asked: np.ndarray, member: np.ndarray
 ) -> tuple[Level, ...]:
     """What a test realises at each of ``ALPHAS`` that it can reach at all.
 
@@ -35,18 +62,19 @@ def levels_of(
         asked: (records,) the records to judge it by.
         member: the truth about those.
     """
-    reach = smallest_p_value(attack, signals, asked)
+    reach = smallest_p_value(attack, view, asked)
     return tuple(Level(a, *rates_at_level(p_values[asked], member, a)) for a in ALPHAS if a >= reach)
 
 
-def smallest_p_value(attack: Attack, signals: Signals, asked: np.ndarray) -> float:
+def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
     """The smallest p-value that any asked record could have had: 1 / 9 for a share of eight references.
 
     It is the test's answer to a target that fits every asked record without fault.
     """
     said = {}
     for name in _FAULTLESS.keys() & set(attack.needs):
-        row = signals.target(name)
+        row = view.target(name)
         said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-    best = replace(signals.with_target(said), evidence=without_fault(signals.evidence))
+    best = replace(view.with_target(said), evidence=without_fault(view.evidence))
+    assert attack.p_value is not None
     return float(np.nanmin(attack.p_value(best)[asked]))

@@ -1,57 +1,69 @@
-"""Who is exposed: the table of records, the members that rank highest, and groups compared."""
+"""Who is exposed: the table of records, and the members that rank highest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from guestlist.evaluate import auc, conformal_p_values
-from guestlist.findings.results import Exposed, GroupResult
-from guestlist.risks.trees import leaf_risk_of
-from guestlist.views.signals import Signals
+from guestlist.case import Case, signal_of
+from guestlist.evaluate import conformal_p_values
+from guestlist.findings import headline
+from guestlist.risks import risks_of
 
 MOST = 20
-FEWEST_IN_GROUP = 10
+# What the target says about a record, as far as targets of its kind say it.
+SAID = ("p_y", "loss", "correct", "residual")
 
 
-def record_table(
-    pool: pd.DataFrame,
-    signals: Signals,
-    asked: np.ndarray,
-    scores: Mapping[str, np.ndarray],
-    p_values: Mapping[str, np.ndarray],
-    headline: str,
-) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Exposed:
+    """A member that the headline attack ranks high. ``p_value``: share of non-members ranked at least as high."""
+
+    id: str
+    label: str
+    groups: Mapping[str, str]
+    score: float
+    p_value: float
+
+
+def find(case: Case) -> tuple[Exposed, ...]:
+    """The members that the headline attack ranks highest."""
+    return most_exposed(case.of(record_table), case.of(headline.find).name)
+
+
+def record_table(case: Case) -> pd.DataFrame:
     """One row per asked record: who it is, what the target says, every score and p-value.
 
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own.
     """
-    records = pool[asked].drop(columns=["class"]).reset_index(drop=True)
-    member = (records["side"] == "members").to_numpy()
-    records.insert(3, "member", member)
-    for name in ("p_y", "loss", "correct"):
-        records[name] = signals.target(name)[asked]
-    leaves = signals.evidence.get("leaves")
-    if leaves is not None and leaves.leaf.shape[1]:
-        records = records.assign(**leaf_risk_of(leaves.leaf[asked], member)._asdict())
-    for name, values in scores.items():
+    asked, member = case.truth.asked, case.truth.of_asked
+    records = case.records[asked].drop(columns=["class"]).reset_index(drop=True)
+    records.insert(records.columns.get_loc("label") + 1, "member", member)
+    for name in SAID:
+        said = signal_of(case.view, name)
+        if said is not None:
+            records[name] = said[asked]
+    for name, values in case.of(risks_of).items():
+        records[f"risk_{name}"] = values[asked]
+    for name, values in case.scores.items():
         records[f"score_{name}"] = values[asked]
-    for name, values in p_values.items():
+    for name, values in case.p_values.items():
         records[f"p_{name}"] = values[asked]
-    score = records[f"score_{headline}"].to_numpy()
+    score = records[f"score_{case.of(headline.find).name}"].to_numpy()
     calibration = score[~member & ~np.isnan(score)]
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
     return records
 
 
-def most_exposed(records: pd.DataFrame, headline: str) -> tuple[Exposed, ...]:
-    score = f"score_{headline}"
+def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
+    score = f"score_{attack}"
     members = records[records["member"] & records[score].notna()]
     # Ties are broken by id, so that the list does not hang on the order of the records.
     top = members.sort_values([score, "id"], ascending=[False, True], kind="stable").head(MOST)
-    groups = _group_columns(records)
+    groups = group_columns(records)
     return tuple(
         Exposed(
             id=str(row["id"]),
@@ -64,18 +76,5 @@ def most_exposed(records: pd.DataFrame, headline: str) -> tuple[Exposed, ...]:
     )
 
 
-def by_group(records: pd.DataFrame, headline: str) -> tuple[GroupResult, ...]:
-    """The headline attack within each group that has enough members and non-members."""
-    found = []
-    for name in _group_columns(records):
-        for value, part in records.groupby(f"group_{name}", sort=True):
-            member = part["member"].to_numpy()
-            inside, outside = int(member.sum()), int((~member).sum())
-            if min(inside, outside) >= FEWEST_IN_GROUP:
-                estimate = auc(part[f"score_{headline}"].to_numpy(), member)
-                found.append(GroupResult(name, str(value), inside, outside, estimate))
-    return tuple(found)
-
-
-def _group_columns(records: pd.DataFrame) -> list[str]:
+def group_columns(records: pd.DataFrame) -> list[str]:
     return [column.removeprefix("group_") for column in records.columns if column.startswith("group_")]

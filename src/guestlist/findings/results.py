@@ -1,237 +1,111 @@
-"""What an audit found: everything the report shows, and the tables to work on."""
+"""What an audit found: one optional field per finding, and the tables to work on."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
+from guestlist.case import Check
 from guestlist.errors import FolderError
-from guestlist.evaluate import Estimate
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.findings.agreement import AgreementResult
+from guestlist.findings.attacks import AttackResult
+from guestlist.findings.groups import GroupResult
+from guestlist.findings.headline import Headline
+from guestlist.findings.hypothesis_tests import HypothesisTest, Level
+from guestlist.findings.provenance import Provenance
+from guestlist.findings.records import Exposed
+from guestlist.findings.references import References
+from guestlist.findings.subject import Subject
+from guestlist.store.files import write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
 
-FORMAT = 2
-
-
-@dataclass(frozen=True)
-class Subject:
-    """Who was audited."""
-
-    name: str
-    classes: int
-    members: int
-    nonmembers: int
-    population: int
-    accuracy_members: float
-    accuracy_nonmembers: float
-
-
-@dataclass(frozen=True)
-class References:
-    """Who it was compared with: how many, trained on how many records."""
-
-    count: int
-    records: float
-    rate: float
-    seed: int
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The headline attack on other models of the same recipe: is this model unlucky, or is it the recipe?
-
-    ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
-    of them with a larger AUC than the target's.
-    """
-
-    auc: Estimate
-    aucs: tuple[float, ...]
-    share_larger: float
-
-
-@dataclass(frozen=True)
-class Rate:
-    """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
-
-    ``ppv`` is the share of true members among those called, at the results' ``prior``; ``detectable`` the smallest TPR
-    that an audit of this size finds four times in five.
-    """
-
-    fpr: float
-    tpr: Estimate
-    ppv: Estimate
-    resolution: str
-    detectable: float
-
-
-@dataclass(frozen=True)
-class Level:
-    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised."""
-
-    alpha: float
-    fpr: Estimate
-    tpr: Estimate
-
-
-@dataclass(frozen=True)
-class Curve:
-    """ROC points, and a pointwise band at some false-positive rates."""
-
-    fpr: tuple[float, ...]
-    tpr: tuple[float, ...]
-    band_fpr: tuple[float, ...]
-    band_low: tuple[float, ...]
-    band_high: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Scores of members and of non-members over common bins, as shares of each side."""
-
-    edges: tuple[float, ...]
-    members: tuple[float, ...]
-    nonmembers: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class AttackResult:
-    """What one attack achieved.
-
-    ``balanced_accuracy`` is at the attack's own threshold, if it has one. ``levels`` are of attacks with p-values,
-    and leave out the levels that are smaller than any p-value the attack could have given.
-    """
-
-    name: str
-    summary: str
-    paper: str
-    auc: Estimate
-    advantage: Estimate
-    rates: tuple[Rate, ...]
-    levels: tuple[Level, ...]
-    balanced_accuracy: Estimate | None
-    unscored: int
-    curve: Curve
-    histogram: Histogram
-
-
-@dataclass(frozen=True)
-class AgreementResult:
-    """On which share of members, and of non-members, two attacks say the same; the first of ``names`` is the truth.
-
-    ``by_p_value``: whether the calls are the attack's own, of records with a p-value of at most ``alpha``; where it has
-    none that small, they are those at the threshold that a share ``alpha`` of the non-members exceeds.
-    """
-
-    alpha: float
-    names: tuple[str, ...]
-    by_p_value: tuple[bool, ...]
-    members: tuple[tuple[float, ...], ...]
-    nonmembers: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True)
-class GroupResult:
-    """How well the headline attack does within one group of records."""
-
-    group: str
-    value: str
-    members: int
-    nonmembers: int
-    auc: Estimate
-
-
-@dataclass(frozen=True)
-class Exposed:
-    """A member that the headline attack ranks high. ``p_value``: share of non-members ranked at least as high."""
-
-    id: str
-    label: str
-    groups: Mapping[str, str]
-    score: float
-    p_value: float
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What the numbers depend on."""
-
-    versions: Mapping[str, str]
-    fingerprints: Mapping[str, str]
+FORMAT = 3
+NOT_FINDINGS = ("format", "records")
 
 
 @dataclass(frozen=True)
 class Results:
-    """An audit's findings.
+    """An audit's findings, by the names of ``FINDINGS``; None: it was not looked for, or there is nothing of the kind.
 
     ``attacks`` and ``records`` are DataFrames to work on; everything else is what the report is made of.
     """
 
-    subject: Subject
-    references: References | None
-    headline: str
-    chosen: str
-    recipe: Recipe | None
-    prior: float
-    findings: tuple[AttackResult, ...]
-    agreement: AgreementResult | None
-    detectable_auc: float
-    groups: tuple[GroupResult, ...]
-    exposed: tuple[Exposed, ...]
-    notices: tuple[str, ...]
-    untested: tuple[str, ...]
-    provenance: Provenance
-    format: int = FORMAT
-    records: pd.DataFrame | None = field(default=None, compare=False, repr=False)
+    subject: Subject | None = None
+    references: References | None = None
+    headline: Headline | None = None
+    outcomes: tuple[AttackResult, ...] | None = None
+    hypothesis_tests: tuple[HypothesisTest, ...] | None = None
+    agreement: AgreementResult | None = None
+    groups: tuple[GroupResult, ...] | None = None
+    exposed: tuple[Exposed, ...] | None = None
+    checks: tuple[Check, ...] | None = None
+    untested: tuple[str, ...] | None = None
+    provenance: Provenance | None = None
+    format: int = field(default=FORMAT, kw_only=True)
+    records: pd.DataFrame | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def attack(self, name: str) -> AttackResult:
         """The result of one attack, by name."""
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise FolderError(f"Attack {name!r} was not run; these were: {', '.join(f.name for f in self.findings)}.")
+        for outcome in self.outcomes or ():
+            if outcome.name == name:
+                return outcome
+        ran = ", ".join(outcome.name for outcome in self.outcomes or ()) or "none"
+        raise FolderError(f"Attack {name!r} was not run; these were: {ran}.")
+
+    def levels(self, name: str) -> tuple[Level, ...]:
+        """What an attack realised at the levels it was asked for; empty where it is not a test, or reaches none."""
+        return next((test.levels for test in self.hypothesis_tests or () if test.name == name), ())
+
+    def check(self, code: str) -> Check | None:
+        """One check, by its code."""
+        return next((check for check in self.checks or () if check.code == code), None)
 
     @property
     def attacks(self) -> pd.DataFrame:
         """One row per attack: every estimate with the ends of its interval."""
-        return pd.DataFrame([_row(finding) for finding in self.findings])
-
-    def summary(self) -> str:
-        """The answer in words and the table of attacks, for a terminal."""
-        from guestlist.report.terminal import summary
-
-        return summary(self)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report, one self-contained page, and return where it is."""
-        from guestlist.report.page import page
-        from guestlist.store.files import write_text
-
-        write_text(Path(path), page(self))
-        return Path(path)
-
-    def __repr__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        from guestlist.report.notebook import fragment
-
-        return fragment(self)
+        return pd.DataFrame([_row(outcome, self.levels(outcome.name)) for outcome in self.outcomes or ()])
 
     def document(self) -> dict:
         """The content of results.json: all but the table of records."""
-        return {name: value for name, value in to_json(_without_records(self)).items() if name != "records"}
+        content = to_json(replace(self, records=None))
+        return {name: value for name, value in content.items() if name != "records"}
 
 
-def read_results(folder: str | Path) -> Results:
-    """The results in an audit folder."""
+AnyResults = TypeVar("AnyResults", bound=Results)
+
+
+def finding_names(form: type[Results] = Results) -> tuple[str, ...]:
+    """The names of the findings that results have a field for."""
+    return tuple(one.name for one in fields(form) if one.name not in NOT_FINDINGS)
+
+
+def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarray]) -> None:
+    """Write what came out into an audit folder: the scores, two tables, and results.json last."""
+    for name, values in scores.items():
+        write_npy(folder / "scores" / f"{name}.npy", values)
+    if results.records is not None:
+        write_parquet(folder / "records.parquet", results.records)
+    write_parquet(folder / "attacks.parquet", results.attacks)
+    write_json(folder / "results.json", results.document())
+
+
+def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
+    """The results in an audit folder.
+
+    Args:
+        form: results with a field for each finding that is wanted.
+    """
     folder = Path(folder)
     path = folder / "results.json"
     if not path.exists():
-        raise FolderError(f"{folder} has no results.json: it is no audit folder, or the audit was not finished.")
+        raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
         content = json.loads(path.read_text("utf-8"))
         if content.get("format") != FORMAT:
@@ -239,7 +113,7 @@ def read_results(folder: str | Path) -> Results:
                 f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
                 "audit again in the same folder: it keeps what was collected, and writes the results anew."
             )
-        results = from_document(content)
+        results = from_document(content, form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"
@@ -249,24 +123,24 @@ def read_results(folder: str | Path) -> Results:
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 
-def from_document(content: Mapping) -> Results:
-    """Results from the content of results.json, without the table of records."""
-    return from_json(Results, {**content, "records": None})
+def from_document(content: Mapping, form: type[AnyResults]) -> AnyResults:
+    """Results from the content of results.json, without the table of records.
+
+    A finding that the content lacks is None, and one that ``form`` has no field for is left out: files of older and of newer
+    versions can be read as long as the format is the same.
+    """
+    known = {name: content[name] for name in (*finding_names(form), "format") if name in content}
+    return from_json(form, {**known, "records": None})
 
 
-def _without_records(results: Results) -> Results:
-    return replace(results, records=None)
-
-
-def _row(finding: AttackResult) -> dict[str, object]:
-    row: dict[str, object] = {"attack": finding.name}
-    row |= _spread("auc", finding.auc) | _spread("advantage", finding.advantage)
-    for rate in finding.rates:
+def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:
+    row: dict[str, object] = {"attack": outcome.name}
+    row |= _spread("auc", outcome.auc) | _spread("advantage", outcome.advantage)
+    for rate in outcome.rates:
         row |= _spread(f"tpr@{rate.fpr:g}", rate.tpr) | _spread(f"ppv@{rate.fpr:g}", rate.ppv)
-    accuracy = finding.balanced_accuracy or Estimate(np.nan, np.nan, np.nan)
-    row |= _spread("balanced_accuracy", accuracy)
-    row |= {"unscored": finding.unscored, "paper": finding.paper}
-    for level in finding.levels:
+    row |= _spread("balanced_accuracy", outcome.balanced_accuracy or WITHHELD)
+    row |= {"unscored": outcome.unscored, "paper": outcome.paper}
+    for level in levels:
         row |= _spread(f"realised_fpr@{level.alpha:g}", level.fpr) | _spread(f"realised_tpr@{level.alpha:g}", level.tpr)
     return row
 

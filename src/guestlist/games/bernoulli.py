@@ -1,20 +1,22 @@
-"""Each reference trains on each record of the pool with one probability, independently.
+"""Each model trains on each record of the pool with one probability, independently.
 
 Independence matters. Where every record has an exact number of models that trained on it, the count of the
 *remaining* ones gives the target's membership away: an attack that looks at nothing else is then right. With
 independent draws the count says nothing, and every model can serve as a mock target.
 
-Reference ``k`` draws its row from a stream of its own, so adding references leaves the earlier ones as they were.
+Model ``k`` draws its row from a stream of its own, so adding references leaves the earlier ones as they were.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from guestlist.data import Data
 from guestlist.randomness import stream
 
 # Every record should have at least this many references that trained on it and as many that did not …
@@ -24,34 +26,28 @@ SHORT_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Design:
-    """Who trains on what: the target on its members, reference ``k`` (1, 2, …) on a random part of the pool.
+class Bernoulli:
+    """A coin for every model and record; everybody is asked about.
 
     Args:
-        member: (records,) true where the target trained on the record.
-        rate: probability that a reference trains on a record.
-        seed: of all the rows.
-        purpose: of the stream that draws them.
+        rate: probability that a model trains on a record.
     """
 
-    member: np.ndarray
-    rate: float
-    seed: int
-    purpose: str = "rows"
+    rate: float = 0.5
+
+    name: ClassVar[str] = "bernoulli"
 
     def __post_init__(self):
         if not 0 < self.rate < 1:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
-    def row(self, k: int) -> np.ndarray:
-        """(records,) true where model ``k`` trains on the record; model 0 is the target."""
-        if k == 0:
-            return self.member
-        return stream(self.seed, self.purpose, k).random(len(self.member)) < self.rate
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        return coins(len(data), self.rate, seed, k), np.ones(len(data), dtype=bool)
 
-    def rows(self, models: int) -> np.ndarray:
-        """(models, records) membership of the target and of the first ``models - 1`` references."""
-        return np.stack([self.row(k) for k in range(models)])
+
+def coins(records: int, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
+    """(records,) true with probability ``rate``, from the stream of model ``k``."""
+    return stream(seed, purpose, k).random(records) < rate
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:

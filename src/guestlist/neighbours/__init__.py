@@ -8,14 +8,18 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
+    "Knn": "knn",
     "MinimisationCurve": "applications",
     "NeighbourLists": "influence",
     "OnionEffect": "applications",
     "knn_banzhaf": "values",
+    "knn_banzhaf_blocks": "values",
     "knn_likelihood_ratio": "losses",
     "knn_loo": "values",
+    "knn_loo_blocks": "values",
     "knn_loss_laws": "losses",
     "knn_shapley": "values",
+    "knn_shapley_blocks": "values",
     "minimisation_curve": "applications",
     "neighbour_lists": "influence",
     "onion_effect": "applications",

@@ -9,6 +9,7 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
+from guestlist.neighbours.knn import Knn
 
 SHARES = tuple(np.arange(10) / 10)
 
@@ -39,40 +40,42 @@ def minimisation_curve(
     x_test,
     y_test,
     values: np.ndarray,
+    model=Knn(),
     *,
     rng: np.random.Generator,
     first: str = "lowest",
     shares: Sequence[float] = SHARES,
-    k: int = 5,
-    model=None,
     repeats: int = 10,
     progress: Progress | None = None,
 ) -> MinimisationCurve:
     """Accuracy of a classifier as training records are removed by value, and in random orders beside it.
 
+    Those that stay keep the order of their rows, by which many a classifier breaks ties: with nothing removed,
+    all orders give one accuracy.
+
     Args:
         x, y, x_test, y_test: training and test records and their labels.
         values: (n,) from any function of this package, or any other score.
+        model: a ``Knn``, for scikit-learn's classifier with this k and metric, which has its own way with ties;
+            or another classifier with scikit-learn's ``fit`` and ``score``. A clone is trained at each step.
         rng: draws the random orders; also orders records of equal value.
         first: remove the "lowest" values first (keep the useful), or the "highest" (drop the exposed).
         shares: of the records removed at each step, each in [0, 1).
-        k: neighbours of the K-NN classifier that is trained where no other is given.
-        model: a classifier with scikit-learn's ``fit`` and ``score``; a clone is trained at each step.
         repeats: random orders.
         progress: wrapped around the list of orders, such as ``tqdm``.
     """
     x, x_test = checks.records(x, "x"), checks.records(x_test, "x_test")
     y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
     checks.comparable(x, y, x_test, y_test)
-    values, shares = _values(values, len(x)), _shares(shares)
+    values, steps = _values(values, len(x)), _shares(shares)
     checks.one_of("first", first, ("lowest", "highest"))
     ranked = values if first == "lowest" else -values
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
     for order in progress(orders) if progress else orders:
-        kept = [order[round(share * len(x)) :] for share in shares]
-        curves.append([_accuracy(x[rows], y[rows], x_test, y_test, k, model) for rows in kept])
-    return MinimisationCurve(shares, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(shares)))
+        kept = [np.sort(order[round(share * len(x)) :]) for share in steps]
+        curves.append([_accuracy(x[rows], y[rows], x_test, y_test, model) for rows in kept])
+    return MinimisationCurve(steps, np.array(curves[0]), np.array(curves[1:]).reshape(repeats, len(steps)))
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
         share: of the records removed, in (0, 1); at least one is. Equal values: lower rows first.
 
     >>> from guestlist.neighbours import self_waka
-    >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, k=1)).change
+    >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, Knn(k=1))).change
     array([-0.25,   nan, -0.25])
     """
     x = checks.records(x, "x")
@@ -129,11 +132,14 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     return OnionEffect(removed, before, after)
 
 
-def _accuracy(x, y, x_test, y_test, k: int, model) -> float:
+def _accuracy(x, y, x_test, y_test, model) -> float:
     from sklearn.base import clone
     from sklearn.neighbors import KNeighborsClassifier
 
-    model = KNeighborsClassifier(min(k, len(x))) if model is None else clone(model)
+    if isinstance(model, Knn):
+        model = KNeighborsClassifier(min(model.k, len(x)), metric=model.metric)
+    else:
+        model = clone(model)
     return float(model.fit(x, y).score(x_test, y_test))
 
 

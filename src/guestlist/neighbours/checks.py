@@ -13,8 +13,6 @@ LARGEST = {"exact": 1e150, "fast": 1e15}
 
 def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
     """``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
-    one_of("metric", metric, ("euclidean", "cosine"))
-    one_of("precision", precision, LARGEST)
     x = np.asarray(x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
         raise ValueError(
@@ -69,11 +67,27 @@ def keep_probability(p) -> float:
     return float(p)
 
 
+def rows(which, n: int, name: str) -> np.ndarray:
+    """``which`` as row numbers, from those or from a mask (n,)."""
+    which = np.asarray(which)
+    if which.dtype == bool:
+        if which.shape != (n,):
+            raise ValueError(f"Expected a mask {name} shaped ({n},), found {which.shape}.")
+        return np.flatnonzero(which)
+    if not which.size:  # an empty list is one of floats
+        return np.empty(0, dtype=np.intp)
+    if which.ndim != 1 or which.dtype.kind not in "iu":
+        raise ValueError(f"Expected {name} to be row numbers or a mask, found {which.dtype} shaped {which.shape}.")
+    if not (which.min() >= 0 and which.max() < n):
+        raise ValueError(f"Expected {name} to be rows in [0, {n}), found [{which.min()}, {which.max()}].")
+    return which.astype(np.intp)
+
+
 def losses(target_loss, n: int) -> np.ndarray:
     """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
     target_loss = np.asarray(target_loss, dtype=np.float64)
     if target_loss.shape != (n,):
-        raise ValueError(f"Expected target_loss shaped ({n},), one per record, found {target_loss.shape}.")
+        raise ValueError(f"Expected target_loss shaped ({n},), one per asked record, found {target_loss.shape}.")
     if not np.all(np.isnan(target_loss) | ((target_loss >= 0) & (target_loss <= 1))):
         raise ValueError(
             "Expected target_loss in [0, 1], the share of the k neighbours with another label, found "

@@ -67,7 +67,7 @@ def settle_own(out, own, distinct):
 def _direct(x: np.ndarray, dtype: type) -> Distances:
     # In float64 the centre is left alone: subtracting it could only round.
     centre = _coarse_centre(x) if dtype == np.float32 else 0.0
-    columns = np.ascontiguousarray((x - centre).T, dtype=dtype)
+    columns: np.ndarray = np.ascontiguousarray((x - centre).T, dtype=dtype)
 
     def fill(tests: np.ndarray, out: np.ndarray) -> None:
         _sum_squares(columns, np.ascontiguousarray(tests - centre, dtype=dtype), out)
@@ -81,10 +81,10 @@ def _product(x: np.ndarray, dtype: type) -> Distances:
     centre = _coarse_centre(x)
     distinct = distinct - centre
     squares = np.einsum("ij,ij->i", distinct, distinct)
-    columns = np.ascontiguousarray(np.column_stack([distinct, squares]).T, dtype=dtype)
+    columns: np.ndarray = np.ascontiguousarray(np.column_stack([distinct, squares]).T, dtype=dtype)
 
     def fill(tests: np.ndarray, out: np.ndarray) -> None:
-        factors = np.column_stack([-2 * (tests - centre), np.ones(len(tests))]).astype(dtype)
+        factors: np.ndarray = np.column_stack([-2 * (tests - centre), np.ones(len(tests))]).astype(dtype)
         if len(distinct) == len(x):
             np.matmul(factors, columns, out=out)
         else:

@@ -15,9 +15,10 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
-from guestlist.neighbours.game import own_distances, pool_of
 from guestlist.neighbours.kernel import tie_values
+from guestlist.neighbours.knn import Knn, averaging
 from guestlist.neighbours.nearest import nearest
+from guestlist.neighbours.pool import own_distances, pool_of
 from guestlist.neighbours.weights import banzhaf_radius, banzhaf_weights
 
 
@@ -50,12 +51,10 @@ class NeighbourLists:
 def neighbour_lists(
     x,
     y,
+    knn: Knn = Knn(),
     *,
-    k: int = 5,
     p: float = 0.5,
     spare: int = 64,
-    precision: str = "exact",
-    metric: str = "euclidean",
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> NeighbourLists:
@@ -63,11 +62,11 @@ def neighbour_lists(
 
     The other arguments are those of ``self_waka``.
     """
-    k, p, n_jobs = checks.neighbours(k), checks.keep_probability(p), checks.jobs(n_jobs)
+    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
     if spare < 0:
         raise ValueError(f"Expected spare={spare} to be at least 0.")
-    pool, buffers = pool_of(x, y, metric=metric, precision=precision), Buffers()
-    radius = min(banzhaf_radius(pool.n, k, p) + spare, pool.n)
+    pool, buffers = pool_of(x, y, knn), Buffers()
+    radius = min(banzhaf_radius(pool.n, knn.k, p) + spare, pool.n)
 
     def work(block: slice):
         own = np.arange(block.start, block.stop)
@@ -79,7 +78,7 @@ def neighbour_lists(
     agree = pool.codes[index] == pool.codes[owner]
     by_row = np.argsort(pool.order[owner], kind="stable")
     starts = np.append(0, np.cumsum(pool.in_rows(lengths)))
-    return NeighbourLists(k, p, starts, pool.order[index][by_row], distance[by_row], agree[by_row])
+    return NeighbourLists(knn.k, p, starts, pool.order[index][by_row], distance[by_row], agree[by_row])
 
 
 def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
@@ -92,11 +91,12 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
     Returns:
         (n,) self-WaKA after, minus before; NaN for the removed records themselves.
 
-    >>> lists = neighbour_lists([[0.0], [1.0], [2.0]], [1, 0, 1], k=1)
+    >>> lists = neighbour_lists([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     >>> waka_influence(lists, [1])
     array([-0.25,   nan, -0.25])
     """
-    gone = _mask(removed, lists.n)
+    gone = np.zeros(lists.n, dtype=bool)
+    gone[checks.rows(removed, lists.n, "removed")] = True
     if gone.all():
         raise ValueError("Expected some record to stay, found all removed.")
     _check_enough_left(lists, gone)
@@ -119,17 +119,6 @@ def waka_influence_of_each(lists: NeighbourLists) -> np.ndarray:
     flat = lists.starts, lists.distance, lists.agree
     _without_each(*flat, weights.mass, weights.moment, weights.end, after)
     return after - np.repeat(before, np.diff(lists.starts))
-
-
-def _mask(removed, n: int) -> np.ndarray:
-    removed = np.asarray(removed)
-    if removed.dtype == bool and removed.shape != (n,):
-        raise ValueError(f"Expected a mask removed shaped ({n},), found {removed.shape}.")
-    if removed.dtype != bool and removed.size and not (removed.min() >= 0 and removed.max() < n):
-        raise ValueError(f"Expected removed rows in [0, {n}), found [{removed.min()}, {removed.max()}].")
-    mask = np.zeros(n, dtype=bool)
-    mask[removed if removed.size else []] = True
-    return mask
 
 
 def _check_enough_left(lists: NeighbourLists, gone: np.ndarray) -> None:

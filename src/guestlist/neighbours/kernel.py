@@ -65,8 +65,8 @@ def add_values(distances, matching, low, high, mass, moment, end, out):
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
         row, into = distances[t], out[min(t, len(out) - 1)]
-        found = _distinct_edges(matching[t], edges, ties)
-        _fill_slots(row, edges, found, starts, slots)
+        found = distinct_edges(matching[t], edges, ties)
+        fill_slots(row, edges, found, starts, slots)
         _count(slots, low, high, found, counts)
         _values_of_slots(n, found, ties, counts, mass, moment, end, match, mismatch)
         for i in range(low):
@@ -82,8 +82,8 @@ def own_values(distances, matching, low, high, own, mass, moment, end, out):
     """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):
-        found = _distinct_edges(matching[t], edges, ties)
-        _fill_slots(distances[t], edges, found, starts, slots)
+        found = distinct_edges(matching[t], edges, ties)
+        fill_slots(distances[t], edges, found, starts, slots)
         _count(slots, low, high, found, counts)
         _values_of_slots(distances.shape[1], found, ties, counts, mass, moment, end, match, mismatch)
         out[t] = match[slots[own[t]] >> ONE]
@@ -100,7 +100,7 @@ def _scratch(distances, matching):
 
 
 @numba.njit(nogil=True, cache=True)
-def _distinct_edges(ordered, edges, ties):
+def distinct_edges(ordered, edges, ties):
     """Fill the distinct values of a sorted row and how often each stands there; returns their number."""
     found = 0
     for value in ordered:
@@ -115,7 +115,7 @@ def _distinct_edges(ordered, edges, ties):
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill_slots(row, edges, found, starts, slots):
+def fill_slots(row, edges, found, starts, slots):
     """Fill each record's slot: twice the number of edges below it, plus 1 where it meets an edge."""
     if found == 0:
         slots[:] = 0

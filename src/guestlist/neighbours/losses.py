@@ -11,8 +11,9 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
-from guestlist.neighbours.game import Pool, own_distances, pool_of
+from guestlist.neighbours.knn import Knn, averaging
 from guestlist.neighbours.laws import own_laws
+from guestlist.neighbours.pool import Pool, own_distances, pool_of
 from guestlist.neighbours.weights import banzhaf_radius
 
 # Mass of the laws that may be left out beyond the walked neighbours, and the chance below which that could
@@ -20,17 +21,11 @@ from guestlist.neighbours.weights import banzhaf_radius
 LEFT_OUT = 1e-32
 SURE = 1e-20
 
+Laws = tuple[np.ndarray, np.ndarray]
+
 
 def knn_loss_laws(
-    x,
-    y,
-    *,
-    k: int = 5,
-    p: float = 0.5,
-    precision: str = "exact",
-    metric: str = "euclidean",
-    n_jobs: int = 1,
-    progress: Progress | None = None,
+    x, y, knn: Knn = Knn(), *, p: float = 0.5, asked=None, n_jobs: int = 1, progress: Progress | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact laws of each record's own loss, over K-NN models that trained on it and over those that did not.
 
@@ -39,30 +34,32 @@ def knn_loss_laws(
 
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
-        k, p, precision, metric, n_jobs, progress: as for ``knn_banzhaf``.
+        knn: the classifier. Ties are averaged.
+        asked: rows, or a mask (n,), of the records whose laws are wanted: the time is linear in their number.
+            All by default.
+        p, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:
-        Two arrays (n, k + 1): the chances of the losses 0, 1/k, …, 1 with the record, and without it.
+        Two arrays (asked, k + 1): the chances of the losses 0, 1/k, …, 1 with the record, and without it.
 
-    >>> inside, outside = knn_loss_laws([[0.0], [1.0], [2.0]], [1, 0, 1], k=1)
+    >>> inside, outside = knn_loss_laws([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     >>> inside[0], outside[0]
     (array([1., 0.]), array([0.25, 0.75]))
     """
-    pool, k, p, n_jobs = _ready(x, y, k, p, precision, metric, n_jobs)
-    radius = banzhaf_radius(pool.n, k, p, negligible=LEFT_OUT / k)
-    inside, outside = _laws(pool, np.arange(pool.n), k, p, radius, n_jobs, progress)
-    return pool.in_rows(inside.T).T, pool.in_rows(outside.T).T
+    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
+    pool = pool_of(x, y, knn)
+    radius = banzhaf_radius(pool.n, knn.k, p, negligible=LEFT_OUT / knn.k)
+    return _laws(pool, _places(pool, asked), knn.k, p, radius, n_jobs, progress)
 
 
 def knn_likelihood_ratio(
     x,
     y,
     target_loss,
+    knn: Knn = Knn(),
     *,
-    k: int = 5,
     p: float = 0.5,
-    precision: str = "exact",
-    metric: str = "euclidean",
+    asked=None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
@@ -74,38 +71,37 @@ def knn_likelihood_ratio(
 
     Args:
         x, y: (n, features) and (n,) all records that may be members, and their labels.
-        target_loss: (n,) the target's loss at each record: the share of its k nearest members with
-            another label. NaN where it was not asked.
-        k: neighbours of the target.
-        p, precision, metric, n_jobs, progress: as for ``knn_banzhaf``.
+        target_loss: (asked,) the target's loss at each asked record: the share of its k nearest members with
+            another label. NaN where it is not known.
+        knn: the target. Ties are averaged.
+        asked: rows, or a mask (n,), of the records to score: the time is linear in their number. All by default.
+        p, n_jobs, progress: as for ``knn_banzhaf``.
 
     Returns:
-        (n,) scores; inf or -inf where only one world can give the loss. NaN where the target was not
-        asked, or its loss has no chance (less than 1e-300) in either world.
+        (asked,) scores; inf or -inf where only one world can give the loss. NaN where the loss is, or
+        where it has no chance (less than 1e-300) in either world.
 
-    >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], k=1).round(4)
+    >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1)).round(4)
     array([1.3863,   -inf, 1.3863])
     """
-    pool, k, p, n_jobs = _ready(x, y, k, p, precision, metric, n_jobs)
-    loss = checks.losses(target_loss, pool.n)[pool.order]
-    place = _places(loss, k)
-    if (np.abs(np.nan_to_num(loss) * k - place) > 1e-3).any():
-        raise ValueError(f"Expected target_loss in steps of 1/k = 1/{k}. Is the target's k another one?")
-    inside, outside = _chances(pool, place, k, p, n_jobs, progress)
+    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
+    pool = pool_of(x, y, knn)
+    places, steps, known = _questions(pool, asked, target_loss, knn.k)
+    if (np.abs(np.asarray(target_loss)[known] * knn.k - steps) > 1e-3).any():
+        raise ValueError(f"Expected target_loss in steps of 1/k = 1/{knn.k}. Is the target's k another one?")
+    inside, outside = _chances(pool, places, steps, knn.k, p, n_jobs, progress)
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.log(inside) - np.log(outside)
-    return pool.in_rows(np.where(np.isnan(loss), np.nan, score))
+        return _where(known, np.log(inside) - np.log(outside))
 
 
 def t_waka(
     x,
     y,
     target_loss,
+    knn: Knn = Knn(),
     *,
-    k: int = 5,
     p: float = 0.5,
-    precision: str = "exact",
-    metric: str = "euclidean",
+    asked=None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
@@ -116,70 +112,87 @@ def t_waka(
     1 its negative.
 
     Args:
-        x, y, k, p, precision, metric, n_jobs, progress: as for ``knn_likelihood_ratio``.
-        target_loss: (n,) losses of any target in [0, 1], rounded to steps of 1/k; NaN where it was not asked.
+        target_loss: (asked,) losses of any target in [0, 1], rounded to steps of 1/k; NaN where not known.
+        x, y, knn, p, asked, n_jobs, progress: as for ``knn_likelihood_ratio``.
 
     Returns:
-        (n,) scores; NaN where the target was not asked.
+        (asked,) scores; NaN where the loss is.
 
-    >>> t_waka([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], k=1)
+    >>> t_waka([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1))
     array([ 0.75, -1.  ,  0.75])
     """
-    pool, k, p, n_jobs = _ready(x, y, k, p, precision, metric, n_jobs)
-    loss = checks.losses(target_loss, pool.n)[pool.order]
-    radius = banzhaf_radius(pool.n, k, p)
-    inside, outside = _laws(pool, np.arange(pool.n), k, p, radius, n_jobs, progress)
+    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
+    pool = pool_of(x, y, knn)
+    places, steps, known = _questions(pool, asked, target_loss, knn.k)
+    inside, outside = _laws(pool, places, knn.k, p, banzhaf_radius(pool.n, knn.k, p), n_jobs, progress)
     gaps = np.abs(np.cumsum(inside - outside, axis=1)[:, :-1])
-    above = np.arange(k) >= _places(loss, k)[:, None]
-    score = np.where(above, gaps, -gaps).sum(axis=1) / k
-    return pool.in_rows(np.where(np.isnan(loss), np.nan, score))
+    above = np.arange(knn.k) >= steps[:, None]
+    return _where(known, np.where(above, gaps, -gaps).sum(axis=1) / knn.k)
 
 
-def _ready(x, y, k, p, precision, metric, n_jobs) -> tuple[Pool, int, float, int]:
-    k, p, n_jobs = checks.neighbours(k), checks.keep_probability(p), checks.jobs(n_jobs)
-    return pool_of(x, y, metric=metric, precision=precision), k, p, n_jobs
+def _places(pool: Pool, asked) -> np.ndarray:
+    """(asked,) where the asked records stand in the pool; all of them for None."""
+    return pool.places_of(np.arange(pool.n) if asked is None else checks.rows(asked, pool.n, "asked"))
 
 
-def _places(loss: np.ndarray, k: int) -> np.ndarray:
-    """Each loss as a number of 1/k steps. Rounded: (1 - 0.8) * 5 is less than 1 in floating point."""
-    return np.round(np.nan_to_num(loss) * k).astype(int)
+def _questions(pool: Pool, asked, target_loss, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the asked records whose loss is known: places, and losses as numbers of 1/k steps; and (asked,) which they are."""
+    places = _places(pool, asked)
+    loss = checks.losses(target_loss, len(places))
+    known = ~np.isnan(loss)
+    # Rounded: (1 - 0.8) * 5 is less than 1 in floating point.
+    return places[known], np.round(loss[known] * k).astype(int), known
 
 
-def _chances(pool: Pool, place: np.ndarray, k: int, p: float, n_jobs: int, progress) -> tuple:
-    """(n,) chances of the losses place/k with and without each record, to twelve digits each."""
-    rows = np.arange(pool.n)
+def _where(known: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """(asked,) the scores of those known, NaN for the others."""
+    out = np.full(len(known), np.nan)
+    out[known] = scores
+    return out
+
+
+def _chances(pool: Pool, places: np.ndarray, steps: np.ndarray, k: int, p: float, n_jobs: int, progress) -> Laws:
+    """(places,) chances of the losses steps/k with and without each record, to twelve digits each."""
     radius = banzhaf_radius(pool.n, k, p, negligible=LEFT_OUT / k)
-    inside, outside = (law[rows, place] for law in _laws(pool, rows, k, p, radius, n_jobs, progress))
-    needs_in, needs_out = _possible(pool, k - place)
-    again = rows[((inside < SURE) & needs_in) | ((outside < SURE) & needs_out)]
+    inside, outside = _at(_laws(pool, places, k, p, radius, n_jobs, progress), steps)
+    needs_in, needs_out = _possible(pool, places, k - steps)
+    again = np.flatnonzero(((inside < SURE) & needs_in) | ((outside < SURE) & needs_out))
     if radius < pool.n and again.size:
-        laws = _laws(pool, again, k, p, pool.n, n_jobs, None)
-        inside[again], outside[again] = (law[np.arange(again.size), place[again]] for law in laws)
+        laws = _laws(pool, places[again], k, p, pool.n, n_jobs, None)
+        inside[again], outside[again] = _at(laws, steps[again])
     return inside, outside
 
 
-def _possible(pool: Pool, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _at(laws: Laws, steps: np.ndarray) -> Laws:
+    """The chance of each record's own loss."""
+    inside, outside = laws
+    return inside[np.arange(len(steps)), steps], outside[np.arange(len(steps)), steps]
+
+
+def _possible(pool: Pool, places: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where neighbours beyond the walked ones could give so many matches, with and without the record.
 
     Its class must have so many others, or one less with the record itself. With it there is always a match,
     unless records equal to it take all places, and those are never beyond.
     """
-    others = np.diff(pool.starts)[pool.codes] - 1
+    others = np.diff(pool.starts)[pool.codes[places]] - 1
     return (matches > 0) & (matches <= others + 1), matches <= others
 
 
-def _laws(pool: Pool, rows: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress) -> tuple:
-    """(rows, k + 1) laws of the loss with and without each of the records ``rows``, which rise."""
-    buffers = Buffers()
+def _laws(pool: Pool, places: np.ndarray, k: int, p: float, radius: int, n_jobs: int, progress) -> Laws:
+    """(places, k + 1) laws of the loss with and without each of the records that stand there."""
+    buffers, rising = Buffers(), np.argsort(places, kind="stable")  # class by class
 
-    def work(block: slice) -> tuple[np.ndarray, np.ndarray]:
-        own = rows[block]
+    def work(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        own = places[rising[block]]
         distances = own_distances(pool, own, buffers)
         inside, outside = np.empty((len(own), k + 1)), np.empty((len(own), k + 1))
         for code, run in runs(pool.codes[own]):
             matching = pool.slice_of(code)
             own_laws(distances[run], *matching, own[run], radius, k, p, inside[run], outside[run])
-        return inside[:, ::-1], outside[:, ::-1]  # k matches are no loss
+        return rising[block], inside[:, ::-1], outside[:, ::-1]  # k matches are no loss
 
-    parts = list(in_order(work, blocks_of(len(rows), pool.n), n_jobs, progress))
-    return tuple(np.concatenate(side) for side in zip(*parts, strict=True))
+    inside, outside = np.empty((len(places), k + 1)), np.empty((len(places), k + 1))
+    for which, *laws in in_order(work, blocks_of(len(places), pool.n), n_jobs, progress):
+        inside[which], outside[which] = laws
+    return inside, outside

@@ -1,17 +1,23 @@
 """Values with ties broken by row order, as other libraries do: for comparison with them, not for audits.
 
-A plain full sort per test record. Two equal records may get different values here, and the values move when
-the rows are shuffled.
+Two equal records may get different values here, and the values move when the rows are shuffled.
+
+As in ``kernel``, only the records that match the test label are sorted, and a mismatching record's value depends on
+nothing but its *place*, the number of matching records before it. The records are walked in the order of their rows,
+with a count per tie of the matching ones met so far: so that of two equally distant records the lower row is nearer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numba
 import numpy as np
 
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
 from guestlist.neighbours.distances import squared_distances
+from guestlist.neighbours.kernel import INTERVALS_PER_EDGE, PAD, distinct_edges, fill_slots
+from guestlist.neighbours.pool import codes_of
 from guestlist.neighbours.weights import Weights
 
 
@@ -23,27 +29,84 @@ def ordered_values(
     weights: Weights,
     *,
     precision: str,
+    per_test: bool,
     n_jobs: int,
     progress: Progress | None,
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of test records with (tests, n) values; among equal distances the lower row is nearer."""
-    distances, buffers = squared_distances(x, precision=precision), Buffers()
+    """Blocks of test records, with the values of all records: (n,) summed, or (tests, n)."""
+    classes, codes = np.unique(y, return_inverse=True)
+    test_codes, sizes = codes_of(y_test, classes), np.bincount(codes)
+    rows_of = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    distances = squared_distances(x, precision=precision)
+    for_distances, for_matching = Buffers(), Buffers()
 
     def work(block: slice) -> tuple[slice, np.ndarray]:
-        rows = buffers.matrix(block.stop - block.start, len(x), distances.dtype)
+        here = test_codes[block]
+        rows = for_distances.matrix(len(here), len(x), distances.dtype)
         distances.fill(x_test[block], rows)
-        return block, values_by_rank(rows, y, y_test[block], weights)
+        matching = for_matching.matrix(len(here), sizes.max(), distances.dtype)
+        for code in np.unique(here[here >= 0]):
+            tests = np.flatnonzero(here == code)
+            matching[tests, : sizes[code]] = np.sort(rows[np.ix_(tests, rows_of[code])], axis=1)
+        out = np.zeros((len(here) if per_test else 1, len(x)))
+        _add_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
+        return block, out if per_test else out[0]
 
     return in_order(work, blocks_of(len(x_test), 4 * len(x)), n_jobs, progress)
 
 
-def values_by_rank(distances: np.ndarray, y: np.ndarray, y_test: np.ndarray, weights: Weights) -> np.ndarray:
-    """(tests, n) values from (tests, n) distances, by the formula of ``weights`` as it stands."""
-    order = np.argsort(distances, axis=1, kind="stable")
-    match = y[order] == y_test[:, None]
-    lost = np.where(match, np.diff(weights.mass), 0.0)  # w_j m_j, rank by rank
-    beyond = np.cumsum(lost[:, ::-1], axis=1)[:, ::-1] - lost
-    ranked = np.where(match, weights.end - weights.mass[1:], 0.0) - beyond
-    values = np.empty_like(ranked)
-    np.put_along_axis(values, order, ranked, axis=1)
-    return values
+@numba.njit(nogil=True, cache=True)
+def _add_values(distances, matching, sizes, codes, test_codes, mass, end, out):
+    """Add every record's value for each test record to ``out``: (1, n) sums over tests; (tests, n) keeps them apart.
+
+    Args:
+        distances: (tests, n) squared distances, in the order of rows.
+        matching: (tests, any) those of the records with the test label, sorted.
+        sizes: (classes,) how many records of each label there are.
+        codes, test_codes: (n,) and (tests,) labels; -1 for one that no record has.
+        mass, end: of the weights.
+    """
+    n, most = distances.shape[1], matching.shape[1]
+    slots, edges = np.empty(n, np.uint32), np.empty(most + PAD, distances.dtype)
+    ties, starts = np.empty(most, np.int32), np.empty(INTERVALS_PER_EDGE * most + 2, np.uint32)
+    before, counts, values = np.empty(2 * most + 1, np.uint32), np.empty(2 * most + 1, np.int32), np.empty(2 * most + 1)
+    for t in range(len(distances)):
+        into, code = out[min(t, len(out) - 1)], test_codes[t]
+        size = sizes[code] if code >= 0 else 0
+        found = distinct_edges(matching[t, :size], edges, ties)
+        fill_slots(distances[t], edges, found, starts, slots)
+        _places(slots, codes, code, found, ties, before)
+        counts[: 2 * size + 1] = 0
+        for i in range(n):
+            counts[slots[i]] += 1
+        _values_of_places(n, size, counts, mass, end, values)
+        for i in range(n):
+            into[i] += values[slots[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def _places(slots, codes, code, found, ties, before):
+    """Turn the slot of each record into twice the number of matching records before it, plus 1 if it matches itself."""
+    first = np.uint32(0)
+    for edge in range(found):
+        before[2 * edge], before[2 * edge + 1] = first, first
+        first += np.uint32(ties[edge])
+    before[2 * found] = first
+    for i in range(len(slots)):
+        slot, match = slots[i], np.uint32(codes[i] == code)
+        place = before[slot]
+        before[slot] = place + match  # a matching record stands on an edge, and comes before those of later rows
+        slots[i] = place + place + match
+
+
+@numba.njit(nogil=True, cache=True)
+def _values_of_places(n, size, counts, mass, end, values):
+    """Fill the value of a record at each place, farthest first, by the formula of ``weights`` as it stands."""
+    after, beyond = n - counts[2 * size], 0.0
+    values[2 * size] = 0.0
+    for place in range(size - 1, -1, -1):
+        weight = mass[after] - mass[after - 1]
+        beyond += weight
+        values[2 * place + 1] = end - mass[after] - (beyond - weight)
+        values[2 * place] = 0.0 - beyond
+        after -= 1 + counts[2 * place]

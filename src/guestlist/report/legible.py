@@ -12,7 +12,7 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 
 def legible(results: Results) -> Results:
     """The results as results.json gives them back, every text on one line and without control characters."""
-    return from_document(_cleaned(results.document()))
+    return from_document(_cleaned(results.document()), type(results))
 
 
 def line(text: str) -> str:

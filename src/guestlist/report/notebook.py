@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from guestlist.findings.results import Results
-from guestlist.report import words
-from guestlist.report.format import decimal, percent
+from guestlist.report import checks, words
 from guestlist.report.legible import legible
+from guestlist.report.sections.answer import answer
+from guestlist.report.sections.groups import exposed_group
+from guestlist.report.sections.headline import chosen, unscored
+from guestlist.report.sections.limits import limits
 from guestlist.report.templates import render
 
 
 def fragment(results: Results) -> str:
     """HTML without scripts, with its own styles, in the colours of the page that shows it."""
     results = legible(results)
-    return render("notebook.html", results=results, words=words, decimal=decimal, percent=percent)
+    return render(
+        "notebook.html",
+        results=results,
+        headline=results.headline.name if results.headline else "",
+        question=words.question(results),
+        answer=answer(results),
+        basis=" ".join(filter(None, (words.basis(results), exposed_group(results), unscored(results)))),
+        chosen=chosen(results),
+        limits=limits(results),
+        lower_bound=words.LOWER_BOUND,
+        checks=checks.shown(results),
+        in_brief=checks.in_brief(results),
+    )

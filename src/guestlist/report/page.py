@@ -10,45 +10,45 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
+from collections.abc import Callable, Mapping
 
-from guestlist.evaluate import Estimate
 from guestlist.findings.results import Results
-from guestlist.report import matrix, promises, words
-from guestlist.report.charts import charts
-from guestlist.report.format import decimal, percent
+from guestlist.report import words
 from guestlist.report.legible import legible
 from guestlist.report.script import SCRIPT
+from guestlist.report.section import Section
+from guestlist.report.sections.table import SECTIONS
 from guestlist.report.templates import render
 
 # Written so that no text within ends the element that holds the JSON.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+Sections = Mapping[str, Callable[[Results], Section | None]]
 
 
-def page(results: Results) -> str:
+def page(results: Results, sections: Sections = SECTIONS) -> str:
     """The whole report as one self-contained HTML page, a function of what results.json holds."""
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     results = legible(results)
+    shown = _shown(results, sections)
     plotly = get_plotlyjs()
     return render(
         "page.html",
-        results=results,
-        headline=words.headline(results),
-        words=words,
-        promises=promises,
-        matrix=matrix,
-        decimal=decimal,
-        percent=percent,
-        whisker=whisker,
+        name=words.name(results),
+        sections=shown,
         policy=_policy(plotly, SCRIPT),
         # These four are ours, or made harmless above, and are not HTML.
         plotly=Markup(plotly),
         script=Markup(SCRIPT),
         style=Markup(_style()),
-        charts=Markup(embedded(charts(results))),
+        charts=Markup(embedded(_charts(shown))),
     )
+
+
+def charts(results: Results, sections: Sections = SECTIONS) -> dict[str, dict]:
+    """Every chart of the page, by the id of the element it is drawn into."""
+    return _charts(_shown(results, sections))
 
 
 def embedded(content) -> str:
@@ -56,12 +56,12 @@ def embedded(content) -> str:
     return json.dumps(content, sort_keys=True, allow_nan=False).translate(_ESCAPES)
 
 
-def whisker(estimate: Estimate) -> dict[str, str]:
-    """Where a dot and its interval stand on a scale from 0 to 1, for CSS; empty where withheld."""
-    if any(math.isnan(value) for value in estimate):
-        return {}
-    value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
-    return {"dot": f"{value:.2f}%", "left": f"{low:.2f}%", "width": f"{high - low:.2f}%"}
+def _shown(results: Results, sections: Sections) -> list[Section]:
+    return [found for found in (section(results) for section in sections.values()) if found is not None]
+
+
+def _charts(shown: list[Section]) -> dict[str, dict]:
+    return {id: chart for section in shown for id, chart in section.charts.items()}
 
 
 def _policy(*scripts: str) -> str:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
+from guestlist.evaluate import Estimate
 from guestlist.report.format import count, decimal, interval, percent, tiny
 
 
 def render(template: str, **content) -> str:
     """A template that lies beside this file, filled; content is escaped, and a missing name is an error."""
+    return _environment().get_template(template).render(**content)
+
+
+def whisker(estimate: Estimate) -> dict[str, str]:
+    """Where a dot and its interval stand on a scale from 0 to 1, for CSS; empty where withheld."""
+    if any(math.isnan(value) for value in estimate):
+        return {}
+    value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
+    return {"dot": f"{value:.2f}%", "left": f"{low:.2f}%", "width": f"{high - low:.2f}%"}
+
+
+@lru_cache(maxsize=1)
+def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("guestlist", "report")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    forms = (count, percent, decimal, tiny, interval)
-    environment.filters |= {form.__name__: form for form in forms}
-    return environment.get_template(template).render(**content)
+    environment.filters |= {form.__name__: form for form in (count, percent, decimal, tiny, interval)}
+    environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
+    return environment

@@ -5,40 +5,57 @@ from __future__ import annotations
 import io
 import textwrap
 
-from guestlist.findings.results import AttackResult, Results
-from guestlist.report import promises, words
+from guestlist.findings.attacks import AttackResult
+from guestlist.findings.results import Results
+from guestlist.report import checks, words
 from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
+from guestlist.report.sections.answer import answer
+from guestlist.report.sections.groups import exposed_group
+from guestlist.report.sections.headline import chosen, recipe, unscored
+from guestlist.report.sections.hypothesis_tests import broken
+from guestlist.report.sections.limits import limits
+from guestlist.report.sections.untested import untested
 
 WIDTH = 96
 
 
 def summary(results: Results) -> str:
-    """The answer, the figures of every attack with their intervals, notices, and what was not tested."""
+    """The answer, the figures of every attack with their intervals, checks, and what was not tested."""
     results = legible(results)
     parts = [
         words.question(results),
-        words.answer(results),
+        answer(results),
         "\n".join(_bullets(_context(results))),
         _table(results),
-        _section("Notices", results.notices),
-        _section("Not tested", results.untested),
+        _section("Checks", _checks(results)),
+        _section("Not tested", untested(results)),
     ]
     return "\n\n".join(part if "\n" in part else _filled(part) for part in parts if part)
 
 
 def _context(results: Results) -> list[str]:
-    maybe = [words.exposed_group(results), words.recipe(results), words.unscored(results), promises.broken(results)]
-    return [
+    maybe = [
         words.basis(results),
-        *(said for said in maybe if said),
-        *words.limits(results),
+        exposed_group(results),
+        recipe(results),
+        unscored(results),
+        broken(results),
+        *limits(results),
         words.LOWER_BOUND,
     ]
+    return [said for said in maybe if said]
+
+
+def _checks(results: Results) -> tuple[str, ...]:
+    """The checks that a reader must know of, and the codes of the others."""
+    return tuple(filter(None, (*(row.text for row in checks.shown(results)), checks.in_brief(results))))
 
 
 def _table(results: Results) -> str:
     """The attacks, each value above its 95% interval; the headline attack is marked."""
+    if not results.outcomes:
+        return ""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -46,15 +63,17 @@ def _table(results: Results) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True)
     table.add_column("attack", overflow="fold", max_width=22)
-    heads = ["AUC", "advantage", *(f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.findings[0].rates)]
+    heads = ["AUC", "advantage", *(f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    for finding in results.findings:
-        mark = "* " if finding.name == results.headline else "  "
+    first = results.headline.name if results.headline else ""
+    for outcome in results.outcomes:
+        mark = "* " if outcome.name == first else "  "
         # Text, not str: names are not to be read as rich's markup.
-        table.add_row(Text(mark + finding.name), *(Text(cell) for cell in _cells(finding)))
+        table.add_row(Text(mark + outcome.name), *(Text(cell) for cell in _cells(outcome)))
+    written = io.StringIO()
     console = Console(
-        file=io.StringIO(),
+        file=written,
         width=WIDTH,
         no_color=True,
         color_system=None,
@@ -62,17 +81,17 @@ def _table(results: Results) -> str:
         legacy_windows=False,
     )
     console.print(table)
-    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    lines = [line.rstrip() for line in written.getvalue().splitlines()]
     terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
-    legend = f"* {words.chosen(results)} {terms}"
+    legend = f"* {chosen(results)} {terms}" if results.headline else terms
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
 
 
-def _cells(finding: AttackResult) -> list[str]:
+def _cells(outcome: AttackResult) -> list[str]:
     values = [
-        (finding.auc, decimal),
-        (finding.advantage, decimal),
-        *((rate.tpr, percent) for rate in finding.rates),
+        (outcome.auc, decimal),
+        (outcome.advantage, decimal),
+        *((rate.tpr, percent) for rate in outcome.rates),
     ]
     return [
         f"{form(estimate.value)}\n{interval(estimate, form).replace(' to ', '…').replace('%', '')}"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from guestlist.case import Case
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.data import as_data
 from guestlist.errors import InputError
@@ -39,6 +40,15 @@ def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
     return LeafRisk(np.median(size, axis=1), (size == member[:, None]).mean(axis=1))
 
 
+def alone_in_leaves(case: Case) -> np.ndarray:
+    """(records,) share of the target's trees in which no other member is in the record's leaf; NaN where nobody asks."""
+    leaf, asked = case.view.evidence.need("leaves").leaf, case.truth.asked
+    alone = np.full(len(asked), np.nan)
+    if leaf.shape[1]:
+        alone[asked] = leaf_risk_of(leaf[asked], case.truth.of_asked).alone
+    return alone
+
+
 def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:
     """Which members stand alone in the leaves of a fitted tree, forest or boosted trees.
 
@@ -52,15 +62,14 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
         members in its leaf) and ``alone`` (share of trees in which it is the only member of its leaf).
     """
     target = as_target(model)
-    if target.leaves is None:
-        raise InputError(
-            f"Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {target.name}."
-        )
+    leaves = target.needs(
+        "leaves", "Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {name}{why}."
+    )
     data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
     check_sides({"members": data}, target.classes)
     check_finite("members", data, target.predict)
     check_readable("members", data, target.predict)
-    leaf = target.leaves(data.x).leaf
+    leaf = leaves(data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees.")
     risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))

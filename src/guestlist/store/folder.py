@@ -1,8 +1,8 @@
 """The audit folder on disk: what was asked of which models, and what they said.
 
-    manifest.json            format, fingerprints of data, target's members, recipe and seed; versions; inputs
-    pool.parquet             id, label, side and groups of every record; no features
-    split.npz                member: (models, records) who trains on what; asked: (records,)
+    manifest.json            format, fingerprints of data, target's members and recipe, game, seed; inputs
+    pool.parquet             id, label and groups of every record; no features
+    split.npz                member and asked, both (models, records): who trains on what, and who is asked about
     signals/model-0000.npz   one per model; written aside, then renamed, so present means whole
     answers.npz              the target's full answers
     evidence/distilled/      what else was collected, one folder per kind, with a plan.json
@@ -14,48 +14,23 @@ A folder made for other data, another recipe or another target is refused; see `
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from guestlist.errors import FolderError
-from guestlist.games import Design
-from guestlist.store.files import names_in_npz, read_npz, write_json, write_npy, write_npz, write_parquet
+from guestlist.games import Split
+from guestlist.store.files import names_in_npz, read_npz, write_npy, write_npz, write_parquet
+from guestlist.store.lock import check_not_a_file
+from guestlist.store.manifest import MEANS, Manifest, differences, read_manifest, write_manifest
 from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation, Signals
 
-FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What the signals in a folder depend on. Two audits share signals only if all of this is equal."""
-
-    data: str
-    recipe: str
-    seed: int
-    rate: float
-    scale: str
-    classes: tuple[str, ...]
-    format: int = FORMAT
-    # What does not decide the signals, and is kept for people and for later commands.
-    about: Mapping[str, object] = field(default_factory=dict, compare=False)
-
-
-# What a user calls each part of the manifest, for messages.
-_MEANS = {
-    "data": "other records, labels or membership",
-    "recipe": "another model or other parameters",
-    "seed": "another seed",
-    "rate": "another share of records per reference",
-    "scale": "answers on another scale",
-    "classes": "other classes",
-}
+T = TypeVar("T")
 
 
 class Store:
@@ -64,32 +39,41 @@ class Store:
     def __init__(self, folder: Path, manifest: Manifest):
         self.folder = folder
         self.manifest = manifest
+        self._split: Split | None = None
 
     # -- what was planned -------------------------------------------------------------------------------------
 
+    @cached_property
     def pool(self) -> pd.DataFrame:
-        """One row per record: id, label, class (position of the label), side, and groups."""
+        """One row per record: id, label, class (position of the label), and groups."""
         return self._read("pool.parquet", pd.read_parquet)
 
-    def design(self) -> Design:
-        member = (self.pool()["side"] == "members").to_numpy()
-        return Design(member, self.manifest.rate, self.manifest.seed)
-
-    def asked(self) -> np.ndarray:
-        """(records,) true where the target's answer is evaluated: members and non-members, not the population."""
-        return (self.pool()["side"] != "population").to_numpy()
+    @property
+    def split(self) -> Split:
+        """Who trains on what, of all models that were planned, and who is asked about: the truth."""
+        if self._split is None:
+            kept = self._read("split.npz", read_npz)
+            try:
+                self._split = Split(kept["member"], kept["asked"])
+            except (KeyError, ValueError) as error:
+                raise FolderError(f"{self.folder / 'split.npz'} is damaged ({error}).") from error
+        return self._split
 
     def write_pool(self, pool: pd.DataFrame) -> None:
+        self.__dict__.pop("pool", None)
         write_parquet(self.folder / "pool.parquet", pool)
 
-    def write_split(self, member: np.ndarray) -> None:
-        write_npz(self.folder / "split.npz", member=member, asked=self.asked())
+    def write_split(self, split: Split) -> None:
+        write_npz(self.folder / "split.npz", member=split.member, asked=split.asked)
+        self._split = split
 
     # -- what the models said -----------------------------------------------------------------------------------
 
     def models(self) -> list[int]:
-        """Models whose signals are there; 0 is the target."""
-        return numbered(self.folder / "signals", "model")
+        """Models whose signals are there; 0 is the target. A number that was never planned is no model."""
+        if not (self.folder / "split.npz").exists():
+            return []
+        return [k for k in numbered(self.folder / "signals", "model") if k < len(self.split)]
 
     def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
         write_npz(model_path(self.folder, k), **values)
@@ -107,10 +91,6 @@ class Store:
             return None
         return self._read("answers.npz", read_npz)["answers"]
 
-    def member(self) -> np.ndarray:
-        """(models, records) who trains on what, of all models that were planned."""
-        return self._read("split.npz", read_npz)["member"]
-
     def rotation(self, references: int | None = None) -> Rotation:
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
 
@@ -127,7 +107,7 @@ class Store:
 
         # Each signal is read when first asked for: some attacks need but one of them.
         values = matrices(read_or_explain(files[0], names_in_npz), load)
-        return Rotation(values, self.member()[models], self.pool()["class"].to_numpy())
+        return Rotation(values, self.split.member[models], self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
@@ -138,10 +118,10 @@ class Store:
     def write_scores(self, name: str, scores: np.ndarray) -> None:
         write_npy(self.folder / "scores" / f"{name}.npy", scores)
 
-    def _read(self, name: str, reader):
+    def _read(self, name: str, reader: Callable[[Path], T]) -> T:
         path = self.folder / name
         if not path.exists():
-            raise FolderError(f"{self.folder} has no {name}: it is no audit folder, or the audit was not finished.")
+            raise FolderError(f"{self.folder} has no {name}: it is not an audit folder, or the audit was not finished.")
         return read_or_explain(path, reader)
 
 
@@ -152,57 +132,28 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     """
     folder = Path(folder)
     path = folder / "manifest.json"
-    _check_no_file(folder)
+    check_not_a_file(folder)
     if not path.exists():
         if manifest is None:
-            raise FolderError(f"{folder} is no audit folder: it has no manifest.json.")
+            raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
-            raise FolderError(f"{folder} holds files that are no audit. Choose another folder, or empty it.")
+            raise FolderError(f"{folder} holds files that are not an audit. Choose another folder, or empty it.")
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(path, _as_json(manifest))
+        write_manifest(path, manifest)
         return Store(folder, manifest)
-    found = _read_manifest(path)
+    found = read_manifest(path)
     if manifest is None:
         return Store(folder, found)
-    if found.about != manifest.about and not _differences(found, manifest):
-        write_json(path, _as_json(manifest))  # where the inputs are now, and with which options
+    if found.about != manifest.about and not differences(found, manifest):
+        write_manifest(path, manifest)  # where the inputs are now, and with which options
         return Store(folder, manifest)
-    differs = _differences(found, manifest)
+    differs = differences(found, manifest)
     if differs:
         raise FolderError(
-            f"{folder} holds an audit of {' and '.join(_MEANS[name] for name in differs)}. "
+            f"{folder} holds an audit of {' and '.join(MEANS[name] for name in differs)}. "
             "Its signals say nothing about this one: choose another folder."
         )
     return Store(folder, found)
-
-
-def _check_no_file(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise FolderError(f"{folder} is a file; an audit needs a folder.")
-
-
-def _differences(one: Manifest, other: Manifest) -> list[str]:
-    return [name for name in _MEANS if getattr(one, name) != getattr(other, name)]
-
-
-@contextmanager
-def locked(folder: Path):
-    """Hold the folder's lock while an audit works in it; the system lets go of it however the process ends."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        yield
-        return
-    _check_no_file(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise FolderError(
-                f"Another audit is writing to {folder}. Wait for it, or choose another folder."
-            ) from error
-        yield
 
 
 def numbered(folder: Path, kind: str) -> list[int]:
@@ -211,7 +162,7 @@ def numbered(folder: Path, kind: str) -> list[int]:
     return sorted(int(name) for name in names if name.isdigit())
 
 
-def read_or_explain(path: Path, reader):
+def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
     """What ``reader`` finds in a file of the folder; an error that says what to do where it is damaged."""
     try:
         return reader(path)
@@ -221,25 +172,3 @@ def read_or_explain(path: Path, reader):
 
 def model_path(folder: Path, k: int) -> Path:
     return folder / "signals" / f"model-{k:04d}.npz"
-
-
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-        if not isinstance(content, dict) or "format" not in content:
-            raise ValueError("no format number")
-    except (OSError, ValueError) as error:
-        raise FolderError(f"{path} is damaged or was not written by guestlist ({error}).") from error
-    if content["format"] != FORMAT:
-        raise FolderError(
-            f"{path.parent} has format {content['format']}, this version of guestlist reads format {FORMAT}. "
-            "Run the audit again in a new folder."
-        )
-    try:
-        return Manifest(**{**content, "classes": tuple(content["classes"])})
-    except (TypeError, KeyError) as error:
-        raise FolderError(f"{path} is damaged ({error}).") from error
-
-
-def _as_json(manifest: Manifest) -> dict:
-    return {**asdict(manifest), "classes": list(manifest.classes)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -28,15 +28,19 @@ def to_json(value) -> Any:
 
 
 def from_json(hint, value) -> Any:
-    """A value of type ``hint`` from what :func:`to_json` made of it; null becomes NaN where a float is wanted."""
+    """A value of type ``hint`` from what :func:`to_json` made of it; null becomes NaN where a float is wanted.
+
+    What is lacking takes the dataclass's default; where there is none, it is a KeyError. What it has no field for is left out.
+    """
     if hint is float:
         return float("nan") if value is None else float(value)
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return None if value is None else from_json(next(i for i in inner if i is not type(None)), value)
     if is_dataclass(hint):
-        hints = get_type_hints(hint)
-        return hint(**{name: from_json(hints[name], value[name]) for name in hints})
+        hints, optional = get_type_hints(hint), {f.name for f in fields(hint) if _has_default(f)}
+        given = [f.name for f in fields(hint) if f.name in value or f.name not in optional]
+        return hint(**{name: from_json(hints[name], value[name]) for name in given})
     if origin is tuple:
         return tuple(from_json(inner[0], v) for v in value)
     if origin in (dict, Mapping):
@@ -44,3 +48,7 @@ def from_json(hint, value) -> Any:
     if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple of floats
         return hint(*(from_json(float, v) for v in value))
     return value
+
+
+def _has_default(field: Field) -> bool:
+    return field.default is not MISSING or field.default_factory is not MISSING

@@ -1,4 +1,4 @@
-"""A fitted scikit-learn-style classifier is its own recipe: ``clone(model).fit`` trains the references."""
+"""A fitted scikit-learn-style classifier or regressor is its own recipe: ``clone(model).fit`` trains the references."""
 
 from __future__ import annotations
 
@@ -8,41 +8,51 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from guestlist.data import Data, encode
+from guestlist.defences.recipe import Recipe, as_recipe
+from guestlist.defences.refit import Refit, weight_parameter
 from guestlist.errors import InputError
-from guestlist.fingerprints import SEEDS, THREADS, describe, last
-from guestlist.targets.target import Neighbours, Predict, Target
+from guestlist.fingerprints import describe
+from guestlist.targets.scales import Logits, Probabilities, Scale, Values
+from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues
 from guestlist.targets.trees import reaching_last, tree_leaves
 
 
-def estimator_target(model) -> Target:
-    """A target from a fitted classifier with ``predict_proba`` (or, failing that, ``decision_function``)."""
+def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: str | None = None) -> Target:
+    """A target from a fitted classifier with ``predict_proba`` (or ``decision_function``), or from a fitted regressor.
+
+    Args:
+        train: how references are trained: a recipe ``(model, data, rng) -> fitted model``, or a function
+            ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, a clone fitted anew.
+        recipe: text that identifies ``train`` across runs; by default its settings or its source code.
+    """
     from sklearn.base import clone
 
-    classes = _classes(model)
-    probabilistic = hasattr(model, "predict_proba")
-    if not probabilistic and not hasattr(model, "decision_function"):
-        raise InputError(
-            f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit."
-        )
+    scale = _scale(model)
+    classes = _classes(model) if scale.has_classes else None
     names = getattr(model, "feature_names_in_", None)
-    frozen = _frozen(model)
-    refit = None if frozen else Refit(clone(model), classes)  # unfitted: it travels to every worker
-    weight = weight_parameter(model)
+    how = as_recipe(Refit() if train is None else train)
+    frozen = _frozen(model) if train is None else ""
+    train_one = Train(clone(model), classes, how)  # unfitted: it travels to every worker
+    can: dict[str, Callable] = {} if frozen else {"train": train_one}
+    cannot = {"train": frozen, "distil": frozen or _unweighted(model, how)} if scale.has_classes else {"train": frozen}
+    if not frozen and not scale.has_classes:
+        can["distil"] = TaughtByValues(train_one)
+    elif not cannot.get("distil"):
+        can["distil"] = SoftTrain(train_one)
+    can |= {name: find for name, find in (("neighbours", _neighbours(model)), ("leaves", tree_leaves(model))) if find}
     return Target(
-        predict=Answers(model, classes),
+        predict=Answers(model, classes) if classes is not None else Numbers(model),
         classes=classes,
-        scale="probabilities" if probabilistic else "logits",
-        train=refit,
-        untrainable=frozen,
-        distil=refit and weight and SoftRefit(refit, weight),
-        undistillable=frozen or ("" if weight else f"{_name(model)} takes no sample_weight in fit"),
-        recipe=describe(model),
+        scale=scale,
+        recipe=f"{describe(model)}\n{describe(how)}" if recipe is None else recipe,
         name=_name(model),
-        features=None if names is None else tuple(names),
-        arrays=names is None and hasattr(model, "n_features_in_"),
-        width=getattr(model, "n_features_in_", None),
-        neighbours=_neighbours(model),
-        leaves=tree_leaves(model),
+        reads=Reads(
+            features=None if names is None else tuple(names),
+            arrays=names is None and hasattr(model, "n_features_in_"),
+            width=getattr(model, "n_features_in_", None),
+        ),
+        can=can,
+        cannot=cannot,
     )
 
 
@@ -69,66 +79,81 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Refit:
-    """Train a clone on other records, with fresh seeds and one thread.
+class Numbers:
+    """A fitted regressor's predictions."""
 
-    Fresh seeds, even where the user fixed one: an attacker does not know the target's. One thread, because
-    models are trained side by side, and so that the bits do not depend on how many there are.
+    model: object
+
+    def __call__(self, x) -> np.ndarray:
+        found = np.asarray(self.model.predict(x))
+        if found.ndim == 2 and found.shape[1] > 1:
+            raise InputError("The model predicts several values at once; audit one output at a time.")
+        return found.reshape(len(found))
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train one reference by a recipe.
+
+    Args:
+        model: unfitted.
+        classes: None for a regressor.
     """
 
     model: object
-    classes: np.ndarray
+    classes: np.ndarray | None
+    recipe: Recipe
 
-    def __call__(self, data: Data, rng: np.random.Generator, **more) -> Predict:
-        """A model trained on the records; ``more`` goes to its ``fit``."""
-        from sklearn.base import clone
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        return self._trained(data, lambda model, given: self.recipe(model, given, rng))
 
-        model = clone(self.model)
-        parameters = model.get_params(deep=True)
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if last(name) in SEEDS}
-        single = {name: 1 for name in parameters if last(name) in THREADS}
-        # CatBoost has two names for its seed and takes only one of them: set those that are listed.
-        model.set_params(**fresh, **single)
+    def weighted(self, data: Data, weight: np.ndarray, rng: np.random.Generator) -> Predict:
+        """The same with a weight per record."""
+        return self._trained(data, lambda model, given: self.recipe.weighted(model, given, weight, rng))
+
+    def _trained(self, data: Data, train: Callable) -> Predict:
+        if self.classes is None:
+            return _asked(train(self.model, data), Numbers)
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:
             raise InputError("A reference would train on one class only: the audit needs more records of the others.")
         # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
         # reference may miss a rare class.
-        gaps = len(present) < len(self.classes) and type(model).__module__.startswith("xgboost")
-        if gaps:
-            model.set_params(objective=None)
-        model.fit(data.x, positions if gaps else data.y, **more)
-        return Answers(model, self.classes, self.classes[present] if gaps else None)
+        if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
+            from sklearn.base import clone
+
+            trained = train(clone(self.model).set_params(objective=None), replace(data, y=positions))
+            return _asked(trained, lambda model: Answers(model, self.classes, self.classes[present]))
+        return _asked(train(self.model, data), lambda model: Answers(model, self.classes))
 
 
 @dataclass(frozen=True)
-class SoftRefit:
+class SoftTrain:
     """Train on probabilities in the place of labels: one copy of each record per class, weighted by its probability.
 
     Every loss that adds up over weighted records is then the expected loss under the soft labels. What counts
     records instead of weights (the scaler of a pipeline, a smallest leaf) sees each of them once per class.
     """
 
-    refit: Refit
-    weight: str
+    train: Train
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        classes = len(self.refit.classes)
-        copies = data.take(np.repeat(np.arange(len(data)), classes))
-        labelled = replace(copies, y=np.tile(self.refit.classes, len(data)))
-        return self.refit(labelled, rng, **{self.weight: soft.ravel()})
+        classes = self.train.classes
+        copies = data.take(np.repeat(np.arange(len(data)), len(classes)))
+        labelled = replace(copies, y=np.tile(classes, len(data)))
+        return self.train.weighted(labelled, soft.ravel(), rng)
 
 
-def weight_parameter(model) -> str | None:
-    """The name under which ``fit`` takes weights of records, through a pipeline if it is one; None if it takes none."""
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils.validation import has_fit_parameter
+def _asked(trained, reader: Callable[[object], Predict]) -> Predict:
+    """How a trained model is asked; what has no ``predict`` is a function that is asked as it is."""
+    return reader(trained) if hasattr(trained, "predict") else trained
 
-    if isinstance(model, Pipeline):
-        name, final = model.steps[-1]
-        inner = weight_parameter(final)
-        return inner and f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
+
+def _unweighted(model, recipe: Recipe) -> str:
+    """Why soft labels cannot be taught, if they cannot."""
+    if not hasattr(recipe, "weighted"):
+        return f"its recipe, {type(recipe).__name__}, takes no weights of records"
+    return "" if weight_parameter(model) else f"{_name(model)} takes no sample_weight in fit"
 
 
 def _frozen(model) -> str:
@@ -160,11 +185,33 @@ def _neighbours(model) -> Callable[[object], Neighbours] | None:
     return space
 
 
+def _scale(model) -> Scale:
+    """What the model answers with."""
+    from sklearn.base import is_regressor
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if getattr(model, "classes_", None) is None and is_regressor(model):
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise InputError(f"{type(model).__name__} is not fitted. Fit it on the members first.") from error
+        return Values()
+    _classes(model)
+    if hasattr(model, "predict_proba"):
+        return Probabilities()
+    if hasattr(model, "decision_function"):
+        return Logits()
+    raise InputError(
+        f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit."
+    )
+
+
 def _classes(model) -> np.ndarray:
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise InputError(
-            f"{type(model).__name__} has no classes_: it is not fitted, or it is no classifier. "
+            f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
     if isinstance(classes, list):

@@ -1,4 +1,4 @@
-"""How a signal is computed: functions of what a model answers and of the true class."""
+"""How a signal is computed: functions of what a model answers and of the true class, or of the true value."""
 
 from __future__ import annotations
 
@@ -112,6 +112,47 @@ def smallest_answer(probabilities: np.ndarray) -> float:
     """
     positive = probabilities[probabilities > 0]
     return float(np.clip(positive.min() / 2, SMALLEST_PROBABILITY, 0.1)) if positive.size else 0.1
+
+
+def residual(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """True value minus the predicted one."""
+    return truth - values
+
+
+def squared_loss(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Squared residual."""
+    return np.square(truth - values)
+
+
+def value_margin(values: np.ndarray, truth: np.ndarray, floor: float) -> np.ndarray:
+    """How well a value is predicted, as a number that rises with membership: TODO."""
+    return -np.log(np.square(truth - values) + floor)
+
+
+def residual_floor(residuals: np.ndarray) -> float:
+    """TODO."""
+    return float(max(np.median(np.square(residuals)), np.finfo(np.float64).tiny))
+
+
+VALUE_SIGNALS: dict[str, Callable[..., np.ndarray]] = {
+    "residual": residual,
+    "loss": squared_loss,
+    "margin": value_margin,
+}
+
+
+def signals_of_values(values: np.ndarray, truth: np.ndarray, floor: float) -> dict[str, np.ndarray]:
+    """The signals of a regression model: name to (records,).
+
+    Args:
+        values, truth: (records,) what the model predicts, and what is true.
+        floor: see :func:`residual_floor`.
+    """
+    return {
+        "residual": residual(values, truth),
+        "loss": squared_loss(values, truth),
+        "margin": value_margin(values, truth, floor),
+    }
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

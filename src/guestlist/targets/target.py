@@ -1,27 +1,33 @@
-"""The model under audit, and how to train more like it."""
+"""The model under audit: what it answers, how to train more like it, and what else it can be asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from guestlist.arrays.probability import SMALLEST_PROBABILITY
-from guestlist.data import Data
+from guestlist.data import Data, encode
+from guestlist.defences.recipe import as_function
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
-from guestlist.targets.signals import signals_of_logits, signals_of_probabilities, smallest_answer
+from guestlist.targets.scales import Scale, as_scale
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]
 SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
-Scale = Literal["probabilities", "logits"]
 
-# How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
-SUM_TOLERANCE = 1e-3
+# What a target may be able to do beside answering, and what is said of one that cannot.
+CAPABILITIES = {
+    "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
+    "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
+    "neighbours": "is not a K-NN model whose distances are known",  # (x) -> Neighbours
+    "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
+    "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
+    "layers": "is not a torch target, whose layers can be looked into",  # (x) -> layer name to (records, width)
+}
 
 
 class Neighbours(NamedTuple):
@@ -44,7 +50,7 @@ class Trees(NamedTuple):
     weight: np.ndarray | None = None
 
 
-class Inside(NamedTuple):
+class WhiteBoxFeatures(NamedTuple):
     """What a model's parameters say about records: (records, features), and the features' names."""
 
     features: np.ndarray
@@ -52,48 +58,18 @@ class Inside(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Target:
-    """A model that answers, and the recipe that trains its references.
+class Reads:
+    """How features must look for a model to read them.
 
     Args:
-        predict: features to (records, classes) answers on the given ``scale``, columns ordered as ``classes``.
-        classes: the labels, one per column of the answers.
-        scale: whether the answers are probabilities or logits. Logits are better: they never saturate.
-        train: ``(data, rng) -> predict`` for one reference; None if only the target-only attacks can run.
-        recipe: text that changes when ``train`` does; part of the audit's fingerprint.
-        name: for people.
         features: names of the columns the model reads, if it knows them; None: whatever is given.
         arrays: whether a table of numbers must become an array before the model gets it.
         width: how many columns the model reads, if it knows.
-        untrainable: why there is no ``train``, if there is a reason to tell.
-        distil: ``(data, soft, rng) -> predict``: the same training with (records, classes) probabilities in the place of
-            labels; None if it cannot be done, and ``undistillable`` says why.
-        neighbours: features to where a K-NN model looks for neighbours; None for other models.
-        leaves: features to the leaves they fall in; None for models that are no trees.
-        inner: ``(x, labels)``, the labels as positions, to what the parameters say; None where they cannot be seen.
     """
 
-    predict: Predict
-    classes: np.ndarray
-    scale: Scale = "probabilities"
-    train: Trainer | None = None
-    recipe: str = ""
-    name: str = "model"
     features: tuple[str, ...] | None = None
     arrays: bool = False
     width: int | None = None
-    neighbours: Callable[[object], Neighbours] | None = None
-    leaves: Callable[[object], Trees] | None = None
-    untrainable: str = ""
-    distil: SoftTrainer | None = None
-    undistillable: str = ""
-    inner: Callable[[object, np.ndarray], Inside] | None = None
-
-    def __post_init__(self):
-        if self.scale not in ("probabilities", "logits"):
-            raise ValueError(f"Expected scale={self.scale!r} to be 'probabilities' or 'logits'.")
-        if len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
-            raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
 
     def fitting(self, data: Data, side: str) -> Data:
         """The records with the features in the form this model reads."""
@@ -116,54 +92,117 @@ class Target:
         return data.with_x(x)
 
 
-def answers(predict: Predict, x, classes: int, scale: Scale) -> np.ndarray:
-    """(records, classes) float64 answers of one model, checked."""
+@dataclass(frozen=True)
+class Target:
+    """A model that answers, and the recipe that trains its references.
+
+    Args:
+        predict: features to (records, classes) answers on the given ``scale``, columns ordered as ``classes``; where
+            the scale is ``values``, to (records,) predicted numbers.
+        classes: the labels, one per column of the answers; None for regression.
+        scale: what the answers are: ``probabilities``, ``logits`` (better: they never saturate) or ``values``.
+        recipe: text that changes when the training does; part of the audit's fingerprint.
+        name: for people.
+        reads: how features must look.
+        can: name of a capability, from ``CAPABILITIES``, to the function that has it.
+        cannot: name of a capability to the reason why the target lacks it, where there is one to tell.
+    """
+
+    predict: Predict
+    classes: np.ndarray | None = None
+    scale: Scale | str = "probabilities"
+    recipe: str = ""
+    name: str = "model"
+    reads: Reads = Reads()
+    can: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    cannot: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", as_scale(self.scale))
+        unknown = sorted({*self.can, *self.cannot} - set(CAPABILITIES))
+        if unknown:
+            raise ValueError(f"Expected capabilities among {', '.join(CAPABILITIES)}, found {', '.join(unknown)}.")
+        if not self.scale.has_classes:
+            if self.classes is not None and len(self.classes):
+                raise InputError(f"A model that predicts values has no classes; found {list(self.classes)}.")
+            object.__setattr__(self, "classes", np.array([]))
+        elif self.classes is None:
+            raise InputError("What do the columns of the answers stand for? Give classes=[…]; or scale='values'.")
+        elif len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
+            raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
+
+    @property
+    def columns(self) -> int:
+        """Of the answers: one per class, or one for a predicted value."""
+        return len(self.classes) if self.scale.has_classes else 1
+
+    def labels_of(self, y: np.ndarray) -> np.ndarray:
+        """(records,) what answers are judged by: positions of the true classes, or true values."""
+        return encode(y, self.classes) if self.scale.has_classes else np.asarray(y, dtype=np.float64)
+
+    def classes_of(self, y: np.ndarray) -> np.ndarray:
+        """(records,) positions of the true classes; a regression has one class."""
+        return encode(y, self.classes) if self.scale.has_classes else np.zeros(len(y), dtype=np.int64)
+
+    def fitting(self, data: Data, side: str) -> Data:
+        """The records in the form this model reads: its features, and numbers as labels where it predicts some."""
+        data = self.reads.fitting(data, side)
+        return data if self.scale.has_classes else replace(data, y=_values(data.y, side))
+
+    def needs(self, what: str, told: str = "") -> Callable[..., Any]:
+        """The function of a capability; an error that says why the target lacks it.
+
+        Args:
+            told: another sentence than that of ``CAPABILITIES``, with ``{name}`` and ``{why}``, the reason after a colon.
+        """
+        if what in self.can:
+            return self.can[what]
+        why = f": {self.cannot[what]}" if self.cannot.get(what) else ""
+        raise InputError((told or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
+
+
+def _values(y: np.ndarray, side: str) -> np.ndarray:
+    """Labels of a regression as numbers."""
+    missing = pd.isna(y)
+    if missing.any():
+        raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
+    try:
+        values = np.asarray(y).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The model predicts numbers, but {side} has labels that are not numbers ({error}). Is it the right column?"
+        ) from error
+    if np.isinf(values).any():
+        raise InputError(
+            f"{side} has {np.isinf(values).sum()} infinite labels, first in row {np.isinf(values).argmax()}."
+        )
+    return values
+
+
+@dataclass(frozen=True)
+class TaughtByValues:
+    """Train on predicted values in the place of true ones: soft labels of a regression."""
+
+    train: Trainer
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        return self.train(replace(data, y=soft[:, 0]), rng)
+
+
+def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
+    """(records, columns) float64 answers of one model, checked."""
     found = np.asarray(predict(x), dtype=np.float64)
-    if found.shape != (len(x), classes):
-        raise InputError(f"Expected answers shaped {(len(x), classes)} (records, classes), found {found.shape}.")
-    check_answers(found, scale)
+    if not scale.has_classes and found.ndim == 1:
+        found = found[:, None]
+    if found.shape != (len(x), columns):
+        means = "(records, classes)" if scale.has_classes else "(records, 1): one predicted value per record"
+        raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {found.shape}.")
+    scale.check(found)
     return found
 
 
-def check_answers(found: np.ndarray, scale: Scale) -> None:
-    """Raise where answers are NaN, or where "probabilities" are none."""
-    broken = np.isnan(found).any(axis=1)
-    if broken.any():
-        raise InputError(
-            f"The model answers NaN for {broken.sum()} of {len(found)} records, first in row {broken.argmax()}."
-        )
-    if scale == "logits":
-        if np.isinf(found).any():
-            raise InputError(
-                "The model answers with infinite logits; if these are logarithms of probabilities, clip them."
-            )
-        return
-    away = np.abs(found.sum(axis=1) - 1) > SUM_TOLERANCE
-    outside = ((found < 0) | (found > 1 + SUM_TOLERANCE)).any(axis=1)
-    wrong = away | outside
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            f"{wrong.sum()} of {len(found)} answers are no probabilities (row {row} holds "
-            f"{np.array2string(found[row], precision=3, threshold=6)}, sum {found[row].sum():.4g}). "
-            "If they are logits, say so: scale='logits', or --scale logits."
-        )
-
-
-def resolution_of(found: np.ndarray, scale: Scale) -> float:
-    """The smallest probability a target tells apart from 0, judged by its answers."""
-    return smallest_answer(found) if scale == "probabilities" else SMALLEST_PROBABILITY
-
-
-def signals_of(found: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> dict[str, np.ndarray]:
-    """Every signal of one model's answers, on whichever scale they are: name to (records,)."""
-    if scale == "logits":
-        return signals_of_logits(found, labels)
-    return signals_of_probabilities(found, labels, smallest)
-
-
 def as_target(model) -> Target:
-    """A target from a fitted scikit-learn-style classifier, or the target itself."""
+    """A target from a fitted scikit-learn-style classifier or regressor, or the target itself."""
     if isinstance(model, Target):
         return model
     if hasattr(model, "get_params") and hasattr(model, "fit"):
@@ -181,7 +220,7 @@ def as_target(model) -> Target:
             "Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are."
         )
     raise InputError(
-        f"Expected a fitted scikit-learn-style classifier, found {type(model).__name__}. "
+        f"Expected a fitted scikit-learn-style classifier or regressor, found {type(model).__name__}. "
         "For anything else use gl.function_target(predict, classes=..., train=...)."
     )
 
@@ -189,30 +228,35 @@ def as_target(model) -> Target:
 def function_target(
     predict: Predict,
     *,
-    classes,
+    classes=None,
     train: Trainer | None = None,
     distil: SoftTrainer | None = None,
-    scale: Scale = "probabilities",
+    scale: Scale | str = "probabilities",
     recipe: str | None = None,
     name: str | None = None,
 ) -> Target:
     """A target from a plain function.
 
     Args:
-        predict: features to (records, classes) answers.
-        classes: the labels, one per column of the answers.
+        predict: features to (records, classes) answers; to (records,) numbers where the scale is ``values``.
+        classes: the labels, one per column of the answers; none for ``values``.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
-        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities in the place of labels.
-        scale: ``probabilities`` or ``logits``.
+        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities in the place of labels;
+            not needed for ``values``.
+        scale: ``probabilities``, ``logits`` or ``values``.
         recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
     """
+    can: dict[str, Callable] = {} if train is None else {"train": as_function(train)}
+    if distil is not None:
+        can["distil"] = distil
+    elif train is not None and not as_scale(scale).has_classes:
+        can["distil"] = TaughtByValues(train)
     return Target(
         predict=predict,
-        classes=np.asarray(classes),
+        classes=None if classes is None else np.asarray(classes),
         scale=scale,
-        train=train,
-        distil=distil,
         recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
         name=name or getattr(predict, "__name__", type(predict).__name__),
+        can=can,
     )

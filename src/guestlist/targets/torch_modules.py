@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from guestlist.data import Data, encode
-from guestlist.defences.plain import Fit, tensor
+from guestlist.defences.plain import tensor
+from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
-from guestlist.targets.target import Predict, Target
-from guestlist.targets.white_box import Inner
+from guestlist.targets.scales import Scale, as_scale
+from guestlist.targets.target import Predict, Reads, Target, TaughtByValues
+from guestlist.targets.white_box import TorchLayers, TorchWhiteBox
 
 
 def torch_target(
     module,
     *,
     classes=None,
-    train: Fit | Callable | None = None,
+    train: Recipe | Callable | None = None,
     distil: Callable | None = None,
+    scale: Scale | str = "logits",
     batch_size: int = 1024,
     recipe: str | None = None,
     name: str | None = None,
 ) -> Target:
-    """A target from a torch module that answers with logits.
+    """A target from a torch module that answers with logits, or that predicts one number.
 
     Args:
         module: takes a float tensor (records, …), returns logits (records, classes). Probabilities are refused
-            nowhere and hide the tail: leave the softmax out.
-        classes: the labels, one per logit; by default 0, 1, ….
-        train: ``Fit(...)``, which draws fresh parameters and trains as it says; or a function
+            nowhere and hide the tail: leave the softmax out. For regression, (records,) or (records, 1) values.
+        classes: the labels, one per logit; by default 0, 1, …; none for regression.
+        train: a recipe such as ``Fit(...)``, which draws fresh parameters and trains as it says; or a function
             ``(data, rng) -> module`` that trains one reference on ``data.x`` and ``data.y``. Without it, only the
             attacks that need no references run.
         distil: ``(data, soft, rng) -> module``, the same with (records, classes) probabilities in the place of labels;
-            ``Fit`` needs none.
+            a recipe that can do so itself, as ``Fit`` does, needs none.
+        scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
         batch_size: how many records are asked about at once.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
     """
@@ -43,23 +47,59 @@ def torch_target(
 
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
-    labels = np.arange(_outputs(module)) if classes is None else np.asarray(classes)
+    scale = as_scale(scale)
+    if scale.name == "probabilities":
+        raise ValueError("Expected scale='probabilities' to be 'logits' or 'values': leave the softmax out.")
+    how = None if train is None else as_recipe(train)
+    _check_loss(how, scale)
+    labels = _labels(module, classes) if scale.has_classes else classes
+    train_one = None if how is None else _Train(module, labels, how, batch_size)
+    can, cannot = _capabilities(module, labels, train_one, how, distil, batch_size)
     return Target(
-        predict=_Logits(module, batch_size),
+        predict=_Outputs(module, batch_size),
         classes=labels,
-        scale="logits",
-        train=None if train is None else _Train(module, labels, train, batch_size),
-        distil=_distil(module, labels, train, distil, batch_size),
-        recipe=_recipe(module, train, distil) if recipe is None else recipe,
+        scale=scale,
+        recipe=_recipe(module, how, distil) if recipe is None else recipe,
         name=name or type(module).__name__,
-        arrays=True,
-        inner=Inner(module),
+        reads=Reads(arrays=True),
+        can=can,
+        cannot=cannot,
     )
 
 
+def _capabilities(module, labels, train_one, how, distil, batch_size) -> tuple[dict[str, Callable], dict[str, str]]:
+    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size)}
+    cannot: dict[str, str] = {}
+    if train_one is not None:
+        can["train"] = train_one
+    if distil is not None:
+        can["distil"] = _Distil(distil, batch_size)
+    elif labels is None and train_one is not None:
+        can["distil"] = TaughtByValues(train_one)
+    elif hasattr(how, "distil"):
+        can["distil"] = _DistilByRecipe(module, how, batch_size)
+    elif how is not None:
+        cannot["distil"] = "its training does not take any"
+    if labels is None:
+        cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
+    else:
+        can["white_box"] = TorchWhiteBox(module)
+    return can, cannot
+
+
+def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
+    """A recipe that says which loss it minimises must minimise one that suits the answers."""
+    loss, suits = getattr(recipe, "loss", None), "cross_entropy" if scale.has_classes else "squared"
+    if loss in ("cross_entropy", "squared") and loss != suits:
+        raise InputError(
+            f"{type(recipe).__name__} minimises loss={loss!r}, but the module answers with {scale.name}: give "
+            f"loss={suits!r}, or another scale."
+        )
+
+
 @dataclass(frozen=True)
-class _Logits:
-    """A module's logits, in batches, in evaluation mode."""
+class _Outputs:
+    """A module's logits or values, in batches, in evaluation mode."""
 
     module: object
     batch_size: int
@@ -79,40 +119,48 @@ class _Logits:
 
 @dataclass(frozen=True)
 class _Train:
-    """Train one reference, by a recipe or by the user's own function."""
+    """Train one reference by a recipe; ``classes`` is None for regression."""
 
     module: object
-    classes: np.ndarray
-    train: Fit | Callable
+    classes: np.ndarray | None
+    recipe: Recipe
     batch_size: int
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        if isinstance(self.train, Fit):
-            return _Logits(self.train(self.module, data.x, encode(data.y, self.classes), rng), self.batch_size)
-        return _asked(self.train(data, rng), self.batch_size)
+        if self.classes is not None and not getattr(self.recipe, "given_labels", False):
+            data = replace(data, y=encode(data.y, self.classes))
+        return _asked(self.recipe(self.module, data, rng), self.batch_size)
+
+
+@dataclass(frozen=True)
+class _DistilByRecipe:
+    """Train one model on soft labels, by a recipe that can."""
+
+    module: object
+    recipe: Recipe
+    batch_size: int
+
+    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
+        return _asked(self.recipe.distil(self.module, data, soft, rng), self.batch_size)
 
 
 @dataclass(frozen=True)
 class _Distil:
-    """Train one model on soft labels, by a recipe or by the user's own function."""
+    """Train one model on soft labels, by the user's own function."""
 
-    module: object
-    train: Fit | Callable
+    train: Callable
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        if isinstance(self.train, Fit):
-            return _Logits(self.train(self.module, data.x, soft, rng), self.batch_size)
         return _asked(self.train(data, soft, rng), self.batch_size)
 
 
-def _distil(module, labels, train, distil, batch_size) -> _Distil | None:
-    how = train if distil is None and isinstance(train, Fit) else distil
-    return None if how is None else _Distil(module, how, batch_size)
-
-
 def _asked(trained, batch_size: int) -> Predict:
-    return _Logits(trained, batch_size) if hasattr(trained, "state_dict") else trained
+    return _Outputs(trained, batch_size) if hasattr(trained, "state_dict") else trained
+
+
+def _labels(module, classes) -> np.ndarray:
+    return np.arange(_outputs(module)) if classes is None else np.asarray(classes)
 
 
 def _outputs(module) -> int:
@@ -123,5 +171,8 @@ def _outputs(module) -> int:
 
 
 def _recipe(module, train, distil) -> str:
-    how = repr(asdict(train)) if isinstance(train, Fit) else describe(train)
-    return f"{module}\n{how}" + (f"\n{describe(distil)}" if distil else "")
+    """The module as it prints itself, the classes that it is made of, and how it is trained."""
+    if train is None and distil is None:
+        return str(module)  # nothing like it is trained
+    parts = "\n".join(sorted({describe(type(part)) for part in module.modules()}))
+    return f"{module}\n{parts}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")

@@ -33,19 +33,15 @@ def reaching_last(model, x):
 
 
 def _finder(model) -> Callable[[object], Trees] | None:
-    from sklearn.ensemble import (
-        ExtraTreesClassifier,
-        GradientBoostingClassifier,
-        HistGradientBoostingClassifier,
-        RandomForestClassifier,
-    )
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn import ensemble, tree
 
-    if isinstance(model, (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)):
+    if isinstance(model, (tree.DecisionTreeClassifier, ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)):
         return partial(_of_forest, model)
-    if isinstance(model, GradientBoostingClassifier):
+    if isinstance(model, (tree.DecisionTreeRegressor, ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)):
+        return partial(_of_regression_forest, model)
+    if isinstance(model, (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)):
         return partial(_of_boosting, model)
-    if isinstance(model, HistGradientBoostingClassifier):
+    if isinstance(model, (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)):
         return partial(_of_histograms, model)
     packages = {parent.__module__.partition(".")[0] for parent in type(model).__mro__}
     if "lightgbm" in packages:
@@ -60,6 +56,16 @@ def _of_forest(model, x) -> Trees:
     return Trees(_table(model.apply(x)), tuple(map(_by_class, trees)))
 
 
+def _of_regression_forest(model, x) -> Trees:
+    trees = [tree.tree_ for tree in getattr(model, "estimators_", [model])]
+    return Trees(_table(model.apply(x)), tuple(map(_counted, trees)))
+
+
+def _counted(tree) -> np.ndarray:
+    """(nodes,) training records in each leaf."""
+    return np.where(tree.children_left < 0, tree.n_node_samples, 0).astype(np.float64)
+
+
 def _by_class(tree) -> np.ndarray:
     """(nodes, classes) training records in each leaf. Repeated draws of a bootstrap count once; class shares are weighted."""
     shares = tree.value[:, 0, :]
@@ -69,8 +75,7 @@ def _by_class(tree) -> np.ndarray:
 
 def _of_boosting(model, x) -> Trees:
     trees = [tree.tree_ for tree in model.estimators_.ravel()]
-    held = tuple(np.where(tree.children_left < 0, tree.n_node_samples, 0).astype(np.float64) for tree in trees)
-    return Trees(_table(model.apply(x)), held)
+    return Trees(_table(model.apply(x)), tuple(map(_counted, trees)))
 
 
 def _of_histograms(model, x) -> Trees:
@@ -107,10 +112,13 @@ def _of_xgboost(model, x) -> Trees:
     """Leaves with their cover: a sum over training records of a second derivative that is known for every record.
 
     It is a function of what the earlier trees say about the record, so each record's own is the ``weight`` with which
-    it would count. With other objectives than the usual two, or weighted classes, the covers are not read.
+    it would count; for squared errors it is 1. With other objectives than these three, or weighted classes, the covers are
+    not read.
     """
     leaf = _table(model.apply(x))
-    if model.objective not in ("binary:logistic", "multi:softprob") or model.scale_pos_weight not in (None, 1):
+    squared = model.objective == "reg:squarederror"
+    known = squared or model.objective in ("binary:logistic", "multi:softprob")
+    if not known or model.scale_pos_weight not in (None, 1):
         return Trees(leaf, None)
     booster = model.get_booster()
     nodes = booster.trees_to_dataframe()
@@ -122,6 +130,8 @@ def _of_xgboost(model, x) -> Trees:
             table = np.zeros(own["Node"].max() + 1)
             table[own["Node"]] = own[column]
             into.append(table)
+    if squared:
+        return Trees(leaf, tuple(cover))
     said = np.stack([table[leaf[:, tree]] for tree, table in enumerate(value)], axis=1)
     margin = np.asarray(model.predict(x, output_margin=True), dtype=np.float64).reshape(len(leaf), -1)
     settings = json.loads(booster.save_config())["learner"]["gradient_booster"]["gbtree_model_param"]

@@ -13,7 +13,7 @@ import numpy as np
 from guestlist.defences.plain import tensor
 from guestlist.errors import InputError
 from guestlist.targets.signals import loss, margin
-from guestlist.targets.target import Inside
+from guestlist.targets.target import WhiteBoxFeatures
 
 # Of a wide last hidden layer this many principal components are kept, and as many of the largest logits.
 WIDEST = 32
@@ -22,12 +22,12 @@ BATCH_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
-class Inner:
+class TorchWhiteBox:
     """Features of each record: gradient norm of every layer, last hidden activations, loss, margin, sorted logits."""
 
     module: object
 
-    def __call__(self, x, labels: np.ndarray) -> Inside:
+    def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
         training = self.module.training
         self.module.eval()
         try:
@@ -41,7 +41,7 @@ class Inner:
         columns |= {f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])}
         columns |= {"loss": loss(logits, labels), "margin": margin(logits, labels)}
         columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
-        return Inside(np.column_stack(list(columns.values())), tuple(columns))
+        return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
 
     def _batches(self, x, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         numbers = sum(parameter.numel() for parameter in self.module.parameters())
@@ -96,6 +96,46 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
     """
     import torch
 
+    given, logits = inputs_of_layers(module, x)
+    hidden, raw = (part.flatten(1) for part in (given[-1], x))
+    if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
+        hidden = hidden[:, :0]
+    return tuple(part.to(torch.float64).numpy() for part in (hidden, logits))
+
+
+@dataclass(frozen=True)
+class TorchLayers:
+    """What a module makes of records on the way: name of a layer to (records, width) activations.
+
+    ``first`` is what the first layer with parameters hands to the second, ``last_hidden`` what the last one gets; a
+    module with one such layer has neither.
+    """
+
+    module: object
+    batch_size: int = 1024
+
+    def __call__(self, x) -> dict[str, np.ndarray]:
+        import torch
+
+        training = self.module.training
+        self.module.eval()
+        try:
+            parts = []
+            for start in range(0, len(x), self.batch_size):
+                given, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
+                parts.append([given[1], given[-1]] if len(given) > 1 else [])
+        finally:
+            self.module.train(training)  # the user's module is left as it was
+        whole = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
+        return {
+            name: part.to(torch.float64).numpy() for name, part in zip(("first", "last_hidden"), whole, strict=False)
+        }
+
+
+def inputs_of_layers(module, x) -> tuple[list, object]:
+    """What each layer with parameters gets, in the order in which they are called, and what the module answers."""
+    import torch
+
     given = []
     hooks = [
         part.register_forward_pre_hook(
@@ -106,14 +146,11 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
     ]
     try:
         with torch.no_grad():
-            logits = module(x)
+            answers = module(x)
     finally:
         for hook in hooks:
             hook.remove()
-    hidden, raw = (part.flatten(1) for part in (given[-1], x))
-    if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
-        hidden = hidden[:, :0]
-    return tuple(part.to(torch.float64).numpy() for part in (hidden, logits))
+    return given, answers
 
 
 def principal_components(values: np.ndarray, most: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -76,6 +76,17 @@ class PerturbedView:
         return replace(self, share=self.share[records])
 
 
+class Degenerate(NamedTuple):
+    """A regressor that is no better than a constant: the mean pinball loss of either on records that it had not seen.
+
+    ``loss`` is NaN where it predicts one value for all records.
+    """
+
+    records: int
+    loss: float
+    constant: float
+
+
 @dataclass(frozen=True)
 class QuantilesView:
     """What the target's hinge rarely exceeds on non-members, learnt from some that are known.
@@ -84,13 +95,13 @@ class QuantilesView:
         hinge: (records,) the target's logit of the true class minus the largest other one.
         ceiling: (records,) predicted quantile of the hinge, were the record no member. NaN: it is a known one.
         beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
-        degenerate: a sentence, if the regressor learnt nothing and the ceiling is one for all records.
+        degenerate: what is known of a regressor that learnt nothing, where the ceiling is one for all records.
     """
 
     hinge: np.ndarray
     ceiling: np.ndarray
     beyond: np.ndarray
-    degenerate: str = ""
+    degenerate: Degenerate | None = None
 
     def take(self, records: np.ndarray) -> QuantilesView:
         return replace(self, hinge=self.hinge[records], ceiling=self.ceiling[records])

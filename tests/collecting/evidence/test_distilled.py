@@ -161,7 +161,7 @@ def taught_by(target, data, soft, seed=0):
     """A model trained on soft labels, asked about its own records; what a library warns of is not the point."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return target.distil(data, soft, np.random.default_rng(seed))(data.x)
+        return target.can["distil"](data, soft, np.random.default_rng(seed))(data.x)
 
 
 def soft_labels(records, classes, seed=0):
@@ -251,7 +251,7 @@ def test_torch_recipes_take_soft_labels(blobs):
     pytest.importorskip("torch")
     x, y = blobs[0]
     fit = gl.Fit(epochs=15, learning_rate=0.05)
-    module = fit(gl.mlp(5, 3, hidden=(32,)), x, y, np.random.default_rng(0))
+    module = fit(gl.mlp(5, 3, hidden=(32,)), gl.Data(x, y), np.random.default_rng(0))
     target = gl.torch_target(module, train=fit)
     soft = np.roll(softmax(target.predict(x), axis=1), 1, axis=1)
     found = taught_by(target, as_data((x, y), side="members"), soft)
@@ -266,7 +266,7 @@ def test_a_torch_user_may_teach_in_their_own_way(blobs):
 
     def distil(data, soft, rng):
         shapes.append((len(data), soft.shape))
-        return gl.Fit(epochs=1)(module, data.x, soft, rng)
+        return gl.Fit(epochs=1).distil(module, data, soft, rng)
 
     module = gl.mlp(5, 3, hidden=(8,))
     for train in (None, gl.Fit(epochs=1)):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 import guestlist as gl
-from guestlist.collecting.evidence.full_answers import FullAnswers, log_probabilities
+from guestlist.collecting.evidence.full_answers import FullAnswers
 from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.view import rotation_of
 from guestlist.errors import InputError, NotCollectedError
@@ -112,11 +112,12 @@ def test_a_view_of_some_records_and_some_references():
     assert len(view.among(slice(1)).member) == 1
 
 
-@pytest.mark.parametrize("scale", ["logits", "probabilities"])
-def test_logarithms_of_probabilities(scale):
-    answers = np.array([[900.0, 0.0]]) if scale == "logits" else np.array([[1.0, 0.0]])
-    found = log_probabilities(answers, scale, 0.005)
-    np.testing.assert_allclose(found, [[0.0, -900.0 if scale == "logits" else np.log(0.005)]], rtol=1e-6)
+@pytest.mark.parametrize(
+    ("scale", "answers", "smallest"),
+    [(gl.Logits(), [900.0, 0.0], -900.0), (gl.Probabilities(0.005), [1.0, 0.0], np.log(0.005))],
+)
+def test_logarithms_of_probabilities(scale, answers, smallest):
+    np.testing.assert_allclose(scale.log_probabilities(np.array([answers])), [[0.0, smallest]], rtol=1e-6)
 
 
 def test_what_is_missing_is_said(network, blobs):

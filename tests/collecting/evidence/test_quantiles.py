@@ -16,6 +16,7 @@ import guestlist as gl
 from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.regression import features, pinball, quantile_regression
 from guestlist.errors import InputError
+from guestlist.report.checks import sentence
 from guestlist.store import open_store
 from guestlist.targets.signals import hinge, smallest_answer
 
@@ -112,7 +113,7 @@ def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
     results = run(smooth, easy, tmp_path, evidence=[gl.Quantiles(known=0.5)])
     view, member = read(tmp_path), np.arange(1000) < 200
     assert not view.degenerate
-    assert not any("quantile" in notice for notice in results.notices)
+    assert results.check("GL109").state == "passed"
     unknown = np.isnan(view.ceiling)
     assert unknown.sum() == 400
     assert not unknown[member].any()
@@ -162,9 +163,10 @@ def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
 
     target = gl.function_target(predict, classes=[0, 1], scale="logits")
     results = run(target, ((x[:200], y[:200]), (x[200:], y[200:])), tmp_path, evidence=[gl.Quantiles()])
-    told = [notice for notice in results.notices if "quantile regression" in notice]
-    assert len(told) == 1
-    assert "pinball loss on 200 records" in told[0] or "one value for all records" in told[0]
+    assert results.check("GL109").state == "issue"
+    told = sentence(results.check("GL109"))
+    assert "quantile regression" in told
+    assert "pinball loss on 200 records" in told or "one value for all records" in told
     view, scores = read(tmp_path), np.load(tmp_path / "scores" / "quantile.npy")
     known = np.isnan(view.ceiling)
     assert known.sum() == 400

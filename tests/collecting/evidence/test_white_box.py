@@ -17,7 +17,9 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(scope="module")
 def network(blobs):
-    return gl.Fit(epochs=40, learning_rate=0.02)(gl.mlp(5, 3, hidden=(64,)), *blobs[0], np.random.default_rng(0))
+    return gl.Fit(epochs=40, learning_rate=0.02)(
+        gl.mlp(5, 3, hidden=(64,)), gl.Data(*blobs[0]), np.random.default_rng(0)
+    )
 
 
 def norms_one_by_one(module, x, labels):
@@ -62,7 +64,7 @@ def test_gradient_norms_equal_those_of_one_backward_pass_per_record(kind):
 def test_features_are_what_their_names_say(network, blobs):
     x, y = blobs[0]
     target = gl.torch_target(network.train())
-    found = target.inner(x, y)
+    found = target.can["white_box"](x, y)
     assert network.training  # left as it was
     column = {name: found.features[:, i] for i, name in enumerate(found.names)}
     logits = target.predict(x)

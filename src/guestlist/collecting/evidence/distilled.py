@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import softmax
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World, binary_signals
-from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
+from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games import Design
+from guestlist.games import Split
+from guestlist.games.bernoulli import coins
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
@@ -49,36 +51,31 @@ class Distilled:
         if self.records not in ("auto", "population", "pool"):
             raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.distil is None:
-            why = f" ({target.undistillable})" if target.undistillable else ""
-            raise InputError(
-                f"{target.name} cannot be trained on soft labels{why}, so nothing can be distilled from it. Leave "
-                "'distilled' out; or, for your own training, give distil=(data, soft, rng) -> model."
-            )
-        if self.records == "population" and not (sides == "population").any():
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "distil",
+            "{name} cannot be trained on soft labels{why}. Nothing can be distilled from it: leave 'distilled' out; or, "
+            "for your own training, give distil=(data, soft, rng) -> model.",
+        )
+        if self.records == "population" and not split.population.any():
             raise InputError("There is no population to distil on: give population=…, or records='pool'.")
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "model")
-        soft = _probabilities(site.store.answers(), site.target.scale)
-        task = Distilling(site.target.distil, self._design(site), self._taught(site), soft, site.question, folder)
+        soft, train = site.readout.scale.soft(site.store.answers()), site.target.needs("distil")
+        taught = self._taught(site)
+        # As many records as the target had; all of them where there are no more.
+        rate = float(min(site.store.split.members.sum() / taught.sum(), 1 - 1e-9))
+        task = Distilling(train, taught, rate, site.seed, soft, site.readout, folder)
         site.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
 
     def _taught(self, site: Site) -> np.ndarray:
         """(records,) true for those that may be trained on."""
-        sides = site.store.pool()["side"].to_numpy()
-        population = sides == "population"
-        enough = population.sum() >= 2 * (sides == "members").sum()
+        split = site.store.split
+        enough = split.population.sum() >= 2 * split.members.sum()
         chosen = enough if self.records == "auto" else self.records == "population"
-        return population if chosen else np.ones(len(sides), dtype=bool)
-
-    def _design(self, site: Site) -> Design:
-        taught, members = self._taught(site), site.store.design().member
-        # As many records as the target had; all of them where there are no more.
-        rate = min(members.sum() / taught.sum(), 1 - 1e-9)
-        return Design(members, float(rate), site.seed, "distilled rows")
+        return split.population if chosen else np.ones(len(site.pool), dtype=bool)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -98,29 +95,25 @@ class Distilling:
     """How one distilled model comes to be."""
 
     train: SoftTrainer
-    design: Design
     taught: np.ndarray
+    rate: float
+    seed: int
     soft: np.ndarray
-    question: Question
+    readout: Readout
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        rows = self.design.row(k) & self.taught
-        rng = stream(self.design.seed, "distilled training", k)
+        rows = coins(len(pool), self.rate, self.seed, k, "distilled rows") & self.taught
+        rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
-        answers = self.question.answers(name, lambda: self.train(pool.take(rows), self.soft[rows], rng), pool.x, rng)
-        return {_path(self.folder, k): {**self.question.signals(answers), "member": rows}}
+        answers = self.readout.trained_answers(
+            name, lambda: self.train(pool.take(rows), self.soft[rows], rng), pool.x, rng
+        )
+        return {_path(self.folder, k): {**self.readout.signals(answers), "member": rows}}
 
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
-
-
-def _probabilities(answers: np.ndarray, scale: str) -> np.ndarray:
-    """What the target teaches: rows that sum to 1."""
-    if scale == "logits":
-        return softmax(answers, axis=1)
-    return answers / answers.sum(axis=1, keepdims=True)
 
 
 # How many distilled models each target of a made-up world has.

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World, binary_answers
-from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
-from guestlist.collecting.readout import Files
-from guestlist.collecting.references import References
+from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
+from guestlist.collecting.references import TrainReference, train_reference
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.store import Store, model_path, numbered, read_or_explain
 from guestlist.store.files import read_npz
-from guestlist.targets.target import Scale, Target
+from guestlist.targets.target import Target
 from guestlist.views.evidence import FullAnswersView
 
 
@@ -33,19 +34,22 @@ class FullAnswers:
     name: ClassVar[str] = "full_answers"
     grows: ClassVar[tuple[str, ...]] = ()
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.train is None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "train",
+            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=…, or leave "
+            "'full_answers' out.",
+        )
+        if not target.scale.has_classes:
             raise InputError(
-                f"The answers of references are to be kept, but {target.name} has no recipe to train any. Give train=…, "
-                "or leave 'full_answers' out."
+                f"{target.name} predicts values: 'full_answers' are kept of classifiers only. Leave them out."
             )
 
     def collect(self, site: Site) -> None:
         begin_plan(site.store, self)
         folder = place(site.store, self.name)
         there = numbered(folder, "model")
-        references = References(site.target.train, site.store.design(), site.question, site.store.folder)
-        task = Answering(references, frozenset(site.store.models()), folder)
+        task = Answering(train_reference(site), frozenset(site.store.models()), folder)
         site.run(task, [k for k in range(1, 1 + site.references) if k not in there])
 
     @staticmethod
@@ -58,34 +62,23 @@ class FullAnswers:
         if not there:
             return None
         kept = [read_or_explain(_path(folder, k), read_npz)["log_p"] for k in there]
-        return FullAnswersView(np.stack(kept), store.member()[there])
+        return FullAnswersView(np.stack(kept), store.split.member[there])
 
 
 @dataclass(frozen=True)
 class Answering:
     """How one reference's answers come to be."""
 
-    references: References
+    reference: TrainReference
     there: frozenset[int]
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        question, answers = self.references.question, self.references.answers(k, pool)
-        kept = {_path(self.folder, k): {"log_p": log_probabilities(answers, question.scale, question.smallest)}}
+        readout, answers = self.reference.readout, self.reference.answers(k, pool)
+        kept = {_path(self.folder, k): {"log_p": readout.scale.log_probabilities(answers)}}
         if k in self.there:
             return kept
-        return {model_path(self.references.folder, k): question.signals(answers), **kept}
-
-
-def log_probabilities(answers: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
-    """(records, classes) logarithms in single precision, which is enough to learn from and halves the disk.
-
-    Args:
-        smallest: the probability that an answer of 0 stands for.
-    """
-    if scale == "logits":
-        return log_softmax(answers, axis=1).astype(np.float32)
-    return np.log(np.maximum(answers, smallest)).astype(np.float32)
+        return {model_path(self.reference.folder, k): readout.signals(answers), **kept}
 
 
 def _path(folder: Path, k: int) -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
-import numpy as np
-
-from guestlist.collecting.evidence.plan import FromTarget, Plan, Site, forget_if_empty, plan_of
+from guestlist.collecting.evidence.plan import FromTarget, Plan, forget_if_empty, plan_of
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Evidence, Part
@@ -53,11 +53,11 @@ def check_plans(plans: Sequence[AnyPlan]) -> None:
         raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
 
 
-def with_default(plans: Sequence[AnyPlan], target: Target, pool: Data, sides: np.ndarray) -> list[AnyPlan]:
+def with_default(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
     """The plans asked for, and those that run unasked where the target can."""
     asked = {plan.name for plan in plans}
     unasked = [kind.plan() for name, kind in EVIDENCE.items() if kind.default and name not in asked]
-    return [*plans, *(plan for plan in unasked if _can(plan, target, pool, sides))]
+    return [*plans, *(plan for plan in unasked if _can(plan, target, pool, split))]
 
 
 def with_begun(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
@@ -78,9 +78,9 @@ def gather(plans: Sequence[Plan], site: Site) -> None:
             raise
 
 
-def from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, sides: np.ndarray) -> dict[str, Part]:
+def from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
     """What the target gives at once, by name."""
-    return {plan.name: plan.take(target, pool, sides) for plan in plans if not EVIDENCE[plan.name].kept}
+    return {plan.name: plan.take(target, pool, split) for plan in plans if not EVIDENCE[plan.name].kept}
 
 
 def collected(store: Store) -> set[str]:
@@ -102,9 +102,9 @@ def read_evidence(
     return Evidence({**parts, **(more or {})}, missing_evidence(), shared_with_mocks())
 
 
-def _can(plan: AnyPlan, target: Target, pool: Data, sides: np.ndarray) -> bool:
+def _can(plan: AnyPlan, target: Target, pool: Data, split: Split) -> bool:
     try:
-        plan.check(target, pool, sides)
+        plan.check(target, pool, split)
     except InputError:
         return False
     return True

@@ -9,8 +9,8 @@ import numpy as np
 
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.plan import share_of_members
-from guestlist.data import Data, encode
-from guestlist.errors import InputError
+from guestlist.data import Data
+from guestlist.games import Split
 from guestlist.targets.target import Target
 from guestlist.views.evidence import LeavesView
 
@@ -21,17 +21,16 @@ class Leaves:
 
     name: ClassVar[str] = "leaves"
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.leaves is None:
-            raise InputError(f"{target.name} is not a model of trees that we know. Leave 'leaves' out.")
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("leaves", "{name} is not a model of trees that we know{why}. Leave 'leaves' out.")
 
-    def take(self, target: Target, pool: Data, sides: np.ndarray) -> LeavesView:
-        rate, asked = share_of_members(sides)
-        leaf, tables, weight = target.leaves(pool.x)
+    def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
+        rate, asked = share_of_members(split)
+        leaf, tables, weight = target.needs("leaves")(pool.x)
         if tables is None:
             return LeavesView(leaf, None, False, None, rate, asked)
         by_class = tables[0].ndim == 2
-        own = (encode(pool.y, target.classes),) if by_class else ()
+        own = (target.classes_of(pool.y),) if by_class else ()
         held = np.stack([table[(leaf[:, tree], *own)] for tree, table in enumerate(tables)], axis=1)
         bag = np.array([table.sum() for table in tables])
         return LeavesView(leaf, held, by_class, bag, rate, asked, weight)

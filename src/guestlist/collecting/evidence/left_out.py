@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World, binary_signals
-from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
+from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
@@ -55,20 +57,17 @@ class LeftOut:
             raise ValueError(f"Expected ids={self.ids!r} to be several names: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.train is None:
-            why = f": {target.untrainable}" if target.untrainable else ""
-            raise InputError(
-                f"{target.name} has no recipe to train models without a record by{why}. Give train=…, or leave "
-                "'left_out' out."
-            )
-        _chosen(pd.DataFrame({"id": pool.ids, "side": sides}), self.records, self.ids, seed=0)  # are the ids known?
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "train",
+            "{name} has no recipe to train models without a record by{why}. Give train=…, or leave 'left_out' out.",
+        )
+        _chosen(pool.ids, split, self.records, self.ids, seed=0)  # are the ids known?
 
     def collect(self, site: Site) -> None:
-        pool, plan = site.store.pool(), begin_plan(site.store, self)
-        chosen = _chosen(pool, plan.records, plan.ids, site.seed)
-        folder, member = place(site.store, self.name), (pool["side"] == "members").to_numpy()
-        task = Training(site.target.train, member, plan.models, site.seed, site.question, folder)
+        plan, folder, split = begin_plan(site.store, self), place(site.store, self.name), site.store.split
+        chosen, member = _chosen(site.pool.ids, split, plan.records, plan.ids, site.seed), split.members
+        task = Training(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder)
         if (chosen & ~member).any():
             there = numbered(folder, "model")
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
@@ -81,9 +80,8 @@ class LeftOut:
         plan, folder = plan_of(store, LeftOut.name), place(store, LeftOut.name)
         if plan is None:
             return None
-        pool = store.pool()
-        chosen = _chosen(pool, plan["records"], tuple(plan["ids"]), store.manifest.seed)
-        member = (pool["side"] == "members").to_numpy()
+        ids, member = store.pool["id"].to_numpy(), store.split.members
+        chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
         alone = {i: part for i, part in _by_record(folder).items() if chosen[i]}
         shared = [read_or_explain(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
         names = list(next(iter([*alone.values(), *shared]), ()))
@@ -91,7 +89,7 @@ class LeftOut:
             return None
         outside = np.flatnonzero(chosen & ~member)
         # As many for everyone: how many models a record has must not tell whether it is a member.
-        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(pool)
+        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(ids)
         values = {name: np.full(shape, np.nan) for name in names}
         for name, matrix in values.items():
             for i, part in alone.items():
@@ -109,7 +107,7 @@ class Training:
     member: np.ndarray
     models: int
     seed: int
-    question: Question
+    readout: Readout
     folder: Path
 
 
@@ -123,12 +121,12 @@ class Without:
         task, path = self.task, _record_path(self.task.folder, i)
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
-        data, x, question = pool.take(rows), pool.take(only).x, task.question.take(only)
+        data, x, readout = pool.take(rows), pool.take(only).x, task.readout.take(only)
         parts = [read_or_explain(path, read_npz)] if path.exists() else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            parts.append(question.signals(question.answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
+            parts.append(readout.signals(readout.trained_answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
         return {path: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
 
 
@@ -142,23 +140,27 @@ class WithAll:
         task, rng = self.task, stream(self.task.seed, "left out", _WITH_ALL, k)
         name, data = f"Model {k} of all members", pool.take(task.member)
         # Asked about every record, so that more of them may be chosen later.
-        answers = task.question.answers(name, lambda: task.train(data, rng), pool.x, rng)
-        return {_shared_path(task.folder, k): task.question.signals(answers)}
+        answers = task.readout.answers(name, lambda: task.train(data, rng), pool.x, rng)
+        return {_shared_path(task.folder, k): task.readout.signals(answers)}
 
 
-def _chosen(pool: pd.DataFrame, records: int, ids: tuple[str, ...], seed: int) -> np.ndarray:
-    """(records,) true for those that are left out; more of them later keep those drawn before."""
-    sides = pool["side"].to_numpy()
-    if ids:
-        chosen = pool["id"].isin(ids).to_numpy() & (sides != "population")
-        unknown = [name for name in ids if name not in set(pool["id"][chosen])]
+def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
+    """(records,) true for those that are left out; more of them later keep those drawn before.
+
+    Args:
+        ids: (records,) of the pool.
+        named: exactly these, if any are.
+    """
+    if named:
+        chosen = np.isin(ids.astype(str), named) & split.asked[0]
+        unknown = [name for name in named if name not in set(ids[chosen])]
         if unknown:
-            named = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
-            raise InputError(f"No member or non-member has the id {named}; there are such as {pool['id'][0]!r}.")
+            told = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+            raise InputError(f"No member or non-member has the id {told}; there are such as {ids[0]!r}.")
         return chosen
-    chosen = np.zeros(len(pool), dtype=bool)
-    for number, side in enumerate(("members", "nonmembers")):
-        order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(sides == side))
+    chosen = np.zeros(len(ids), dtype=bool)
+    for number, side in enumerate((split.members, split.nonmembers)):
+        order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(side))
         chosen[order[:records]] = True
     return chosen
 

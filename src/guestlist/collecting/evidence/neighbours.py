@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
-from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.targets.target import Target
 from guestlist.views.evidence import NeighboursView
 
@@ -21,12 +19,11 @@ class Neighbours:
 
     name: ClassVar[str] = "neighbours"
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.neighbours is None:
-            raise InputError(f"{target.name} is not a K-NN model that we know. Leave 'neighbours' out.")
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
 
-    def take(self, target: Target, pool: Data, sides: np.ndarray) -> NeighboursView:
-        return NeighboursView(*target.neighbours(pool.x), *share_of_members(sides))
+    def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
+        return NeighboursView(*target.needs("neighbours")(pool.x), *share_of_members(split))
 
 
 KIND = Kind(

@@ -13,17 +13,19 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.collecting.evidence.plan import Site, begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Files, Question
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
+from guestlist.collecting.readout import Readout
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered, read_or_explain
 from guestlist.store.files import read_npz
-from guestlist.targets.signals import correct
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import PerturbedView
 
@@ -57,16 +59,21 @@ class Perturbed:
         if self.noise == self.flips == 0:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        """Every target can be asked about more records."""
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        """Every classifier can be asked about more records."""
+        if not target.scale.has_classes:
+            raise InputError(
+                f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
+                "Leave it out."
+            )
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "copy")
-        asked = np.flatnonzero(site.store.asked())
-        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.question, folder)
+        asked = np.flatnonzero(site.store.split.asked[0])
+        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(site, jobs=1).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+        replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
@@ -76,7 +83,7 @@ class Perturbed:
         there = [k for k in numbered(folder, "copy") if k <= plan["copies"]]
         if not there:
             return None
-        asked = store.asked()
+        asked = store.split.asked[0]
         share = np.full(len(asked), np.nan)
         share[asked] = np.mean([read_or_explain(_path(folder, k), read_npz)["right"] for k in there], axis=0)
         return PerturbedView(share, len(there))
@@ -91,7 +98,7 @@ class Asking:
     spreads: Spreads
     asked: np.ndarray
     seed: int
-    question: Question
+    readout: Readout
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
@@ -104,7 +111,7 @@ class Asking:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
         try:
-            found = answers(self.predict, x, self.question.classes, self.question.scale)
+            found = answers(self.predict, x, self.readout.columns, self.readout.scale)
         except InputError:
             raise
         except Exception as error:
@@ -112,7 +119,7 @@ class Asking:
                 f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
                 "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
             ) from error
-        return correct(found, self.question.labels[rows]).astype(bool)
+        return self.readout.scale.correct(found, self.readout.labels[rows]).astype(bool)
 
 
 def _path(folder: Path, k: int) -> Path:

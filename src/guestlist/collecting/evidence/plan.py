@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from guestlist.collecting.readout import Progress, Question, Task, run_all
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import FolderError
+from guestlist.games import Split
 from guestlist.store import Store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Part
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where evidence is collected: the folder, the target and the records, and how models are asked.
-
-    Args:
-        references: how many the audit compares the target with; they may not be trained yet.
-    """
-
-    store: Store
-    target: Target
-    pool: Data
-    question: Question
-    references: int = 0
-    jobs: int = -1
-    progress: Progress | None = None
-
-    @property
-    def seed(self) -> int:
-        return self.store.manifest.seed
-
-    def run(self, task: Task, numbers: list[int]) -> None:
-        """Do the long work; what is there already is not done again."""
-        run_all(task, numbers, self.pool, self.store.folder, jobs=self.jobs, progress=self.progress)
-
 
 P = TypeVar("P", bound="Plan")
 
@@ -53,7 +27,7 @@ class Plan(Protocol):
     name: ClassVar[str]
     grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         """Raise, before any long work, where this target or these records cannot give it."""
 
     def collect(self, site: Site) -> None:
@@ -69,10 +43,10 @@ class FromTarget(Protocol):
 
     name: ClassVar[str]
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
+    def check(self, target: Target, pool: Data, split: Split) -> None:
         """Raise where this target cannot give it."""
 
-    def take(self, target: Target, pool: Data, sides: np.ndarray) -> Part:
+    def take(self, target: Target, pool: Data, split: Split) -> Part:
         """It, as a part of ``Evidence``."""
 
 
@@ -122,10 +96,10 @@ def plan_of(store: Store, name: str) -> dict | None:
     return _read(path) if path.exists() else None
 
 
-def share_of_members(sides: np.ndarray) -> tuple[float, np.ndarray]:
+def share_of_members(split: Split) -> tuple[float, np.ndarray]:
     """Share of the asked records that the target trained on, and (records,) which those asked about are."""
-    asked = sides != "population"
-    return float((sides[asked] == "members").mean()), asked
+    asked = split.asked[0]
+    return float(split.members[asked].mean()), asked
 
 
 def _read(path: Path) -> dict:

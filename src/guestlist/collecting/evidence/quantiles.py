@@ -15,26 +15,23 @@ from typing import ClassVar
 
 import numpy as np
 
+from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
-from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
+from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
 from guestlist.collecting.evidence.regression import features, quantile_regression
-from guestlist.collecting.readout import Files
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz
-from guestlist.targets.signals import hinge
-from guestlist.targets.target import Scale, Target
-from guestlist.views.evidence import QuantilesView
+from guestlist.targets.target import Target
+from guestlist.views.evidence import Degenerate, QuantilesView
 
 # Fewer records than this beyond a quantile do not say where it is.
 BEYOND = 5
-_DEGENERATE = (
-    "The quantile regression knows no more of non-members than a constant does: {}. The attack 'quantile' therefore "
-    "compares every record with the same value, as plain thresholds do."
-)
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ class Quantiles:
         """How many known non-members it takes: half of them are fitted, half check the fit."""
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        population, nonmembers = ((sides == side).sum() for side in ("population", "nonmembers"))
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        population, nonmembers = int(split.population.sum()), int(split.nonmembers.sum())
         if max(population, int(self.known * nonmembers)) < self.fewest:
             raise InputError(
                 f"A quantile of level {self.level:g} is learnt from {self.fewest} known non-members or more. The "
@@ -78,17 +75,17 @@ class Quantiles:
         begin_plan(site.store, self)
         path = _path(site.store)
         if not path.exists():
-            known = self.known_nonmembers(site.store.pool()["side"].to_numpy(), site.seed)
-            said = _hinge(site.store.answers(), site.question.labels, site.target.scale, site.question.smallest)
-            site.run(Regressing(self.level, known, said, site.question.labels, site.seed, path), [1])
+            known = self.known_nonmembers(site.store.split, site.seed)
+            said = site.readout.scale.hinge(site.store.answers(), site.readout.labels)
+            site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
 
-    def known_nonmembers(self, sides: np.ndarray, seed: int) -> np.ndarray:
+    def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Positions of the records that the regressor may learn from, in random order."""
         rng = stream(seed, "evidence", *self.name.encode(), 0)
-        population = np.flatnonzero(sides == "population")
+        population = np.flatnonzero(split.population)
         if len(population) >= self.fewest:
             return rng.permutation(population)
-        nonmembers = np.flatnonzero(sides == "nonmembers")
+        nonmembers = np.flatnonzero(split.nonmembers)
         return rng.permutation(nonmembers)[: int(self.known * len(nonmembers))]
 
     @staticmethod
@@ -97,7 +94,8 @@ class Quantiles:
         if plan_of(store, Quantiles.name) is None or not path.exists():
             return None
         kept = read_or_explain(path, read_npz)
-        return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], str(kept["degenerate"]))
+        degenerate = Degenerate(*kept["degenerate"]) if kept["degenerate"].size else None
+        return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
 
 
 @dataclass(frozen=True)
@@ -118,17 +116,13 @@ class Regressing:
         ceiling = found.quantile.copy()
         ceiling[self.known] = np.nan
         beyond = np.sort(self.hinge[check] - found.quantile[check])
-        told = _DEGENERATE.format(found.degenerate) if found.degenerate else ""
-        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": np.array(told)}
+        degenerate = np.array(found.degenerate or (), dtype=np.float64)
+        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}
         return {self.path: kept}
 
 
 def _path(store: Store) -> Path:
     return place(store, Quantiles.name) / "regression.npz"
-
-
-def _hinge(answers: np.ndarray, labels: np.ndarray, scale: Scale, smallest: float) -> np.ndarray:
-    return hinge(answers if scale == "logits" else np.log(np.maximum(answers, smallest)), labels)
 
 
 # How far the regressor of a made-up world is from a record's true difficulty, in standard deviations of a margin.

@@ -16,6 +16,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from guestlist.collecting.evidence.perturbations import as_table, numbers_of
+from guestlist.views.evidence import Degenerate
 
 # Categories that the trees can tell apart in one feature.
 MOST_CATEGORIES = 255
@@ -35,21 +36,22 @@ class Fitted(NamedTuple):
     """Quantiles predicted for all records, and why they are a constant if they are."""
 
     quantile: np.ndarray
-    degenerate: str
+    degenerate: Degenerate | None
 
 
 def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
     """Records and their labels as the regressor reads them.
 
-    Categories and text become codes, and the label is one more of these features; one with more than 255 values
-    is described by how frequent each value is. Arrays with more than two axes are flattened; missing values stay.
+    Categories and text become codes, and the label is one more of these features (a number where it is a true value); one
+    with more than 255 values is described by how frequent each value is. Arrays with more than two axes are flattened;
+    missing values stay.
     """
     if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
         columns = [(x.reshape(len(x), -1).astype(np.float64), False)]
     else:
         table = as_table(x)
         columns = [_column(table.iloc[:, position]) for position in range(table.shape[1])]
-    columns.append(_coded(pd.Series(labels)))
+    columns.append((labels, False) if labels.dtype.kind == "f" else _coded(pd.Series(labels)))
     widths = [1 if values.ndim == 1 else values.shape[1] for values, _ in columns]
     categorical = np.repeat([coded for _, coded in columns], widths)
     return Features(np.column_stack([values for values, _ in columns]), categorical)
@@ -71,15 +73,14 @@ def quantile_regression(
     """
     constant = float(np.quantile(y[fit], level))
     predicted = _predicted(described, y, fit, level, rng)
+    plain = pinball(y[check], np.full(len(check), constant), level)
     if np.ptp(predicted[check]) == 0:
-        return Fitted(np.full(len(y), constant), "it predicts one value for all records")
-    ours, plain = (pinball(y[check], found, level) for found in (predicted[check], np.full(len(check), constant)))
+        return Fitted(np.full(len(y), constant), Degenerate(len(check), math.nan, float(plain.mean())))
+    ours = pinball(y[check], predicted[check], level)
     gain = plain - ours
     if gain.mean() > SURELY * gain.std(ddof=1) / math.sqrt(len(gain)):
-        return Fitted(predicted, "")
-    within = ", a gain that chance explains" if gain.mean() > 0 else ""
-    why = f"its pinball loss on {len(check)} records that it had not seen is {ours.mean():.3g}, a constant's {plain.mean():.3g}"
-    return Fitted(np.full(len(y), constant), why + within)
+        return Fitted(predicted, None)
+    return Fitted(np.full(len(y), constant), Degenerate(len(check), float(ours.mean()), float(plain.mean())))
 
 
 def pinball(y: np.ndarray, quantile: np.ndarray, level: float) -> np.ndarray:

@@ -14,9 +14,11 @@ import numpy as np
 
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
-from guestlist.collecting.evidence.plan import Site, begin_plan, place, plan_of
+from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
+from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
+from guestlist.games import Split
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
 from guestlist.store.files import read_npz, write_npz
@@ -41,14 +43,14 @@ class WhiteBox:
         if not 0 < self.known < 1:
             raise ValueError(f"Expected known={self.known} in (0, 1).")
 
-    def check(self, target: Target, pool: Data, sides: np.ndarray) -> None:
-        if target.inner is None:
-            raise InputError(
-                f"The white box needs a torch target, whose gradients can be computed; {target.name} is none. Leave "
-                "'white_box' out, or wrap the module with gl.torch_target(module, …)."
-            )
+    def check(self, target: Target, pool: Data, split: Split) -> None:
+        target.needs(
+            "white_box",
+            "The white box needs a torch target, whose gradients can be computed; {name} is not one{why}. Leave "
+            "'white_box' out, or wrap the module with gl.torch_target(module, …).",
+        )
         for side in ("members", "nonmembers"):
-            count = int((sides == side).sum())
+            count = int(getattr(split, side).sum())
             if not 0 < round(self.known * count) < count:
                 raise InputError(
                     f"Of {count} {side}, known={self.known} leaves none to learn from, or none to ask about."
@@ -59,19 +61,19 @@ class WhiteBox:
         path = _path(site.store)
         if path.exists():
             return
-        sides = site.store.pool()["side"].to_numpy()
-        asked = np.flatnonzero(sides != "population")
-        found = site.target.inner(site.pool.take(asked).x, site.question.labels[asked])
-        features = np.full((len(sides), len(found.names)), np.nan)
+        split = site.store.split
+        asked = np.flatnonzero(split.asked[0])
+        found = site.target.needs("white_box")(site.pool.take(asked).x, site.readout.labels[asked])
+        features = np.full((len(site.pool), len(found.names)), np.nan)
         features[asked] = found.features
-        write_npz(path, features=features, names=np.array(found.names), known=self._known(sides, site.seed))
+        write_npz(path, features=features, names=np.array(found.names), known=self._known(split, site.seed))
 
-    def _known(self, sides: np.ndarray, seed: int) -> np.ndarray:
+    def _known(self, split: Split, seed: int) -> np.ndarray:
         """(records,) true for those drawn: the same share of members as of non-members."""
         # What the kind was called first: the bytes are part of what a seed means.
-        rng, known = stream(seed, "evidence", *b"inner"), np.zeros(len(sides), dtype=bool)
-        for side in ("members", "nonmembers"):
-            records = np.flatnonzero(sides == side)
+        rng, known = stream(seed, "evidence", *b"inner"), np.zeros(split.member.shape[1], dtype=bool)
+        for side in (split.members, split.nonmembers):
+            records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
         return known
 
@@ -81,7 +83,7 @@ class WhiteBox:
         if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
             return None
         kept = read_or_explain(_path(store), read_npz)
-        member = (store.pool()["side"] == "members").to_numpy() & kept["known"]
+        member = store.split.members & kept["known"]
         return WhiteBoxView(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
 
 

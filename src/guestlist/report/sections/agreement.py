@@ -1,12 +1,14 @@
-"""The table of agreement: few enough attacks to read, the truth first."""
+"""Do the attacks call the same people? Few enough attacks to read, the truth first."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from guestlist.findings.results import AgreementResult, Results
+from guestlist.findings.agreement import AgreementResult
+from guestlist.findings.results import Results
 from guestlist.report.format import percent
+from guestlist.report.section import Section, filled
 
 MOST = 8  # attacks in the table
 
@@ -20,13 +22,23 @@ class Row:
     cells: tuple[str, ...]
 
 
+def section(results: Results) -> Section | None:
+    shown = rows(results)
+    if not shown:
+        return None
+    body = filled("agreement.html", rows=shown, reading=reading(results))
+    return Section("agreement", "Do the attacks call the same people?", body)
+
+
 def rows(results: Results) -> tuple[Row, ...]:
     """The headline attack and the tests; members' shares right of the diagonal, non-members' left of it.
 
     Empty where there are fewer than two attacks to show.
     """
     found = results.agreement
-    shown = () if found is None else _shown(found, results.headline)
+    if found is None:
+        return ()
+    shown = _shown(found, results.headline.name if results.headline else "")
     if len(shown) < 3:
         return ()
     return tuple(Row(found.names[i], _calls(found, i), tuple(_cell(found, i, j) for j in shown)) for i in shown)
@@ -34,6 +46,7 @@ def rows(results: Results) -> tuple[Row, ...]:
 
 def reading(results: Results) -> str:
     """How to read the table."""
+    assert results.agreement is not None
     alpha = results.agreement.alpha
     chance = alpha**2 + (1 - alpha) ** 2
     return (

@@ -34,8 +34,10 @@ def t_waka(signals: Signals) -> np.ndarray:
 
 
 def _scores(signals: Signals, value: Callable) -> np.ndarray:
+    from guestlist.neighbours import Knn
+
     near = signals.evidence.need("neighbours")
     scores = np.full(len(signals.labels), np.nan)
     x, labels, loss = near.x[near.asked], signals.labels[near.asked], 1 - signals.target("p_y")[near.asked]
-    scores[near.asked] = value(x, labels, loss, k=near.k, p=near.rate, metric=near.metric)
+    scores[near.asked] = value(x, labels, loss, Knn(k=near.k, metric=near.metric), p=near.rate)
     return scores

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from guestlist.evaluate import Estimate
-from guestlist.findings.results import Level, from_document
-from guestlist.report import matrix, page, promises, summary
-from guestlist.report.charts import charts
+from guestlist.findings.hypothesis_tests import Level
+from guestlist.findings.results import from_document
+from guestlist.report import page, summary
 from guestlist.report.format import percent
 from guestlist.report.legible import legible
-from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_finding
+from guestlist.report.page import charts
+from guestlist.report.sections import agreement, hypothesis_tests
+from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 
 UNSEEN = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
@@ -29,7 +31,7 @@ def level(low, high, alpha=0.05):
 
 def only(*levels):
     """The leaking world in which loss is the only test."""
-    return with_finding(with_finding(leaking(), "reference", levels=()), "loss", levels=levels)
+    return with_levels(with_levels(leaking(), "reference"), "loss", *levels)
 
 
 @pytest.mark.parametrize(
@@ -38,24 +40,24 @@ def only(*levels):
 )
 def test_the_verdict_follows_from_the_interval(low, high, said):
     results = only(level(low, high))
-    assert promises.verdict(results.attack("loss").levels[0]) == said
+    assert hypothesis_tests.verdict(results.levels("loss")[0]) == said
     text = shown(results)
     assert f"{percent(low)} to {percent(high)}{said}" in text
     assert ("within chance of what it was asked for" in text) == (said == "")
-    assert (promises.broken(results) is not None) == (said == "calls too many")
+    assert (hypothesis_tests.broken(results) is not None) == (said == "calls too many")
 
 
 def test_a_test_without_p_values_that_count_has_no_verdict():
     nothing = Estimate(*[float("nan")] * 3)
     results = only(Level(0.05, nothing, nothing))
-    assert promises.verdict(results.attack("loss").levels[0]) == ""
+    assert hypothesis_tests.verdict(results.levels("loss")[0]) == ""
     assert charts(legible(results))["asked-realised"]["data"][1]["y"] == []
 
 
 def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
     results = leaking()
     text = shown(results)
-    for finding in promises.tests(results):
+    for finding in hypothesis_tests.tests(results):
         for one in finding.levels:
             assert f"{percent(one.fpr.value)}{percent(one.fpr.low)} to {percent(one.fpr.high)}" in text
     assert "Does each test keep its promise?" in text
@@ -74,7 +76,9 @@ def test_the_terminal_names_the_tests_that_call_too_many_and_no_others():
 
 def test_each_test_is_named_at_its_worst():
     results = only(level(0.012, 0.03, alpha=0.01), level(0.08, 0.1), level(0.32, 0.4, alpha=0.3))
-    assert promises.broken(results).startswith("More false alarms than asked for: loss 9% (8% to 10%) where 5% was")
+    assert hypothesis_tests.broken(results).startswith(
+        "More false alarms than asked for: loss 9% (8% to 10%) where 5% was"
+    )
 
 
 def test_without_tests_there_is_no_section():
@@ -85,10 +89,10 @@ def test_without_tests_there_is_no_section():
 
 
 def test_a_population_is_only_asked_for_where_it_would_help():
-    base = with_finding(leaking(), "loss", levels=())
-    assert promises.unasked(base) is None  # there was one
-    assert "needs a population" in promises.unasked(replace(base, subject=replace(base.subject, population=0)))
-    assert promises.unasked(leaking()) is None
+    base = with_levels(leaking(), "loss")
+    assert hypothesis_tests.unasked(base) is None  # there was one
+    assert "needs a population" in hypothesis_tests.unasked(replace(base, subject=replace(base.subject, population=0)))
+    assert hypothesis_tests.unasked(leaking()) is None
 
 
 def test_the_chart_draws_the_table():
@@ -97,7 +101,7 @@ def test_the_chart_draws_the_table():
     assert diagonal["x"] == diagonal["y"]
     assert [mark["name"] for mark in marks] == ["loss", "reference"]
     assert marks[0]["marker"]["symbol"] != marks[1]["marker"]["symbol"]
-    for mark, finding in zip(marks, promises.tests(results), strict=True):
+    for mark, finding in zip(marks, hypothesis_tests.tests(results), strict=True):
         assert mark["customdata"] == [[one.alpha, one.fpr.value] for one in finding.levels]
         assert min(mark["y"]) > 0  # a logarithm has no zero
         for one, y, above, below in zip(
@@ -109,7 +113,7 @@ def test_the_chart_draws_the_table():
 
 def test_members_stand_above_the_diagonal_and_nonmembers_below():
     results = quiet()
-    found, table = results.agreement, matrix.rows(results)
+    found, table = results.agreement, agreement.rows(results)
     assert "same people?" in shown(results)
     assert [row.name for row in table] == ["truth", "loss", "lira", "reference"]
     assert [row.calls for row in table] == [
@@ -130,33 +134,33 @@ def test_members_stand_above_the_diagonal_and_nonmembers_below():
 
 def test_the_table_of_agreement_stays_readable_and_keeps_the_headline():
     results = leaking()
-    everyone = replace(results.agreement, by_p_value=(False, *[True] * len(results.findings)))
-    table = matrix.rows(replace(results, agreement=everyone))
-    assert len(table) == 1 + matrix.MOST < 1 + len(results.findings)
-    assert results.headline in [row.name for row in table]
-    alone = replace(results.agreement, by_p_value=(False,) * (1 + len(results.findings)))
-    assert matrix.rows(replace(results, agreement=alone)) == ()
+    everyone = replace(results.agreement, by_p_value=(False, *[True] * len(results.outcomes)))
+    table = agreement.rows(replace(results, agreement=everyone))
+    assert len(table) == 1 + agreement.MOST < 1 + len(results.outcomes)
+    assert results.headline.name in [row.name for row in table]
+    alone = replace(results.agreement, by_p_value=(False,) * (1 + len(results.outcomes)))
+    assert agreement.rows(replace(results, agreement=alone)) == ()
     assert "same people?" not in shown(replace(results, agreement=alone))
 
 
 def test_an_unknown_share_is_a_dash():
     results = leaking()
     blind = replace(results.agreement, members=tuple((float("nan"),) * len(r) for r in results.agreement.members))
-    assert matrix.rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
+    assert agreement.rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
 
 
 def test_levels_and_agreement_survive_the_document():
     results = leaking()
     again = from_document(json.loads(json.dumps(results.document(), allow_nan=False)))
     assert again.agreement == results.agreement
-    assert [f.levels for f in again.findings] == [f.levels for f in results.findings]
+    assert again.hypothesis_tests == results.hypothesis_tests
     assert from_document(json.loads(json.dumps(predictions_only().document()))).agreement is None
 
 
 def test_hostile_names_are_text_in_both_tables():
     results = legible(hostile())
-    assert len(matrix.rows(results)) == 4
-    assert len(promises.tests(results)) == 2
+    assert len(agreement.rows(results)) == 4
+    assert len(hypothesis_tests.tests(results)) == 2
     source = page(hostile())
     section = source[source.index('id="promises"') : source.index('id="distribution"')]
     assert "<script" not in section

@@ -38,7 +38,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     scores = ATTACKS[name].score(signals)
     assert auc(scores, member).low > 0.55
     near = signals.evidence.need("neighbours")
-    direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), k=3)
+    direct = getattr(neighbours, name)(near.x, signals.labels, 1 - signals.target("p_y"), neighbours.Knn(3))
     np.testing.assert_array_equal(scores, direct)
 
 
@@ -72,7 +72,7 @@ def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blob
     found = gl.audit(model, (x * [1, 10, 1, 1, 1], y), (nonmembers[0] * [1, 10, 1, 1, 1], nonmembers[1]), references=0)
     assert found.attack("knn_likelihood_ratio").auc.low > 0.5
     assert found.attack("t_waka").unscored == 0
-    space = as_target(model).neighbours(x * [1, 10, 1, 1, 1])
+    space = as_target(model).can["neighbours"](x * [1, 10, 1, 1, 1])
     assert space.k == 5
     np.testing.assert_allclose(space.x.std(axis=0), 1)
 
@@ -83,12 +83,12 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
     found = gl.audit(model, *blobs, population, references=8, jobs=1, attacks=["lira", "knn_likelihood_ratio"])
     assert found.attack("knn_likelihood_ratio").unscored == 0
-    assert found.recipe is not None
+    assert found.headline.same_recipe is not None
 
 
 @pytest.mark.parametrize(
     "model", [KNeighborsClassifier(3, weights="distance"), KNeighborsClassifier(3, p=1), LogisticRegression()]
 )
 def test_other_models_have_no_such_space(model, blobs):
-    assert as_target(model.fit(*blobs[0])).neighbours is None
-    assert "t_waka" not in {f.name for f in gl.audit(model, *blobs, references=0).findings}
+    assert "neighbours" not in as_target(model.fit(*blobs[0])).can
+    assert "t_waka" not in {f.name for f in gl.audit(model, *blobs, references=0).outcomes}

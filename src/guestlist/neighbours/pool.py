@@ -14,6 +14,7 @@ import numpy as np
 from guestlist.neighbours import checks, kernel
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
 from guestlist.neighbours.distances import Distances, canonical_order, settle_own, squared_distances
+from guestlist.neighbours.knn import Knn
 from guestlist.neighbours.nearest import add_near_values, own_near_values
 from guestlist.neighbours.weights import Weights
 
@@ -51,8 +52,11 @@ class Pool:
 
     def codes_of(self, y: np.ndarray) -> np.ndarray:
         """The code of each label, -1 where no training record has it."""
-        place = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
-        return np.where(self.classes[place] == y, place, -1)
+        return codes_of(y, self.classes)
+
+    def places_of(self, rows: np.ndarray) -> np.ndarray:
+        """Where the records that came in as ``rows`` stand."""
+        return np.argsort(self.order)[rows]
 
     def in_rows(self, values: np.ndarray) -> np.ndarray:
         """Values in the order of the rows that came in; records are the last axis."""
@@ -61,15 +65,21 @@ class Pool:
         return out
 
 
-def pool_of(x, y, *, metric: str = "euclidean", precision: str = "exact") -> Pool:
+def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Where each label stands among the sorted ``classes``, -1 where it does not."""
+    place = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    return np.where(classes[place] == y, place, -1)
+
+
+def pool_of(x, y, knn: Knn) -> Pool:
     """The training records checked and put in order."""
-    x = checks.records(x, "x", metric=metric, precision=precision)
+    x = checks.records(x, "x", metric=knn.metric, precision=knn.precision)
     y = checks.labels(y, len(x), "y")
     classes, codes = np.unique(y, return_inverse=True)
     by_content = canonical_order(x)
     order = by_content[np.argsort(codes[by_content], kind="stable")]
     starts = np.searchsorted(codes[order], np.arange(len(classes) + 1))
-    distances = squared_distances(x[order], precision=precision)
+    distances = squared_distances(x[order], precision=knn.precision)
     return Pool(x[order], codes[order], starts, order, classes, distances)
 
 

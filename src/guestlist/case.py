@@ -1,0 +1,147 @@
+"""One audit to judge: what the adversary sees, the truth, and plain facts. Everything that is found follows from this.
+
+The truth meets the scores in the findings, and only there: ``view`` holds no membership of the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from guestlist.attacks import Attack
+from guestlist.collecting.until import UntilWidth
+from guestlist.errors import InputError, NotCollectedError
+from guestlist.views.signals import Rotation, Signals
+
+PRIOR = 0.5
+Found = TypeVar("Found")
+State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
+Figure = int | float | str
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Which records the target trained on, and which are asked about: both over all records of the pool."""
+
+    member: np.ndarray
+    asked: np.ndarray
+
+    @property
+    def of_asked(self) -> np.ndarray:
+        """(asked records,) true for members."""
+        return self.member[self.asked]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    Args:
+        code: such as ``GL104``; a heading in ``docs/checks.md``.
+        state: issue, passed, not run (it could have been, with other inputs), not applicable, or ignored as the user asked.
+        figures: by name, for the sentence.
+    """
+
+    code: str
+    state: State
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Plain facts about an audit that no array tells.
+
+    Args:
+        name: of the target.
+        classes: how many it tells apart; 0 for regression.
+        scale: of its answers.
+        seed, rate: of the references' training sets.
+        fingerprints: of what the numbers depend on.
+        answers: (records, classes) what the target answered.
+        predictions: whether there was nothing but predictions: no model, and no features.
+        until: the interval that was wanted, if references were trained until it was narrow enough.
+    """
+
+    name: str
+    classes: int
+    scale: str
+    seed: int = 0
+    rate: float = 0.5
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    answers: np.ndarray | None = None
+    predictions: bool = False
+    until: UntilWidth | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One audit to judge.
+
+    Args:
+        view: the adversary's view of the target, with its evidence.
+        truth: over all records of the pool.
+        records: one row per record of the pool: ``id``, ``label``, ``class`` and groups.
+        mocks: the references alone, each in turn as a target of the others; None where there are fewer than two.
+        attacks: name to attack.
+        prior: share of members among the people an attacker asks about.
+        checks: those made before there was anything to judge, such as that for duplicates.
+        ignore: codes of checks that the user does not want to hear about.
+    """
+
+    view: Signals
+    truth: Truth
+    records: pd.DataFrame
+    mocks: Rotation | None
+    attacks: Mapping[str, Attack]
+    setting: Setting
+    prior: float = PRIOR
+    checks: tuple[Check, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    @cached_property
+    def scores(self) -> dict[str, np.ndarray]:
+        """Attack to (records,) scores of the whole pool."""
+        return {name: _scores(name, attack, self.view) for name, attack in self.attacks.items()}
+
+    @cached_property
+    def p_values(self) -> dict[str, np.ndarray]:
+        """Attack to (records,) p-values, of the attacks that have some for the asked records."""
+        return p_values_of(self.attacks, self.view, self.truth.asked)
+
+    def of(self, find: Callable[[Case], Found]) -> Found:
+        """What ``find`` finds in this case, computed once: findings ask each other."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return self._found[find]
+
+    @cached_property
+    def _found(self) -> dict[Hashable, Any]:
+        return {}
+
+
+def p_values_of(attacks: Mapping[str, Attack], view: Signals, asked: np.ndarray) -> dict[str, np.ndarray]:
+    """(records,) p-values of every attack that has some for the asked records."""
+    tests = {name: attack.p_value(view) for name, attack in attacks.items() if attack.p_value}
+    return {name: values for name, values in tests.items() if not np.isnan(values[asked]).all()}
+
+
+def signal_of(view: Signals, name: str) -> np.ndarray | None:
+    """(records,) a signal of the target; None where targets of this kind have no such signal."""
+    try:
+        return view.target(name)
+    except NotCollectedError:
+        return None
+
+
+def _scores(name: str, attack: Attack, view: Signals) -> np.ndarray:
+    scores = np.asarray(attack.score(view), dtype=np.float64)
+    if scores.shape != view.labels.shape:
+        raise InputError(
+            f"Attack {name!r} must give one score per record, shaped {view.labels.shape}, found {scores.shape}."
+        )
+    return scores

@@ -1,0 +1,100 @@
+"""``collect``: more references or other evidence for an audit that is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import (
+    address,
+    allow_pickle,
+    as_json,
+    attacks,
+    conclude,
+    engine,
+    engine_of,
+    evidence,
+    ignore,
+    jobs,
+    notices,
+    quiet,
+    trust,
+)
+from guestlist.cli.request import Means, carry_out, request_in
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
+@click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
+@evidence
+@attacks
+@click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
+@ignore
+@trust
+@allow_pickle
+@engine
+@address
+@jobs
+@quiet
+@as_json
+def collect(folder, references, until_width, at_most, as_json, **options):
+    """Add references or other evidence to the audit in FOLDER, and evaluate it again.
+
+    With --attack, other attacks than before are run.
+    """
+    from guestlist.store import open_store
+
+    if references is not None and until_width is not None:
+        raise click.UsageError("Give either --references or --until-width.")
+    wanted = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
+    if not any(value not in (None, ()) for value in wanted):
+        raise click.UsageError(
+            "What is to be collected? Give --references, --until-width, --evidence, --attack or --ignore."
+        )
+    folder = folder.resolve()
+    store = open_store(folder)
+    request = request_in(store)
+    count = _references(max(store.models(), default=0), references, until_width, at_most)
+    request = replace(
+        request,
+        attacks=options["attacks"] or _with_those_of(options["evidence"], request.attacks),
+        evidence=options["evidence"],
+        ignore=options["ignore"] or request.ignore,
+    )
+    means = Means(
+        engine_of(options["engine"], options["jobs"], options["address"]),
+        options["trust"],
+        options["allow_pickle"],
+        options["quiet"],
+    )
+    with notices():
+        results = carry_out(request, folder, count, means)
+    conclude(results, folder, as_json)
+
+
+def _references(there: int, references: int | None, until_width: float | None, at_most: int):
+    """How many there should be, or until when."""
+    from guestlist.collecting.until import UntilWidth
+
+    if references is not None and references < there:
+        raise click.UsageError(
+            f"There are {there} references already; --references says how many there should be in all."
+        )
+    if until_width is None:
+        return there if references is None else references
+    try:
+        return UntilWidth(until_width, start=max(there, 16), at_most=max(at_most, there, 16))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _with_those_of(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tuple[str, ...]:
+    """The attacks that were named before and those that new evidence is for; empty stands for all that can run."""
+    from guestlist.attacks import ATTACKS
+
+    kinds = {text.partition(":")[0] for text in evidence}
+    new = [name for name, attack in ATTACKS.items() if attack.evidence in kinds and attack.default]
+    return (*attacks, *(name for name in new if name not in attacks)) if attacks else ()

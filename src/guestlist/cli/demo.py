@@ -1,0 +1,26 @@
+"""``demo``: the whole flow on embedded data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import as_json, conclude, jobs, notices, progress_bar, quiet
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="8 references instead of 32.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("audits/demo"), show_default=True, help="Audit folder."
+)
+@jobs
+@quiet
+@as_json
+def demo(quick, out, jobs, quiet, as_json):
+    """Train a small network on handwritten digits and audit it."""
+    from guestlist.demo import demo
+
+    with notices():
+        results = demo(out, quick=quick, jobs=jobs, progress=progress_bar(quiet))
+    conclude(results, out, as_json)

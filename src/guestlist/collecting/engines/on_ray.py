@@ -1,0 +1,170 @@
+"""A Ray cluster, or one that Ray starts on this machine for as long as the work lasts.
+
+The task and the records are put into the cluster once. Each number is a Ray task of its own, so a worker or a node that
+is lost costs the numbers it was working on, and Ray does these again elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import shutil
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable
+from guestlist.data import Data
+from guestlist.errors import AuditError
+
+# Ray tasks that wait in the cluster, for each of its cores.
+AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A cluster that runs Ray (https://www.ray.io). guestlist must be installed on all its nodes, in one version.
+
+    Args:
+        address: of the cluster: ``host:port``, ``ray://host:port``, or ``auto`` for one that runs on this machine. None:
+            the one this process is connected to, or that $RAY_ADDRESS names; otherwise a new one on this machine.
+        retries: how often a number is done again whose worker or node was lost.
+    """
+
+    address: str | None = None
+    retries: int = 3
+
+    def __post_init__(self):
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise ValueError(f"Expected retries={self.retries!r} to be a whole number, 0 or more.")
+
+    def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
+        ray = _ray()
+        with _connected(ray, self.address):
+            shared = ray.put((packed(task), pool))
+            yield from _results(ray, shared, numbers, self.retries)
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise AuditError(
+            f"The engine Ray needs Ray ({error}). Install it with: pip install 'guestlist[ray]'"
+        ) from error
+    return ray
+
+
+@contextmanager
+def _connected(ray, address: str | None) -> Iterator[None]:
+    """Connect for as long as the work lasts; a connection that was there before is used, and stays."""
+    if ray.is_initialized() and address is None:
+        yield
+        return
+    if ray.is_initialized():
+        raise AuditError(
+            f"This process is connected to a Ray cluster already. Leave address={address!r} out to use it."
+        )
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    address = address or os.environ.get("RAY_ADDRESS") or None
+    with _own_cluster(ray, quiet) if address is None else _others_cluster(ray, address, quiet):
+        yield
+
+
+@contextmanager
+def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
+    try:
+        _knock(address)
+        ray.init(address=address, **quiet)
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        raise AuditError(
+            f"No Ray cluster answers at {address!r} ({error}). Start one with: ray start --head. Without an address, one is "
+            "started on this machine."
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise where nobody listens: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+
+
+@contextmanager
+def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
+    # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
+    place = tempfile.mkdtemp(prefix="guestlist-ray-", dir="/tmp" if os.name == "posix" else None)
+    before = os.environ.get("RAY_USAGE_STATS_ENABLED")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nobody asked us to report anything
+    try:
+        ray.init(address="local", include_dashboard=False, _temp_dir=place, **quiet)
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(place, ignore_errors=True)
+        if before is None:
+            del os.environ["RAY_USAGE_STATS_ENABLED"]
+        else:
+            os.environ["RAY_USAGE_STATS_ENABLED"] = before
+
+
+def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Files]:
+    compute = ray.remote(_compute).options(
+        num_cpus=1,
+        max_retries=retries,
+        runtime_env={"env_vars": ONE_THREAD},  # workers of their own, so that the user's other tasks keep their threads
+    )
+    waiting, running = deque(numbers), {}
+    try:
+        while waiting or running:
+            room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))  # a cluster may grow and shrink
+            while waiting and len(running) < room:
+                k = waiting.popleft()
+                running[compute.remote([shared], k)] = k  # in a list: Ray would load it anew for every number
+            (done,), _ = ray.wait(list(running), num_returns=1)
+            yield _fetched(ray, done, running.pop(done), retries)
+    finally:
+        for unfinished in running:
+            ray.cancel(unfinished, force=True)
+
+
+def _fetched(ray, done, k: int, retries: int) -> Files:
+    try:
+        outcome = ray.get(done)
+    except ray.exceptions.RayError as error:
+        raise AuditError(
+            f"Ray could not do number {k}, though it tried {1 + retries} times ({type(error).__name__}: {error}). Number {k} "
+            "is lost, what was collected is kept: run again. A full memory is the usual cause; guestlist, and whatever the "
+            "recipe imports, must be installed on every node."
+        ) from error
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def _compute(shared: list, k: int) -> Files | Exception:
+    """In a worker: the files of one number, or why there are none."""
+    task, pool = _loaded(shared[0])
+    try:
+        return files_of(task, k, pool)
+    except Exception as error:
+        return portable(error, k)
+
+
+@lru_cache(maxsize=1)
+def _loaded(shared) -> tuple[Task, Data]:
+    import ray
+
+    task, pool = ray.get(shared)
+    return pickle.loads(task), pool

@@ -1,0 +1,93 @@
+"""Where everything about one target is collected, once the target has been asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from guestlist.collecting.engines.engine import Engine, Progress, Task, clear_work, run_all
+from guestlist.collecting.readout import Readout
+from guestlist.data import Data
+from guestlist.errors import FolderError
+from guestlist.games import draw
+from guestlist.store import Store
+from guestlist.store.files import remove_parts
+from guestlist.targets.scales import Scale
+from guestlist.targets.target import Target, answers
+
+# Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
+# differ by more than this somewhere.
+SAME_ANSWER = 1e-6
+
+
+@dataclass(frozen=True)
+class Site:
+    """The folder, the target and the records, how models are asked, and where the work runs.
+
+    Args:
+        pool: all records, in the order of ``store.pool``, in the form the target reads.
+        references: how many the audit compares the target with; they may not be trained yet.
+    """
+
+    store: Store
+    target: Target
+    pool: Data
+    readout: Readout
+    engine: Engine
+    progress: Progress | None = None
+    references: int = 0
+
+    @property
+    def seed(self) -> int:
+        return self.store.manifest.seed
+
+    def run(self, task: Task, numbers: list[int]) -> None:
+        """Do the long work of these numbers."""
+        run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
+
+    def with_references(self, count: int) -> Site:
+        """The same with so many references planned: who trains on what is drawn, and written down, before they are."""
+        split = self.store.split
+        if len(split) <= count:
+            game = self.store.manifest.the_game()
+            self.store.write_split(draw(game, self.pool, 1 + count, self.seed, given=split))
+        return replace(self, references=count)
+
+
+def open_site(store: Store, target: Target, pool: Data, *, engine: Engine, progress: Progress | None = None) -> Site:
+    """Clear what a killed audit left, and ask the target or check that it still says the same."""
+    remove_parts(store.folder)
+    clear_work(store.folder)
+    labels = target.labels_of(pool.y)
+    scale = _ask_target(store, target, pool, labels)
+    return Site(store, target, pool, Readout(labels, target.columns, scale), engine, progress)
+
+
+def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> Scale:
+    """Write what the target says, or check that it still says it; returns its scale with what these answers teach."""
+    found = answers(target.predict, pool.x, target.columns, target.scale)
+    kept = store.answers()
+    if kept is None:
+        _check_same_signals(store, target, found, labels)
+        store.write_answers(found)
+    elif kept.shape != found.shape or np.abs(kept - found).max() > SAME_ANSWER * max(1.0, np.abs(kept).max()):
+        raise FolderError(_ANOTHER.format(store.folder))
+    else:
+        found = kept
+    scale = target.scale.resolved(found, labels)
+    if 0 not in store.models():
+        store.write_model(0, scale.signals(found, labels))
+    return scale
+
+
+_ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
+
+
+def _check_same_signals(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
+    """Where the answers are gone but the target's signals are there, they must be this target's."""
+    if 0 not in store.models():
+        return
+    now, then = target.scale.resolved(found, labels).signals(found, labels), store.model(0)
+    if any(np.abs(now[name] - then[name]).max() > SAME_ANSWER * max(1.0, np.abs(then[name]).max()) for name in then):
+        raise FolderError(_ANOTHER.format(store.folder))

@@ -1,0 +1,42 @@
+"""Results in Markdown: the answer, the table of attacks, the checks. It names no member."""
+
+from __future__ import annotations
+
+import re
+
+from guestlist.findings.results import Results
+from guestlist.report import checks, words
+from guestlist.report.format import decimal, percent, with_interval
+from guestlist.report.legible import legible
+from guestlist.report.sections.answer import answer
+
+
+def markdown(results: Results) -> str:
+    """A short account for people who do not open the page."""
+    results = legible(results)
+    parts = [f"# {plain(words.question(results))}", plain(answer(results)), plain(words.basis(results)), table(results)]
+    issues = [f"- {plain(row.text)}" for row in checks.shown(results)]
+    if issues:
+        parts += ["## Checks", "\n".join(issues)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(results: Results) -> str:
+    """A row per attack, the headline first."""
+    found = results.outcomes or ()
+    headline = words.headline(results)
+    if not found or headline is None:
+        return ""
+    rates = [rate.fpr for rate in headline.rates]
+    heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
+    rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
+    for outcome in sorted(found, key=lambda one: one.name != headline.name):
+        name = f"**{plain(outcome.name)}**" if outcome.name == headline.name else plain(outcome.name)
+        cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is: what users wrote must not become markup, a link or a table's cell."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)

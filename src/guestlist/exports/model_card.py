@@ -1,0 +1,31 @@
+"""A section on membership privacy for a model card: facts that a reader of the card can weigh. It names no member."""
+
+from __future__ import annotations
+
+from guestlist.exports.markdown import plain, table
+from guestlist.findings.results import Results
+from guestlist.report import words
+from guestlist.report.legible import legible
+from guestlist.report.sections.answer import answer
+from guestlist.report.sections.untested import untested
+
+LOWER_BOUND = "These figures are a lower bound: an attack that fails does not show what is impossible."
+
+
+def model_card(results: Results) -> str:
+    """What the audit asked, what it found, how, and what it did not look at."""
+    results = legible(results)
+    versions = {} if results.provenance is None else results.provenance.versions
+    made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
+    parts = [
+        "## Membership privacy",
+        f"**{plain(words.question(results))}** {plain(answer(results))}",
+        plain(words.basis(results)),
+        plain(words.fit(results)),
+        table(results),
+        LOWER_BOUND,
+        "Not tested:",
+        "\n".join(f"- {plain(line)}" for line in untested(results)),
+        made,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,182 @@
+"""What each attack achieved, with intervals; and what an audit of this size could have seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from guestlist.attacks import Attack
+from guestlist.case import PRIOR, Case
+from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.evaluate import (
+    Estimate,
+    advantage,
+    auc,
+    balanced_accuracy,
+    best_threshold,
+    positive_predictive_value,
+    resolution,
+    roc,
+    roc_band,
+    smallest_detectable_auc,
+    smallest_detectable_tpr,
+    tpr_at_fpr,
+    unscored,
+)
+from guestlist.views.signals import Signals
+
+FPRS = (0.001, 0.01, 0.05)
+CHANCE = 0.5  # the AUC of an attack that knows nothing
+
+
+@dataclass(frozen=True)
+class Rate:
+    """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
+
+    ``ppv`` is the share of true members among those called where a share ``prior`` of the people in question are members;
+    ``detectable`` the smallest TPR that an audit of this size finds four times in five.
+    """
+
+    fpr: float
+    tpr: Estimate
+    ppv: Estimate
+    prior: float
+    resolution: str
+    detectable: float
+
+    @property
+    def beats_guessing(self) -> bool:
+        return self.tpr.low > self.fpr
+
+
+@dataclass(frozen=True)
+class Curve:
+    """ROC points, and a pointwise band at some false-positive rates."""
+
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+    band_fpr: tuple[float, ...]
+    band_low: tuple[float, ...]
+    band_high: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Scores of members and of non-members over common bins, as shares of each side."""
+
+    edges: tuple[float, ...]
+    members: tuple[float, ...]
+    nonmembers: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What one attack achieved.
+
+    ``who`` says what an attacker must have beyond the model's answers, as the end of a sentence; empty where answers do.
+    ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
+    an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    who: str
+    oracle: bool
+    auc: Estimate
+    detectable_auc: float
+    advantage: Estimate
+    rates: tuple[Rate, ...]
+    balanced_accuracy: Estimate | None
+    unscored: int
+    curve: Curve
+    histogram: Histogram
+
+    @property
+    def beats_guessing(self) -> bool:
+        """Whether it is shown to: by its AUC, or by its TPR at some false-positive rate."""
+        return self.auc.low > CHANCE or any(rate.beats_guessing for rate in self.rates)
+
+
+def find(case: Case) -> tuple[AttackResult, ...]:
+    asked, member = case.truth.asked, case.truth.of_asked
+    return tuple(
+        evaluate_attack(name, attack, case.scores[name][asked], member, case.view, case.prior)
+        for name, attack in case.attacks.items()
+    )
+
+
+def evaluate_attack(
+    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals, prior: float = PRIOR
+) -> AttackResult:
+    """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
+    threshold = _threshold(attack, scores, member, view)
+    return AttackResult(
+        name=name,
+        summary=attack.summary,
+        paper=attack.paper,
+        who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
+        oracle=attack.oracle,
+        auc=auc(scores, member),
+        detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
+        advantage=advantage(scores, member),
+        rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
+        balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
+        unscored=int(unscored(scores)),
+        curve=_curve(scores, member),
+        histogram=_histogram(scores, member),
+    )
+
+
+def rounded(values: np.ndarray) -> tuple[float, ...]:
+    """To six digits, which no chart resolves further."""
+    return tuple(float(f"{v:.6g}") for v in values)
+
+
+def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals) -> float:
+    if attack.oracle:
+        kinds = set(member[~np.isnan(scores)])
+        return best_threshold(scores, member) if len(kinds) == 2 else np.nan
+    return attack.threshold(view) if attack.threshold else np.nan
+
+
+def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
+    members, nonmembers = int(member.sum()), int((~member).sum())
+    enough = resolution(fpr, nonmembers)
+    return Rate(
+        fpr=fpr,
+        tpr=tpr_at_fpr(scores, member, fpr),
+        ppv=positive_predictive_value(scores, member, fpr, prior),
+        prior=prior,
+        resolution=str(enough),
+        detectable=np.nan if enough == "withheld" else _detectable(fpr, members, nonmembers),
+    )
+
+
+@lru_cache
+def _detectable(fpr: float, members: int, nonmembers: int) -> float:
+    """The same for every attack of an audit."""
+    return float(smallest_detectable_tpr(fpr, members, nonmembers))
+
+
+def _curve(scores: np.ndarray, member: np.ndarray) -> Curve:
+    points = roc(scores, member)
+    fprs = np.geomspace(1 / max((~member).sum(), 2), 1, 40)
+    low, high = roc_band(scores, member, fprs)
+    return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
+
+
+def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
+    """Shares per bin between the 0.5 and 99.5 % quantiles; the end bins hold what lies beyond."""
+    finite = scores[np.isfinite(scores)]
+    low, high = np.quantile(finite, [0.005, 0.995]) if finite.size else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    clipped = np.clip(scores, edges[0], edges[-1])
+
+    def shares(side: np.ndarray) -> tuple[float, ...]:
+        values = clipped[side & ~np.isnan(scores)]
+        return rounded(np.histogram(values, edges)[0] / max(len(values), 1))
+
+    return Histogram(rounded(edges), shares(member), shares(~member))

@@ -1,0 +1,218 @@
+"""What a reader of the numbers must know, although the audit goes on: one function per check, each with a code.
+
+A check says what was looked at and what came out, in figures; the report has the sentences, and ``docs/checks.md`` says for
+each code what it means and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from guestlist.case import Case, Check, Figure, State, signal_of
+from guestlist.collecting.inputs import Duplicates
+from guestlist.errors import InputError
+from guestlist.evaluate import proportion_difference
+from guestlist.findings import attacks, headline
+from guestlist.risks import risks_of
+from guestlist.views.evidence import ModelsView
+
+SATURATED = 0.01  # share of answers that are exactly 1 for some class
+OTHER_SIZE = 0.1  # how far the references' training sets may be from the target's, as a share of it
+SAME_ANSWER = 1e-6
+SAME = 1e-9
+ALONE = 0.5  # share of the trees
+LARGE_GAP = 0.1  # between the accuracies of members and of non-members
+
+
+class Outcome(NamedTuple):
+    """A check's state and figures, before it is known by which code it goes."""
+
+    state: State
+    figures: Mapping[str, Figure]
+
+
+NOT_RUN, NOT_APPLICABLE = Outcome("not run", {}), Outcome("not applicable", {})
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One row of ``CHECKS``.
+
+    Args:
+        name: for people.
+        check: case to its outcome; None where it is made before there is a case, by whoever reads the inputs.
+    """
+
+    name: str
+    check: Callable[[Case], Outcome] | None = None
+
+
+def find(case: Case) -> tuple[Check, ...]:
+    """Every check of the table, in its order."""
+    made = {check.code: check for check in case.checks}
+    found = [
+        made.get(code) or Check(code, *(row.check(case) if row.check else NOT_RUN)) for code, row in CHECKS.items()
+    ]
+    return tuple(replace(check, state="ignored") if check.code in case.ignore else check for check in found)
+
+
+def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
+    """The codes that are to be ignored; an error that lists all where one is unknown."""
+    if isinstance(codes, str):
+        raise InputError(f"Expected ignore=(...), a list of codes such as ({codes!r},), found {codes!r}.")
+    unknown = [code for code in codes if code not in CHECKS]
+    if unknown:
+        known = ", ".join(f"{code} ({row.name})" for code, row in CHECKS.items())
+        raise InputError(f"There is no check {unknown[0]!r} to ignore; there are {known}.")
+    return tuple(codes)
+
+
+def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
+    """The checks of records that stand on both sides, made before they are gone."""
+    figures = {"duplicates": duplicates.found, "nonmembers": duplicates.nonmembers}
+    found = _state(duplicates.found > 0, figures)
+    if not duplicates.dropped:
+        return Check("GL101", *found), Check("GL102", *NOT_APPLICABLE)
+    return Check("GL101", "passed", {**figures, "duplicates": 0}), Check("GL102", *found)
+
+
+def chance_accuracy(case: Case) -> Outcome:
+    """A target that does not beat guessing the most frequent class on non-members."""
+    correct = signal_of(case.view, "correct")
+    if correct is None:
+        return NOT_APPLICABLE
+    outside = case.truth.asked & ~case.truth.member
+    accuracy = float(correct[outside].mean())
+    guessing = float(np.bincount(case.view.labels[outside]).max() / outside.sum())
+    return _state(accuracy <= guessing, {"accuracy": accuracy, "guessing": guessing})
+
+
+def saturation(case: Case) -> Outcome:
+    """Probabilities that are exactly 0 or 1 for many records."""
+    if case.setting.scale != "probabilities":
+        return NOT_APPLICABLE
+    if case.setting.answers is None:
+        return NOT_RUN
+    share = float((case.setting.answers[case.truth.asked].max(axis=1) >= 1.0).mean())
+    return _state(share >= SATURATED, {"share": share})
+
+
+def sizes(case: Case) -> Outcome:
+    """References that train on clearly fewer or more records than the target."""
+    if not case.view.references or case.setting.predictions:
+        return NOT_APPLICABLE
+    target, mean = int(case.truth.member.sum()), float(case.view.reference_member.sum(axis=1).mean())
+    return _state(abs(mean / target - 1) >= OTHER_SIZE, {"target": target, "references": mean})
+
+
+def copies(case: Case) -> Outcome:
+    """References that say exactly what the target says: they were not trained anew."""
+    signal = "loss" if signal_of(case.view, "p_y") is None else "p_y"
+    # A shadow model is asked about records of its own: there is nothing to compare.
+    if not case.view.references or np.isnan(case.view.reference(signal)).any():
+        return NOT_APPLICABLE
+    same = np.abs(case.view.reference(signal) - case.view.target(signal)).max(axis=1) < SAME_ANSWER
+    return _state(same.any(), {"copies": int(same.sum()), "references": case.view.references})
+
+
+def same_distilled(case: Case) -> Outcome:
+    """Distilled models that do not differ: there is then no chance to speak of."""
+    return _sameness(case, case.view.evidence.get("distilled"))
+
+
+def same_left_out(case: Case) -> Outcome:
+    """Models trained without a record that do not differ."""
+    return _sameness(case, case.view.evidence.get("left_out"))
+
+
+def _sameness(case: Case, models: ModelsView | None) -> Outcome:
+    if models is None:
+        return NOT_APPLICABLE
+    if len(models.member) < 2:
+        return NOT_RUN
+    outside = case.view.among(models).outside("margin")
+    several = outside.count > 1
+    if not several.any():
+        return NOT_RUN
+    same = outside.squares[several] <= (SAME * np.maximum(1, np.abs(outside.mean[several]))) ** 2
+    return _state(same.mean() > 0.5, {"same": int(same.sum()), "records": int(several.sum())})
+
+
+def quantile_regression(case: Case) -> Outcome:
+    """A quantile regression that learnt nothing."""
+    found = case.view.evidence.get("quantiles")
+    if found is None:
+        return NOT_APPLICABLE
+    if found.degenerate is None:
+        return _state(False, {})
+    figures: dict[str, Figure] = {"records": int(found.degenerate.records)}
+    if not np.isnan(found.degenerate.loss):  # NaN: it predicts one value for all records
+        figures |= {"loss": float(found.degenerate.loss), "constant": float(found.degenerate.constant)}
+    return _state(True, figures)
+
+
+def alone_in_leaves(case: Case) -> Outcome:
+    """Members that stand alone in the leaves of a tree model."""
+    alone = case.of(risks_of).get("alone_in_leaves")
+    if alone is None or np.isnan(alone[case.truth.asked]).all():
+        return NOT_APPLICABLE
+    lone = int((alone[case.truth.member] > ALONE).sum())
+    return _state(lone > 0, {"alone": lone, "members": int(case.truth.member.sum())})
+
+
+def width(case: Case) -> Outcome:
+    """An interval that is wider than was asked for, although no more references are trained."""
+    until, place = case.setting.until, case.of(headline.find).same_recipe
+    if until is None or place is None:
+        return NOT_APPLICABLE
+    found = place.auc.high - place.auc.low
+    figures = {"width": found, "wanted": until.width, "references": case.view.references, "at_most": until.at_most}
+    return _state(found > until.width, figures) if not np.isnan(found) else NOT_RUN
+
+
+def reversed_sides(case: Case) -> Outcome:
+    """Members that rank clearly below non-members: models do not fit what they were trained on worse."""
+    name = case.of(headline.find).name
+    auc = next(found.auc for found in case.of(attacks.find) if found.name == name)
+    if np.isnan(auc.value):
+        return NOT_RUN
+    figures: dict[str, Figure] = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
+    return _state(auc.high < attacks.CHANCE, figures)
+
+
+def gap_without_attack(case: Case) -> Outcome:
+    """Accuracies of members and of non-members that differ clearly, in either direction, where no attack finds anything."""
+    correct = signal_of(case.view, "correct")
+    if correct is None:
+        return NOT_APPLICABLE
+    right = correct[case.truth.asked] > 0.5
+    inside, outside = right[case.truth.of_asked], right[~case.truth.of_asked]
+    gap = proportion_difference(int(inside.sum()), len(inside), int(outside.sum()), len(outside))
+    large = gap.low > LARGE_GAP or gap.high < -LARGE_GAP
+    figures = {"members": float(inside.mean()), "nonmembers": float(outside.mean()), "low": gap.low, "high": gap.high}
+    return _state(large and not any(found.beats_guessing for found in case.of(attacks.find)), figures)
+
+
+def _state(issue: bool, figures: Mapping[str, Figure]) -> Outcome:
+    return Outcome("issue" if issue else "passed", figures)
+
+
+CHECKS: dict[str, CheckRow] = {
+    "GL101": CheckRow("duplicates across sides"),
+    "GL102": CheckRow("duplicates dropped"),
+    "GL103": CheckRow("accuracy no better than chance", chance_accuracy),
+    "GL104": CheckRow("saturated answers", saturation),
+    "GL105": CheckRow("references of another size", sizes),
+    "GL106": CheckRow("references that are copies", copies),
+    "GL107": CheckRow("distilled models that do not differ", same_distilled),
+    "GL108": CheckRow("left-out models that do not differ", same_left_out),
+    "GL109": CheckRow("quantile regression that learnt nothing", quantile_regression),
+    "GL110": CheckRow("members alone in leaves", alone_in_leaves),
+    "GL111": CheckRow("interval still wide", width),
+    "GL112": CheckRow("members rank below non-members", reversed_sides),
+    "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack),
+}

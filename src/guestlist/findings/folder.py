@@ -1,0 +1,75 @@
+"""A case from an audit folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.attacks import Attack, named
+from guestlist.case import PRIOR, Case, Check, Setting, Truth
+from guestlist.collecting.evidence.gathering import read_evidence
+from guestlist.collecting.until import UntilWidth
+from guestlist.collecting.view import rotation_of
+from guestlist.findings.choosing import mock_targets
+from guestlist.store import Store, open_store
+from guestlist.store.manifest import PREDICTIONS
+from guestlist.targets.scales import as_scale
+from guestlist.views.evidence import NOTHING, Evidence
+
+
+def case_in(
+    store: Store,
+    attacks: Mapping[str, Attack],
+    *,
+    references: int | None = None,
+    prior: float = PRIOR,
+    evidence: Evidence = NOTHING,
+    checks: tuple[Check, ...] = (),
+    ignore: tuple[str, ...] = (),
+    until: UntilWidth | None = None,
+) -> Case:
+    """The audit in a folder as a case to judge.
+
+    Args:
+        references: take only the first so many.
+        evidence: what was collected about the target beyond its signals.
+        checks: those made before anything was collected.
+        until: the interval that was wanted.
+    """
+    split, rotation = store.split, rotation_of(store, evidence, references)
+    mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
+    truth = Truth(split.members, split.asked[0])
+    setting = _setting(store, store.answers(), until)
+    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore)
+
+
+def read_case(folder: str | Path, references: int | None = None) -> Case:
+    """The case in an audit folder, to run attacks and experiments of one's own on.
+
+    What a target only gives while it is at hand (the leaves of trees, the space of a K-NN model) is not in a folder.
+
+    Args:
+        references: take only the first so many.
+    """
+    store = open_store(folder)
+    evidence, count = read_evidence(store), max(store.models(), default=0)
+    says = as_scale(store.manifest.scale).signal_names
+    attacks = named(None, count if references is None else references, set(evidence.parts), signals=says)
+    return case_in(store, attacks, references=references, evidence=evidence)
+
+
+def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
+    known = store.manifest
+    return Setting(
+        name=str(known.about.get("name", "model")),
+        classes=len(known.classes),
+        scale=known.scale,
+        seed=known.seed,
+        rate=float(known.game.get("rate") or np.nan),
+        fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
+        answers=answers,
+        predictions=known.recipe == PREDICTIONS,
+        until=until,
+    )

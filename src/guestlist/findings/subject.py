@@ -1,0 +1,58 @@
+"""Who was audited: the target, how many records on either side, and how well it fits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.case import Case, signal_of
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who was audited.
+
+    A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
+    """
+
+    name: str
+    classes: int
+    members: int
+    nonmembers: int
+    population: int
+    accuracy_members: float | None = None
+    accuracy_nonmembers: float | None = None
+    r2_members: float | None = None
+    r2_nonmembers: float | None = None
+    rmse_members: float | None = None
+    rmse_nonmembers: float | None = None
+
+
+def find(case: Case) -> Subject:
+    member = case.truth.of_asked
+    return Subject(
+        name=case.setting.name,
+        classes=case.setting.classes,
+        members=int(member.sum()),
+        nonmembers=int((~member).sum()),
+        population=int((~case.truth.asked).sum()),
+        **_fit(case),
+    )
+
+
+def _fit(case: Case) -> dict[str, float | None]:
+    asked = case.truth.asked
+    sides = {"members": case.truth.of_asked, "nonmembers": ~case.truth.of_asked}
+    correct, residual = signal_of(case.view, "correct"), signal_of(case.view, "residual")
+    if correct is not None:
+        return {f"accuracy_{name}": float(correct[asked][side].mean()) for name, side in sides.items()}
+    if residual is None:
+        return {}
+    labels = case.records["label"].to_numpy(dtype=object)[asked].astype(np.float64)
+    found: dict[str, float | None] = {}
+    for name, side in sides.items():
+        off, spread = np.square(residual[asked][side]), np.square(labels[side] - labels[side].mean())
+        found[f"r2_{name}"] = float(1 - off.sum() / spread.sum()) if spread.sum() > 0 else None
+        found[f"rmse_{name}"] = float(np.sqrt(off.mean()))
+    return found

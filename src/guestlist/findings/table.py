@@ -1,0 +1,49 @@
+"""The findings of an audit, in order: a new one is a file, a field of ``Results`` and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from guestlist.case import Case
+from guestlist.findings import (
+    agreement,
+    attacks,
+    checks,
+    groups,
+    headline,
+    hypothesis_tests,
+    provenance,
+    records,
+    references,
+    subject,
+    untested,
+)
+from guestlist.findings.results import AnyResults
+
+FINDINGS: dict[str, Callable[[Case], object]] = {
+    "subject": subject.find,
+    "references": references.find,
+    "headline": headline.find,
+    "outcomes": attacks.find,
+    "hypothesis_tests": hypothesis_tests.find,
+    "agreement": agreement.find,
+    "groups": groups.find,
+    "exposed": records.find,
+    "checks": checks.find,
+    "untested": untested.find,
+    "provenance": provenance.find,
+}
+
+
+def judge(
+    case: Case, form: type[AnyResults], findings: Mapping[str, Callable[[Case], object]] = FINDINGS
+) -> AnyResults:
+    """Everything that is found in a case; nothing is written.
+
+    Args:
+        form: results with a field for each of them.
+        findings: name to what finds it.
+    """
+    found: dict[str, Any] = {name: case.of(find) for name, find in findings.items()}
+    return form(**found, records=case.of(records.record_table))

@@ -1,0 +1,27 @@
+"""What this audit did not look at, as codes; the report has a sentence for each."""
+
+from __future__ import annotations
+
+from guestlist.case import Case
+
+REFERENCES, PARAMETERS, LABELS_ONLY, SOURCES, OTHER_LEAKAGE, LOGITS = (
+    "references",
+    "parameters",
+    "labels_only",
+    "sources",
+    "other_leakage",
+    "logits",
+)
+
+
+def find(case: Case) -> tuple[str, ...]:
+    looked = {attack.evidence for attack in case.attacks.values()}
+    silent = {
+        REFERENCES: not case.view.references,
+        PARAMETERS: not {"white_box", "leaves"} & looked,
+        LABELS_ONLY: "perturbed" not in looked,
+        SOURCES: True,
+        OTHER_LEAKAGE: True,
+        LOGITS: case.setting.scale == "probabilities",
+    }
+    return tuple(code for code, untested in silent.items() if untested)

@@ -1,0 +1,55 @@
+"""Facts about games: the command line, the docs and the manifest read this table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from guestlist.errors import InputError
+from guestlist.games.bernoulli import Bernoulli
+from guestlist.games.game import Game
+from guestlist.games.sides import Sides
+
+
+@dataclass(frozen=True)
+class GameRow:
+    """One way to choose members.
+
+    Args:
+        game: makes the game from its options.
+        summary, paper, cost: for people.
+    """
+
+    game: type
+    summary: str
+    paper: str
+    cost: str
+
+
+GAMES: dict[str, GameRow] = {
+    "sides": GameRow(
+        game=Sides,
+        summary="members and non-members of given sizes from one pool; references on random parts of it",
+        paper="Ye et al. 2022",
+        cost="a target, and as many references as asked for",
+    ),
+    "bernoulli": GameRow(
+        game=Bernoulli,
+        summary="a coin for every model and record: any model can be the target",
+        paper="Carlini et al. 2022",
+        cost="a target, and as many references as asked for",
+    ),
+}
+
+
+def options_of(game: Game) -> dict[str, object]:
+    """The name and the options of a game, as a manifest keeps them."""
+    return {"name": game.name, **asdict(game)}  # type: ignore[call-overload]
+
+
+def game_of(options: dict[str, object]) -> Game:
+    """The game that a manifest names."""
+    rest = dict(options)
+    name = str(rest.pop("name", ""))
+    if name not in GAMES:
+        raise InputError(f"There is no game {name!r}; there are {', '.join(GAMES)}.")
+    return GAMES[name].game(**rest)

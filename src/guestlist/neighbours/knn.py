@@ -1,0 +1,55 @@
+"""The K-NN classifier that values are about: one choice, made once and handed to every function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from guestlist.neighbours import checks
+
+METRICS = ("euclidean", "cosine")
+TIES = ("average", "index")
+
+
+@dataclass(frozen=True)
+class Knn:
+    """A K-NN classifier: how many neighbours vote, and who is nearer than whom.
+
+    Args:
+        k: neighbours that vote. A training set smaller than k is valued correctly, too.
+        metric: "euclidean" or "cosine".
+        precision: "exact" compares distances in float64; "fast" in float32, for many features.
+        ties: "average" over all orders of equally distant records, so that equal records get equal values and
+            the order of rows is of no account; or "index", lower rows first, as other libraries have it. The
+            latter is there for values on test records alone; all other functions refuse it.
+
+    >>> Knn(k=3)
+    Knn(k=3, metric='euclidean', precision='exact', ties='average')
+    """
+
+    k: int = 5
+    metric: str = "euclidean"
+    precision: str = "exact"
+    ties: str = "average"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checks.neighbours(self.k))  # integers of numpy, too
+        checks.one_of("metric", self.metric, METRICS)
+        checks.one_of("precision", self.precision, checks.LARGEST)
+        checks.one_of("ties", self.ties, TIES)
+
+
+def averaging(knn: Knn) -> Knn:
+    """``knn`` itself, refused unless it averages over ties: what most functions can do."""
+    if checked(knn).ties != "average":
+        raise ValueError(
+            f"Expected ties='average', found {knn.ties!r}: only values on test records (knn_shapley, knn_banzhaf, "
+            "waka, knn_loo and their blocks) can order ties by row."
+        )
+    return knn
+
+
+def checked(knn: Knn) -> Knn:
+    """``knn`` itself, refused if it is something else, such as the number of neighbours."""
+    if not isinstance(knn, Knn):
+        raise ValueError(f"Expected knn={knn!r} to be a Knn, such as Knn(k=3).")
+    return knn

@@ -1,0 +1,105 @@
+"""A whole experiment: draw members, train the target and its references, and audit it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from guestlist import checks
+from guestlist.auditing import REFERENCES, Request, audited, engine_of
+from guestlist.case import PRIOR
+from guestlist.collecting.engines.engine import Engine, Progress
+from guestlist.collecting.evidence.gathering import AnyPlan
+from guestlist.collecting.inputs import Inputs
+from guestlist.collecting.readout import one_thread
+from guestlist.collecting.until import UntilWidth
+from guestlist.data import Data, as_data
+from guestlist.defences.recipe import Recipe
+from guestlist.defences.refit import Refit
+from guestlist.errors import InputError
+from guestlist.games import Game, Split, draw
+from guestlist.randomness import global_generators, stream
+from guestlist.report.readable import Results
+from guestlist.targets import Target
+from guestlist.targets.estimators import estimator_target
+from guestlist.targets.torch_modules import torch_target
+
+
+def play(
+    game: Game,
+    recipe: Recipe | Any,
+    data,
+    *,
+    model=None,
+    classes=None,
+    scale: str = "logits",
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    references: int | UntilWidth = REFERENCES,
+    attacks: Sequence[str | Callable] | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    prior: float = PRIOR,
+    ignore: Sequence[str] = (),
+    progress: Progress | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Results:
+    """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
+
+    Membership is drawn by us, so members and non-members differ by nothing but chance and the game.
+
+    Args:
+        game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``; see ``guestlist show games``.
+        recipe: how models are trained: ``Fit(...)`` with ``model``, what it trains; or an unfitted scikit-learn-style
+            estimator, which is its own recipe.
+        data: the pool of records: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        model: a torch module, or an estimator, that the recipe trains copies of.
+        classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
+        scale: ``logits``, or ``values`` for a torch module that predicts a number.
+        label, group, id, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, progress, about:
+            as for ``audit``.
+
+    The target is trained anew in every call, with the same bits for the same seed.
+    """
+    request = Request(
+        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
+    )
+    groups = (group,) if isinstance(group, str) else tuple(group)
+    records = as_data(data, side="data", label=label, group=groups, id=id)
+    return audited(_drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed), request)
+
+
+def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed: int) -> Inputs:
+    """Who is a member, and a target trained on them."""
+    split = draw(game, data, 1, seed)
+    if not split.members.any() or not split.nonmembers.any():
+        raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
+    target = _trained(recipe, model, options, data, split, seed)
+    pool = target.fitting(data, "data")
+    checks.check_sides({"members": pool}, target.classes)
+    checks.check_finite("data", pool, target.predict)
+    checks.check_readable("data", pool, target.predict)
+    return Inputs(target, pool, split, game=game)
+
+
+def _trained(recipe, model, options: dict[str, Any], data: Data, split: Split, seed: int) -> Target:
+    """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
+    rng, members = stream(seed, "training", 0), data.take(split.members)
+    if model is None:
+        if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
+            raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
+        recipe, model = Refit(), recipe
+    with one_thread(), global_generators(rng):
+        if not hasattr(model, "state_dict"):
+            return estimator_target(recipe(model, members, rng), train=recipe)
+        untrained = torch_target(model, train=recipe, **options)
+        members = untrained.fitting(members, "data")
+        if untrained.scale.has_classes:
+            members = replace(members, y=untrained.classes_of(members.y))
+        return torch_target(recipe(model, members, rng), train=recipe, **options)

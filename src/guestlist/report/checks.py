@@ -1,0 +1,193 @@
+"""Checks in words, shared by every form of the report and by the warnings at the start of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from guestlist.case import Check
+from guestlist.findings.checks import CHECKS
+from guestlist.findings.results import Results
+from guestlist.report.format import decimal, percent
+
+# Issues first; what is folded away stands last.
+ORDER = ("issue", "ignored", "not run", "not applicable", "passed")
+SHOWN = ("issue", "ignored")
+IGNORED = "ignored, as asked"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check as every form shows it."""
+
+    code: str
+    name: str
+    state: str
+    said: str
+
+    @property
+    def text(self) -> str:
+        """On one line: ``GL104 saturated answers: …``."""
+        return f"{self.code} {self.name}: {self.said}".replace("  ", " ")
+
+
+def rows(results: Results) -> tuple[Row, ...]:
+    """All checks, issues first."""
+    found = [Row(check.code, _name(check), check.state, _said(check)) for check in results.checks or ()]
+    return tuple(sorted(found, key=lambda row: ORDER.index(row.state) if row.state in ORDER else len(ORDER)))
+
+
+def shown(results: Results) -> tuple[Row, ...]:
+    """The checks that a reader must know of: issues, and what was to be ignored."""
+    return tuple(row for row in rows(results) if row.state in SHOWN)
+
+
+def folded(results: Results) -> tuple[Row, ...]:
+    """The others."""
+    return tuple(row for row in rows(results) if row.state not in SHOWN)
+
+
+def in_brief(results: Results) -> str:
+    """The others on one line: their codes, by state."""
+    rest = folded(results)
+    states = dict.fromkeys(row.state for row in rest)
+    parts = [f"{state}: {', '.join(row.code for row in rest if row.state == state)}" for state in states]
+    said = "; ".join(parts)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def sentence(check: Check) -> str:
+    """What an issue is, and what to do about it."""
+    return SENTENCES[check.code](check.figures)
+
+
+def _name(check: Check) -> str:
+    # A newer version's check is shown by its code.
+    return CHECKS[check.code].name if check.code in CHECKS else ""
+
+
+def _said(check: Check) -> str:
+    if check.state == "issue":
+        return sentence(check) if check.code in SENTENCES else "issue"
+    return IGNORED if check.state == "ignored" else check.state
+
+
+def _duplicates(f: Mapping) -> str:
+    return (
+        f"{f['duplicates']} of {f['nonmembers']} non-members are equal to a member, features and label alike: no attack "
+        "can tell such twins apart, which makes the model look more private than it is. Drop them with "
+        "duplicates='drop' (--drop-duplicates)."
+    )
+
+
+def _dropped(f: Mapping) -> str:
+    return f"{f['duplicates']} of {f['nonmembers']} non-members were dropped because they are equal to a member."
+
+
+def _chance(f: Mapping) -> str:
+    return (
+        f"The target is right on {f['accuracy']:.1%} of the non-members; always answering the most frequent class is "
+        f"right on {f['guessing']:.1%}. Are labels and columns as in training?"
+    )
+
+
+def _saturation(f: Mapping) -> str:
+    return (
+        f"{f['share']:.0%} of the target's answers are exactly 1 for some class: its probabilities come in steps or "
+        "are rounded, and what lies below a step is hidden from this audit, though not from someone who sees the logits."
+    )
+
+
+def _sizes(f: Mapping) -> str:
+    more = "more" if f["references"] > f["target"] else "fewer"
+    return (
+        f"The target was trained on {f['target']} records, the references on {f['references']:.0f} on average: {more}, so "
+        "that every record has references that trained on it and others that did not. A model trained on fewer records "
+        "remembers each of them better; give population records of the same source to bring the sizes closer."
+    )
+
+
+def _copies(f: Mapping) -> str:
+    return (
+        f"{f['copies']} of {f['references']} references answer exactly as the target does, about every record. Does the "
+        "recipe train them anew? If it does not, attacks that compare with them see nothing."
+    )
+
+
+def _same_distilled(f: Mapping) -> str:
+    return (
+        f"The models distilled from the target all say the same about {f['same']} of {f['records']} records: training has no "
+        "randomness, and they train on the same records. The p-values of attack D then mean nothing."
+    )
+
+
+def _same_left_out(f: Mapping) -> str:
+    return (
+        f"The models trained without a record all say the same about {f['same']} of {f['records']} records: training has no "
+        "randomness. Whoever knows all members but one can then train the model with and without the last and see which it "
+        "is, so attack L is right about everyone. That holds for every deterministic training; it says nothing about weaker "
+        "attackers."
+    )
+
+
+def _regression(f: Mapping) -> str:
+    why = "it predicts one value for all records"
+    if "loss" in f:
+        unseen = f"{f['records']} records that it had not seen"
+        why = f"its pinball loss on {unseen} is {f['loss']:.3g}, a constant's {f['constant']:.3g}"
+        why += ", a gain that chance explains" if f["loss"] < f["constant"] else ""
+    return (
+        f"The quantile regression knows no more of non-members than a constant does: {why}. The attack 'quantile' therefore "
+        "compares every record with the same value, as plain thresholds do."
+    )
+
+
+def _alone(f: Mapping) -> str:
+    return (
+        f"{f['alone']} of {f['members']} members are alone in their leaf in more than half of the trees: what those leaves "
+        "answer was learnt from one record, and the model file tells so. Larger leaves or shallower trees blur it "
+        "(min_samples_leaf, max_depth, min_child_weight)."
+    )
+
+
+def _width(f: Mapping) -> str:
+    most = f["references"] >= f["at_most"]
+    why = "no more were to be trained" if most else "more references would hardly narrow it"
+    return (
+        f"The interval of the recipe's AUC is {f['width']:.3f} wide with {f['references']} references, not {f['wanted']:g} as "
+        f"asked; {why}, more members and non-members would."
+    )
+
+
+def _reversed(f: Mapping) -> str:
+    auc = f"AUC {decimal(f['auc'])} ({decimal(f['low'])} to {decimal(f['high'])})"
+    return (
+        f"The attack {f['attack']} ranks members below non-members, with {auc}, and chance does not explain it. Models do not "
+        "fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of records. "
+        "Check that first."
+    )
+
+
+def _gap(f: Mapping) -> str:
+    return (
+        f"The model is right on {percent(f['members'])} of the members and {percent(f['nonmembers'])} of the non-members, a "
+        "difference that chance does not explain, and yet no attack finds anything. Look for a swapped column or label: "
+        "are members and non-members interchanged, and are labels and columns on either side as in training?"
+    )
+
+
+SENTENCES: dict[str, Callable[[Mapping], str]] = {
+    "GL101": _duplicates,
+    "GL102": _dropped,
+    "GL103": _chance,
+    "GL104": _saturation,
+    "GL105": _sizes,
+    "GL106": _copies,
+    "GL107": _same_distilled,
+    "GL108": _same_left_out,
+    "GL109": _regression,
+    "GL110": _alone,
+    "GL111": _width,
+    "GL112": _reversed,
+    "GL113": _gap,
+}

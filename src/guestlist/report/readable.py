@@ -1,0 +1,43 @@
+"""Results that can be read: in a terminal, as a page, in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from guestlist.findings import results as findings
+from guestlist.store.files import write_text
+
+
+@dataclass(frozen=True, repr=False)
+class Results(findings.Results):
+    """An audit's findings, with the words for them.
+
+    ``attacks`` and ``records`` are DataFrames to work on; ``summary()`` and ``to_html(path)`` are to read.
+    """
+
+    def summary(self) -> str:
+        """The answer in words and the table of attacks, for a terminal."""
+        from guestlist.report.terminal import summary
+
+        return summary(self)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report, one self-contained page, and return where it is."""
+        from guestlist.report.page import page
+
+        write_text(Path(path), page(self))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from guestlist.report.notebook import fragment
+
+        return fragment(self)
+
+
+def read_results(folder: str | Path) -> Results:
+    """The results in an audit folder."""
+    return findings.results_in(folder, Results)

@@ -1,0 +1,1 @@
+"""The sections of the page: one file each, with ``section(results)``, which returns it or None."""

@@ -1,0 +1,14 @@
+"""What a reader must know: issues first, what passed folded away."""
+
+from __future__ import annotations
+
+from guestlist.findings.results import Results
+from guestlist.report import checks
+from guestlist.report.section import Section, filled
+
+
+def section(results: Results) -> Section | None:
+    if not results.checks:
+        return None
+    body = filled("checks.html", shown=checks.shown(results), folded=checks.folded(results))
+    return Section("checks", "Checks", body)

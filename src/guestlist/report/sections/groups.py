@@ -1,0 +1,49 @@
+"""Groups of records compared."""
+
+from __future__ import annotations
+
+import math
+
+from guestlist.findings.attacks import CHANCE
+from guestlist.findings.groups import GroupResult
+from guestlist.findings.results import Results
+from guestlist.report import words
+from guestlist.report.format import count, decimal, with_interval
+from guestlist.report.section import Section, filled
+
+
+def section(results: Results) -> Section | None:
+    if not results.groups:
+        return None
+    return Section("groups", "Groups", filled("groups.html", groups=results.groups, name=group_name))
+
+
+def exposed_group(results: Results) -> str | None:
+    """Which group is most clearly exposed to the headline attack; None where no groups were given."""
+    groups = [group for group in results.groups or () if not math.isnan(group.auc.value)]
+    if not groups:
+        return None
+    # By the low end: a large AUC of a small group may be luck.
+    top = max(groups, key=lambda group: group.auc.low)
+    if top.auc.low <= CHANCE:
+        none = "The one group is not" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
+        unseen = "small groups have wide intervals, in which a leak can go unseen"
+        return f"{none} shown to be exposed by itself; {unseen}."
+    which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
+    figures = f"AUC {with_interval(top.auc)}, over {words.things(top.members, 'member')}"
+    return f"{which} is {group_name(top)}: {figures}. {_beside_all(top, results)}".strip()
+
+
+def group_name(group: GroupResult) -> str:
+    """A group in words: ``age = 18-25``."""
+    return f"{group.group} = {group.value}"
+
+
+def _beside_all(group: GroupResult, results: Results) -> str:
+    attack = words.headline(results)
+    if attack is None:
+        return ""
+    overall = attack.auc
+    if group.auc.low > overall.high:
+        return f"That is more than over all records ({decimal(overall.value)})."
+    return f"Its interval reaches that over all records, {with_interval(overall)}, so the two may not differ."

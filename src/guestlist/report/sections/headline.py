@@ -1,0 +1,113 @@
+"""Key figures of the attack that the answer rests on, what they mean in people, and whether it is the recipe."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from guestlist.findings.attacks import AttackResult, Rate
+from guestlist.findings.headline import FIXED
+from guestlist.findings.results import Results
+from guestlist.report import words
+from guestlist.report.format import count, decimal, ends, interval, per, percent
+from guestlist.report.section import Section, filled
+
+UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
+MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
+
+
+def section(results: Results) -> Section | None:
+    attack = words.headline(results)
+    if attack is None:
+        return None
+    body = filled(
+        "headline.html",
+        headline=attack,
+        said=" ".join(filter(None, (chosen(results), words.fit(results), unscored(results)))),
+        meaning=meaning(results),
+        recipe=recipe(results),
+    )
+    return Section("figures", Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name), body)
+
+
+def meaning(results: Results) -> tuple[str, ...]:
+    """What the headline attack's figures mean in people, a sentence for each."""
+    attack = words.headline(results)
+    if attack is None:
+        return ()
+    pair = f"Shown one member and one non-member, {attack.name}"
+    sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {picks(attack)}."]
+    for rate in attack.rates:
+        if not math.isnan(rate.tpr.value):
+            sentences.append(f"{in_people(rate)} {_of_called(rate)}".strip())
+    return tuple(sentences)
+
+
+def unscored(results: Results) -> str | None:
+    """How many records the headline attack could not score, if any."""
+    attack = words.headline(results)
+    if attack is None or not attack.unscored:
+        return None
+    left_out = words.things(attack.unscored, "record")
+    return f"{attack.name} gave no score to {left_out}, which its figures leave out."
+
+
+def chosen(results: Results) -> str:
+    """Which attack the answer rests on, and how it came to be that one."""
+    found = results.headline
+    if found is None:
+        return ""
+    how = "fixed before the audit"
+    if found.measure != FIXED:
+        measure = MEASURES.get(found.measure, found.measure)
+        how = f"chosen by its {measure} on the {found.mocks} references, each in turn as a mock target"
+    return f"The answer rests on the attack {found.name}, {how}."
+
+
+def recipe(results: Results) -> str | None:
+    """Whether it is this model or the way it is trained; None where no other model of the recipe was attacked."""
+    others = results.headline.same_recipe if results.headline else None
+    if results.headline is None or others is None:
+        return None
+    models = count(len(others.aucs))
+    larger = round(others.share_larger * len(others.aucs), 1)
+    found = f"on {models} other models trained by the same recipe, {results.headline.name} reaches an AUC of"
+    fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
+    more = f"{larger:g} of them give away more than this one."
+    kind = standing(others.share_larger, len(others.aucs))
+    return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {kind}"
+
+
+def picks(attack: AttackResult) -> str:
+    """How often the attack is right about a pair."""
+    people = per(attack.auc)
+    low, high = (count(end) for end in ends(attack.auc, people))
+    times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
+    return f"picks the member {times} (between {low} and {high}), where guessing picks {count(people / 2)}"
+
+
+def in_people(rate: Rate) -> str:
+    """How many of how many members are found."""
+    people = per(rate.tpr, beside=rate.fpr)
+    low, high = (count(end) for end in ends(rate.tpr, people))
+    found = f"{count(round(rate.tpr.value * people))} of {count(people)} members (between {low} and {high})"
+    return f"At {percent(rate.fpr)} false alarms it finds {found}, where guessing finds {rate.fpr * people:.4g}."
+
+
+def _of_called(rate: Rate) -> str:
+    if math.isnan(rate.ppv.value):
+        return ""
+    called = f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) of those it calls are members"
+    return f"Where {percent(rate.prior)} of the people in question are members, {called}."
+
+
+def standing(share_larger: float, models: int) -> str:
+    """Whether the model stands out among its kind."""
+    # The chance of a place as high or as low as this among models of one kind; few models can show nothing.
+    larger = share_larger * models
+    if (1 + larger) / (1 + models) < UNUSUAL / 2:
+        return "This model is unlucky: training it anew may do better."
+    if (1 + models - larger) / (1 + models) < UNUSUAL / 2:
+        return "This model is lucky: training it anew may do worse."
+    return "This model does not stand out among its kind."

@@ -1,0 +1,177 @@
+"""Attacks with p-values: a test promises a rate of false alarms, and this says whether it keeps it.
+
+As everywhere in the report words follow from intervals: a promise is broken where the whole interval lies beyond
+what was asked, and not where the value alone does.
+"""
+
+from __future__ import annotations
+
+import math
+
+from guestlist.findings.hypothesis_tests import HypothesisTest, Level
+from guestlist.findings.results import Results
+from guestlist.report import charts
+from guestlist.report.format import interval, percent
+from guestlist.report.section import Section, filled
+
+KEPT, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
+OUT_OF_REACH = "out of reach"
+# Tests are told apart by shape as well as by colour.
+MARKS = (
+    ("circle", "--member"),
+    ("square", "--nonmember"),
+    ("diamond", "--ink"),
+    ("triangle-up", "--member"),
+    ("cross", "--nonmember"),
+    ("star", "--ink"),
+)
+LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
+
+
+def section(results: Results) -> Section | None:
+    found = tests(results)
+    if not found:
+        return None
+    summaries = {outcome.name: outcome.summary for outcome in results.outcomes or ()}
+    rows = [
+        (test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas(results)]) for test in found
+    ]
+    body = filled(
+        "hypothesis_tests.html",
+        rows=rows,
+        alphas=alphas(results),
+        verdict=verdict,
+        said=promises(results),
+        lacking=" ".join(filter(None, (unreached(results), unasked(results)))),
+        out_of_reach=OUT_OF_REACH,
+    )
+    return Section("promises", "Does each test keep its promise?", body, {"asked-realised": _chart(found)})
+
+
+def tests(results: Results) -> tuple[HypothesisTest, ...]:
+    """The attacks that were asked for false-positive rates, and reached one."""
+    return tuple(test for test in results.hypothesis_tests or () if test.levels)
+
+
+def alphas(results: Results) -> tuple[float, ...]:
+    """Every rate that some test was asked for and reached."""
+    return tuple(sorted({level.alpha for test in tests(results) for level in test.levels}))
+
+
+def level_at(test: HypothesisTest, alpha: float) -> Level | None:
+    """What a test realised at one rate; None where it could not reach it."""
+    return next((level for level in test.levels if level.alpha == alpha), None)
+
+
+def verdict(level: Level) -> str:
+    """Whether a test calls more or fewer than it was asked to, beyond what chance explains."""
+    if level.fpr.low > level.alpha:
+        return TOO_MANY
+    return TOO_CAUTIOUS if level.fpr.high < level.alpha else KEPT
+
+
+def promises(results: Results) -> str:
+    """What was found about all tests together."""
+    found = [verdict(level) for test in tests(results) for level in test.levels]
+    many, cautious = found.count(TOO_MANY), found.count(TOO_CAUTIOUS)
+    if not many and not cautious:
+        return "Every test is within chance of what it was asked for."
+    said = (
+        f"Of {len(found)} intervals {many} {_lie(many)} wholly above what was asked and {cautious} {_lie(cautious)} "
+        "wholly below; about one in twenty would miss by chance."
+    )
+    if not many:
+        return f"{said} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
+    return f"{said} Where a test calls too many, do not take its p-values at their word."
+
+
+def broken(results: Results) -> str | None:
+    """Which tests raise more false alarms than they were asked to, each at its worst; None where none does."""
+    worst = []
+    for test in tests(results):
+        over = [level for level in test.levels if verdict(level) == TOO_MANY]
+        if over:
+            level = max(over, key=lambda level: level.fpr.low / level.alpha)
+            realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"
+            worst.append(f"{test.name} {realised} where {percent(level.alpha)} was asked")
+    if not worst:
+        return None
+    return f"More false alarms than asked for: {'; '.join(worst)}. Do not take such p-values at their word."
+
+
+def unreached(results: Results) -> str | None:
+    """Which tests cannot reach which rates, however sure they are."""
+    lacking = []
+    for test in tests(results):
+        missing = [percent(alpha) for alpha in alphas(results) if level_at(test, alpha) is None]
+        if missing:
+            lacking.append(f"{test.name} at {', '.join(missing)}")
+    if not lacking:
+        return None
+    few = "it compares with too few models or records, or non-members are fitted without fault too often"
+    return f"Out of reach: {'; '.join(lacking)}. No p-value can be that small: {few}."
+
+
+def unasked(results: Results) -> str | None:
+    """The tests that could have been held to their promise, had there been a population."""
+    if results.subject is None or results.subject.population:
+        return None
+    silent = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
+    if not silent:
+        return None
+    return f"{', '.join(silent)} was not held to a promise: it needs a population, records that nobody asks about."
+
+
+def _lie(number: int) -> str:
+    return "lies" if number == 1 else "lie"
+
+
+def _chart(found: tuple[HypothesisTest, ...]) -> dict:
+    """Asked against realised false-positive rates, a mark with its interval for each, and the diagonal of promises."""
+    data = [{**charts.guessing(LEAST_REALISED), "name": "as asked", "showlegend": False}]
+    # Marks of one level stand side by side, or they would hide each other.
+    data += [_marks(test, 1.07 ** (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(found)]
+    asked = sorted({level.alpha for test in found for level in test.levels})
+    axis = charts.axis(type="log", tickformat="~%")
+    around = [math.log10(asked[0] / 2), math.log10(min(2 * asked[-1], 1.0))]
+    layout = charts.layout(
+        xaxis={**axis, "range": around, "tickvals": asked, "title": charts.title("false alarms asked for")},
+        yaxis={
+            **axis,
+            "range": [math.log10(LEAST_REALISED), 0],
+            "dtick": 1,
+            "title": charts.title("false alarms realised"),
+        },
+        height=380,
+        hovermode="closest",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+    return {"data": data, "layout": layout}
+
+
+def _marks(test: HypothesisTest, beside: float, symbol: str, colour: str) -> dict:
+    levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
+    # A logarithm has no zero: what lies below the axis is drawn at its edge, and the hover tells the number.
+    at = [max(level.fpr.value, LEAST_REALISED) for level in levels]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": charts.text(test.name),
+        "x": [charts.short(level.alpha * beside) for level in levels],
+        "y": [charts.short(y) for y in at],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [charts.short(max(level.fpr.high - y, 0.0)) for level, y in zip(levels, at, strict=True)],
+            "arrayminus": [
+                charts.short(y - min(max(level.fpr.low, LEAST_REALISED / 10), y))
+                for level, y in zip(levels, at, strict=True)
+            ],
+            "color": f"var({colour})",
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "marker": {"symbol": symbol, "size": 9, "color": f"var({colour})"},
+        "customdata": [[charts.short(level.alpha), charts.short(level.fpr.value)] for level in levels],
+        "hovertemplate": "%{customdata[1]:.3~%} false alarms<br>where %{customdata[0]:.3~%} was asked for",
+    }

@@ -1,0 +1,10 @@
+"""How to read the page."""
+
+from __future__ import annotations
+
+from guestlist.findings.results import Results
+from guestlist.report.section import Section, filled
+
+
+def section(results: Results) -> Section:
+    return Section("reading", "How to read this", filled("reading.html"))

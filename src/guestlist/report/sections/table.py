@@ -1,0 +1,41 @@
+"""The sections of the page, in order: a new one is a file (and its template) and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from guestlist.findings.results import Results
+from guestlist.report.section import Section
+from guestlist.report.sections import (
+    agreement,
+    answer,
+    attacks,
+    checks,
+    curves,
+    exposed,
+    groups,
+    headline,
+    hypothesis_tests,
+    limits,
+    provenance,
+    reading,
+    scores,
+    untested,
+)
+
+SECTIONS: dict[str, Callable[[Results], Section | None]] = {
+    "answer": answer.section,
+    "headline": headline.section,
+    "limits": limits.section,
+    "curves": curves.section,
+    "attacks": attacks.section,
+    "hypothesis_tests": hypothesis_tests.section,
+    "agreement": agreement.section,
+    "scores": scores.section,
+    "groups": groups.section,
+    "exposed": exposed.section,
+    "checks": checks.section,
+    "untested": untested.section,
+    "reading": reading.section,
+    "provenance": provenance.section,
+}

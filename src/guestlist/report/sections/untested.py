@@ -1,0 +1,29 @@
+"""What was not tested, in words."""
+
+from __future__ import annotations
+
+from guestlist.findings.results import Results
+from guestlist.report.section import Section, filled
+
+SENTENCES = {
+    "references": "Attacks that compare the target with reference models, which find far more; they need the model and its "
+    "records.",
+    "parameters": "Attackers who see the model's parameters.",
+    "labels_only": "Attackers who see nothing but its labels.",
+    "sources": "Whether members and non-members are different kinds of records: if they do not come from one source, an "
+    "attack may tell them apart without the model.",
+    "other_leakage": "Other forms of leakage: reconstructing records, inferring attributes, text or images learnt by heart.",
+    "logits": "What the model says beyond its probabilities (logits).",
+}
+
+
+def section(results: Results) -> Section | None:
+    said = untested(results)
+    if not said:
+        return None
+    return Section("untested", "What was not tested", filled("untested.html", said=said))
+
+
+def untested(results: Results) -> tuple[str, ...]:
+    """What this audit did not look at, a sentence for each; a code that we do not know is shown as it is."""
+    return tuple(SENTENCES.get(code, code) for code in results.untested or ())

@@ -1,0 +1,85 @@
+"""What the signals in a folder depend on: two audits share signals only if all of it is equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from guestlist.errors import FolderError
+from guestlist.games import Game, game_of
+from guestlist.store.files import write_json
+
+FORMAT = 2
+# Stands for a recipe where there is no model, only what it answered.
+PREDICTIONS = "predictions"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the signals in a folder depend on.
+
+    Args:
+        data: digest of the records: features, labels, ids and groups.
+        split: digest of whom the target was trained on and who is asked about.
+        recipe: digest of how models are trained.
+        seed: of everything random.
+        game: name and options of the game that draws who trains on what.
+        scale: of the answers.
+        classes: labels, as text, in the order of the answers; none for regression.
+        about: what does not decide the signals, and is kept for people and for later commands.
+    """
+
+    data: str
+    split: str
+    recipe: str
+    seed: int
+    game: Mapping[str, Any]
+    scale: str
+    classes: tuple[str, ...]
+    format: int = FORMAT
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def the_game(self) -> Game:
+        return game_of(dict(self.game))
+
+
+# What a user calls each part of the manifest, for messages.
+MEANS = {
+    "data": "other records or labels",
+    "split": "other members or non-members",
+    "recipe": "another model or other parameters",
+    "seed": "another seed",
+    "game": "another game, or another share of records per reference",
+    "scale": "answers on another scale",
+    "classes": "other classes",
+}
+
+
+def differences(one: Manifest, other: Manifest) -> list[str]:
+    """The parts in which two manifests differ."""
+    return [name for name in MEANS if getattr(one, name) != getattr(other, name)]
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    write_json(path, {**asdict(manifest), "classes": list(manifest.classes)})
+
+
+def read_manifest(path: Path) -> Manifest:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        if not isinstance(content, dict) or "format" not in content:
+            raise ValueError("no format number")
+    except (OSError, ValueError) as error:
+        raise FolderError(f"{path} is damaged or was not written by guestlist ({error}).") from error
+    if content["format"] != FORMAT:
+        raise FolderError(
+            f"{path.parent} has format {content['format']}, this version of guestlist reads format {FORMAT}. "
+            "Run the audit again in a new folder."
+        )
+    try:
+        return Manifest(**{**content, "classes": tuple(content["classes"])})
+    except (TypeError, KeyError) as error:
+        raise FolderError(f"{path} is damaged ({error}).") from error

@@ -1,0 +1,210 @@
+"""What the answers of a model are: probabilities, logits, or predicted numbers. A scale knows how to read them.
+
+Answers are (records, columns): a column per class, or one for a predicted number. What they are judged by are the
+*labels* of a scale: (records,) positions of the true classes, or true values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+
+from guestlist.arrays.probability import SMALLEST_PROBABILITY
+from guestlist.errors import InputError
+from guestlist.targets import signals
+
+# How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
+SUM_TOLERANCE = 1e-3
+
+
+class Scale(Protocol):
+    """How answers are read."""
+
+    name: ClassVar[str]
+    signal_names: ClassVar[tuple[str, ...]]  # what ``signals`` gives
+    has_classes: ClassVar[bool]
+    hides_logits: ClassVar[bool]  # whether the model knows more than it answers
+
+    def check(self, answers: np.ndarray) -> None:
+        """Raise, in words, where the answers cannot be what the scale says."""
+
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Scale:
+        """The scale with what is learnt from the target's answers, and then holds for all models."""
+
+    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        """Name to (records,) of every signal."""
+
+    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """(records,) how sure the model is of the label, against the next best answer."""
+
+    def soft(self, answers: np.ndarray) -> np.ndarray:
+        """What a model that is taught by these answers learns from."""
+
+    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+        """(records, classes) logarithms of probabilities; an error where there are no classes.
+
+        In single precision, which is enough to learn from and halves the disk.
+        """
+
+    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """(records,) 1.0 where the answer is the true class; an error where there are no classes."""
+
+    def saturated(self, answers: np.ndarray) -> float:
+        """Share of records whose answer stands at the end of the scale."""
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Rows that sum to 1.
+
+    Args:
+        smallest: the probability that an answer of 0 stands for; see :func:`guestlist.targets.signals.smallest_answer`.
+    """
+
+    smallest: float = SMALLEST_PROBABILITY
+
+    name: ClassVar[str] = "probabilities"
+    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.SIGNALS)
+    has_classes: ClassVar[bool] = True
+    hides_logits: ClassVar[bool] = True
+
+    def check(self, answers: np.ndarray) -> None:
+        _check_numbers(answers)
+        away = np.abs(answers.sum(axis=1) - 1) > SUM_TOLERANCE
+        outside = ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
+        wrong = away | outside
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                f"{wrong.sum()} of {len(answers)} answers are no probabilities (row {row} holds "
+                f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). "
+                "If they are logits, say so: scale='logits', or --scale logits."
+            )
+
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Probabilities:
+        return replace(self, smallest=signals.smallest_answer(answers))
+
+    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return signals.signals_of_probabilities(answers, labels, self.smallest)
+
+    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return signals.hinge(np.log(np.maximum(answers, self.smallest)), labels)
+
+    def soft(self, answers: np.ndarray) -> np.ndarray:
+        return answers / answers.sum(axis=1, keepdims=True)
+
+    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(answers, self.smallest)).astype(np.float32)
+
+    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return signals.correct(answers, labels)
+
+    def saturated(self, answers: np.ndarray) -> float:
+        return float((answers.max(axis=1) >= 1.0).mean())
+
+
+@dataclass(frozen=True)
+class Logits:
+    """Logarithms of probabilities, up to a constant per record. They never saturate."""
+
+    name: ClassVar[str] = "logits"
+    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.SIGNALS)
+    has_classes: ClassVar[bool] = True
+    hides_logits: ClassVar[bool] = False
+
+    def check(self, answers: np.ndarray) -> None:
+        _check_numbers(answers)
+        if np.isinf(answers).any():
+            raise InputError(
+                "The model answers with infinite logits; if these are logarithms of probabilities, clip them."
+            )
+
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Logits:
+        return self
+
+    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return signals.signals_of_logits(answers, labels)
+
+    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return signals.hinge(answers, labels)
+
+    def soft(self, answers: np.ndarray) -> np.ndarray:
+        return softmax(answers, axis=1)
+
+    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+        return log_softmax(answers, axis=1).astype(np.float32)
+
+    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return signals.correct(answers, labels)
+
+    def saturated(self, answers: np.ndarray) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Values:
+    """Predicted numbers: regression.
+
+    Args:
+        floor: of the squared residual in the margin; see :func:`guestlist.targets.signals.value_margin`.
+    """
+
+    floor: float = 1.0
+
+    name: ClassVar[str] = "values"
+    signal_names: ClassVar[tuple[str, ...]] = tuple(signals.VALUE_SIGNALS)
+    has_classes: ClassVar[bool] = False
+    hides_logits: ClassVar[bool] = False
+
+    def check(self, answers: np.ndarray) -> None:
+        _check_numbers(answers)
+        if np.isinf(answers).any():
+            raise InputError("The model predicts infinite values.")
+
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Values:
+        return replace(self, floor=signals.residual_floor(labels - answers[:, 0]))
+
+    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return signals.signals_of_values(answers[:, 0], labels, self.floor)
+
+    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return self.signals(answers, labels)["margin"]
+
+    def soft(self, answers: np.ndarray) -> np.ndarray:
+        return answers
+
+    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+        raise InputError("Predicted values have no probabilities: this needs a classifier.")
+
+    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        raise InputError("Predicted values are not right or wrong: this needs a classifier.")
+
+    def saturated(self, answers: np.ndarray) -> float:
+        return 0.0
+
+
+SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values]] = {
+    scale.name: scale for scale in (Probabilities, Logits, Values)
+}
+
+
+def as_scale(given: str | Scale) -> Scale:
+    """The scale of this name, or the scale itself; anything else is refused in words."""
+    if isinstance(given, tuple(SCALES.values())):
+        return given
+    if not isinstance(given, str) or given not in SCALES:
+        *most, final = map(repr, SCALES)
+        raise ValueError(f"Expected scale={given!r} to be {', '.join(most)} or {final}.")
+    return SCALES[given]()
+
+
+def _check_numbers(answers: np.ndarray) -> None:
+    broken = np.isnan(answers).any(axis=1)
+    if broken.any():
+        raise InputError(
+            f"The model answers NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}."
+        )

@@ -1,0 +1,285 @@
+"""A recipe has an identity: whatever decides the bits of a model, two recipes that differ never share a folder."""
+
+import importlib.util
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.cli import main
+from guestlist.defences import DEFENCES, as_recipe
+from guestlist.errors import FolderError, InputError
+from guestlist.fingerprints import describe, described
+
+torch = pytest.importorskip("torch")
+
+
+@dataclass(frozen=True)
+class Smoothed(gl.Fit):
+    """Label smoothing, with the fields of plain ``Fit``."""
+
+    def _loss(self, answers, y):
+        return torch.nn.functional.cross_entropy(answers, y, label_smoothing=0.2)
+
+
+@dataclass(frozen=True)
+class Softened:
+    """Label smoothing as a wrapper of another recipe, with an option; it leaves its description to the helper."""
+
+    share: float = 0.2
+    then: gl.Fit = field(default_factory=lambda: gl.Fit(epochs=2))
+
+    def __call__(self, model, data, rng):
+        classes = int(data.y.max()) + 1
+        soft = (1 - self.share) * np.eye(classes)[data.y] + self.share / classes
+        return self.then.distil(model, data, soft, rng)
+
+
+class Object:
+    """A recipe that is no dataclass."""
+
+    def __init__(self, epochs):
+        self.epochs = epochs
+
+    def __call__(self, model, data, rng):
+        return gl.Fit(self.epochs)(model, data, rng)
+
+
+class Delegating:
+    """A wrapper that passes on everything it does not have itself, and so the description of what it wraps."""
+
+    def __init__(self, then):
+        self.then = then
+
+    def __call__(self, model, data, rng):
+        return self.then(model, gl.Data(data.x[::2], data.y[::2]), rng)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.then, name)
+
+
+def closed_over(share):
+    def train(model, data, rng):
+        return Softened(share)(model, data, rng)
+
+    return train
+
+
+def made_in_a_function(share):
+    @dataclass(frozen=True)
+    class Made(gl.Fit):
+        def _loss(self, answers, y):
+            return torch.nn.functional.cross_entropy(answers, y, label_smoothing=share)
+
+    return Made(epochs=2)
+
+
+@pytest.fixture(scope="module")
+def module(blobs):
+    return gl.Fit(epochs=2)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
+
+
+def module_from(path, text):
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_recipes_that_differ_have_different_identities():
+    fit = gl.Fit(epochs=2)
+    different = [
+        fit,
+        gl.Fit(epochs=3),
+        gl.Fit(epochs=2, loss="squared"),
+        Smoothed(epochs=2),
+        Softened(),
+        Softened(0.1),
+        Softened(then=gl.Fit(epochs=3)),
+        Object(2),
+        Object(3),
+        Delegating(fit),
+        Delegating(Delegating(fit)),
+        closed_over(0.1),
+        closed_over(0.2),
+        made_in_a_function(0.1),
+        made_in_a_function(0.2),
+        gl.Refit(),
+    ]
+    texts = [describe(recipe) for recipe in different]
+    assert len(set(texts)) == len(texts)
+    assert texts == [describe(recipe) for recipe in different]
+    assert describe(gl.Fit(epochs=2)) == describe(fit)
+    assert describe(Softened()) == described(Softened())
+
+
+def test_an_identity_names_class_module_version_and_every_option():
+    text = gl.Fit(epochs=7, optimizer="sgd", momentum=0.5).describe()
+    assert text.startswith(f"guestlist.defences.plain.Fit=={gl.__version__}(epochs=7, batch_size=64,")
+    assert "optimizer='sgd', momentum=0.5, loss='cross_entropy'" in text
+
+
+def test_a_class_is_told_from_another_of_its_name_and_from_what_it_was_before(tmp_path, monkeypatch):
+    text = (
+        "from dataclasses import dataclass\nimport guestlist as gl\n"
+        "@dataclass(frozen=True)\nclass Mine(gl.Fit):\n    def extra(self):\n        return 1\n"
+    )
+    one, other = (module_from(tmp_path / f"{name}.py", text) for name in ("one", "other"))
+    for found in (one, other):
+        monkeypatch.setitem(__import__("sys").modules, found.__name__, found)
+    renamed = module_from(tmp_path / "renamed.py", text.replace("Mine", "Yours"))
+    monkeypatch.setitem(__import__("sys").modules, "renamed", renamed)
+    changed = module_from(tmp_path / "changed.py", text.replace("return 1", "return 2"))
+    changed.Mine.__module__ = "one"
+    changed_text = describe(changed.Mine())
+    texts = [describe(recipe) for recipe in (one.Mine(), other.Mine(), renamed.Yours())]
+    assert len({*texts, changed_text}) == 4
+    assert "return 1" in texts[0]  # the source of a class that no version speaks for
+
+
+def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, tmp_path):
+    def run(train, references=4):
+        return gl.audit(
+            gl.torch_target(module, train=train),
+            *blobs,
+            references=references,
+            attacks=["loss", "reference"],
+            folder=tmp_path,
+            jobs=1,
+        )
+
+    first = run(gl.Fit(epochs=2))
+    for other in (Smoothed(epochs=2), Softened(), Object(2), Delegating(gl.Fit(epochs=2)), closed_over(0.2)):
+        with pytest.raises(FolderError, match="another model or other parameters"):
+            run(other)
+    assert run(gl.Fit(epochs=2)).document()["findings"] == first.document()["findings"]
+    assert run(gl.Fit(epochs=2), references=5).references.count == 5
+
+
+@pytest.mark.parametrize("recipe", [Smoothed(epochs=2), Softened(), Object(2), closed_over(0.2)])
+def test_any_recipe_trains_references(recipe, module, blobs, tmp_path):
+    target = gl.torch_target(module, train=recipe)
+    results = gl.audit(target, *blobs, references=4, attacks=["loss", "reference"], folder=tmp_path, jobs=1)
+    assert results.references.count == 4
+    # It is the recipe that trained them, not plain training: the same stream, the same records, other answers.
+    plain = gl.torch_target(module, train=gl.Fit(epochs=2)).can["train"]
+    own, data = target.can["train"], gl.Data(*blobs[0])
+    one, two = (train(data, np.random.default_rng(0))(data.x) for train in (own, plain))
+    assert np.array_equal(one, two) == isinstance(recipe, Object)
+
+
+def test_learning_from_soft_labels_belongs_to_the_recipe(module, blobs):
+    soft = np.full((len(blobs[0][1]), 3), 1 / 3)
+    assert "distil" in gl.torch_target(module, train=Smoothed(epochs=2)).can
+    with pytest.raises(InputError, match="cannot be trained on soft labels: its training does not take any"):
+        gl.torch_target(module, train=Softened()).needs("distil")
+    found = gl.torch_target(module, train=gl.Fit(1)).needs("distil")(gl.Data(*blobs[0]), soft, np.random.default_rng(0))
+    assert found(blobs[0][0]).shape == soft.shape
+
+
+@pytest.mark.parametrize(
+    ("train", "told"),
+    [
+        (gl.Fit, "the class itself"),
+        ("fit", "found str 'fit'"),
+        ({"epochs": 3}, "found dict"),
+        (lambda x: x, "can be called with neither"),
+        (lambda module, x, y, rng: module, "can be called with neither"),
+        (lambda: None, "can be called with neither"),
+    ],
+)
+def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, module):
+    with pytest.raises(InputError, match=told):
+        gl.torch_target(module, train=train)
+    with pytest.raises(InputError, match=told):
+        gl.estimator_target(DecisionTreeClassifier().fit([[0], [1]], [0, 1]), train=train)
+    with pytest.raises(InputError, match=told):
+        gl.function_target(lambda x: x, classes=[0, 1], train=train)
+
+
+def test_a_function_has_no_model_to_hand_to_a_recipe():
+    with pytest.raises(InputError, match=r"Fit is called with .model, data, rng."):
+        gl.function_target(lambda x: x, classes=[0, 1], train=gl.Fit())
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """A defence of estimators: some of the labels are drawn anew."""
+
+    share: float = 0.5
+
+    def __call__(self, model, data, rng):
+        drawn = np.where(rng.random(len(data)) < self.share, rng.permutation(data.y), data.y)
+        return gl.Refit()(model, gl.Data(data.x, drawn), rng)
+
+    def describe(self):
+        return described(self)
+
+
+def test_an_estimator_may_have_another_recipe(blobs, tmp_path):
+    tree = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
+    gl.audit(gl.estimator_target(tree, train=Noisy()), *blobs, references=4, folder=tmp_path, jobs=1)
+    for other in (tree, gl.estimator_target(tree, train=Noisy(0.4))):
+        with pytest.raises(FolderError, match="another model or other parameters"):
+            gl.audit(other, *blobs, references=4, folder=tmp_path, jobs=1)
+    with pytest.raises(InputError, match="its recipe, Noisy, takes no weights"):
+        gl.estimator_target(tree, train=Noisy()).needs("distil")
+
+
+def test_a_function_may_train_an_estimator(blobs):
+    def train(data, rng):
+        return LogisticRegression().fit(data.x, data.y)
+
+    model = LogisticRegression().fit(*blobs[0])
+    target = gl.estimator_target(model, train=train)
+    found = target.can["train"](gl.Data(*blobs[0]), np.random.default_rng(0))
+    np.testing.assert_allclose(found(blobs[1][0]), model.predict_proba(blobs[1][0]))
+
+
+def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
+    text = (
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "class Own(DecisionTreeClassifier):\n    def fit(self, x, y):\n        return super().fit(x, y)\n"
+    )
+    before, after = (
+        module_from(tmp_path / f"{name}.py", body)
+        for name, body in (("before", text), ("after", text.replace("super().fit(x, y)", "super().fit(x[:9], y[:9])")))
+    )
+    for found in (before, after):
+        monkeypatch.setitem(__import__("sys").modules, found.__name__, found)
+    after.Own.__module__ = "before"
+    assert describe(before.Own()) != describe(after.Own())
+
+
+# -- the table ---------------------------------------------------------------------------------------------
+
+
+def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
+    """A recipe and its row: it is listed, and it trains a target and its references."""
+    row = gl.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")
+    monkeypatch.setitem(DEFENCES, "label_smoothing", row)
+    shown = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
+    assert {"defence": "label_smoothing", "trains": "torch module"}.items() <= shown[-1].items()
+    recipe = DEFENCES["label_smoothing"].recipe(share=0.9)
+    trained = as_recipe(recipe)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
+    results = gl.audit(
+        gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
+    )
+    assert results.references.count == 4
+
+
+@pytest.mark.parametrize("name", DEFENCES)
+def test_every_row_makes_a_recipe(name):
+    recipe = DEFENCES[name].recipe()
+    assert isinstance(recipe, gl.Recipe)
+    assert describe(recipe) == recipe.describe()
+    assert DEFENCES[name].summary
+    assert name in CliRunner().invoke(main, ["show", "defences"]).output

@@ -1,0 +1,112 @@
+"""Small tasks for engines, and what they leave behind. They are local to a function, as a user's own often are."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.collecting.engines.engine import WORK, Here, run_all
+from guestlist.data import Data
+
+POOL = Data(
+    np.random.default_rng(0).normal(size=(50, 3)),
+    np.zeros(50, dtype=int),
+    np.array([f"r{i}" for i in range(50)], dtype=object),
+)
+NUMBERS = range(1, 9)
+
+
+def errand(folder: Path, before=lambda k: None):
+    """A task that calls ``before(k)``, notes who did it, and writes something random about the pool."""
+
+    class Errand:
+        def files(self, k, pool):
+            done_by = folder / "done_by"
+            done_by.mkdir(parents=True, exist_ok=True)
+            (done_by / f"{k}-{os.getpid()}").touch()
+            before(k)
+            noise = np.random.default_rng(k).normal(size=len(pool))
+            return {folder / f"{k}.npz": {"sum": pool.x.sum(axis=1) + noise, "y": pool.y}}
+
+    return Errand()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.npz")}
+
+
+def workers(folder: Path) -> set[int]:
+    """The processes that did something for the task, this one aside."""
+    return {int(path.name.split("-")[1]) for path in folder.glob("done_by/*")} - {os.getpid()}
+
+
+def alive(processes: set[int]) -> set[int]:
+    found = set()
+    for process in processes:
+        try:
+            os.kill(process, 0)
+            found.add(process)
+        except ProcessLookupError:
+            pass
+    return found
+
+
+def run(task, folder, engine, numbers=NUMBERS, progress=None):
+    run_all(task, numbers, POOL, folder, engine=engine, progress=progress)
+
+
+def check_nothing_is_left(folder):
+    assert not alive(workers(folder))
+    assert not (folder / WORK).exists()
+    assert not list(folder.rglob("*.part"))
+    assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from errands import POOL, errand
+from guestlist.collecting.engines.engine import Here, run_all
+from guestlist.collecting.engines.local import Local
+from guestlist.collecting.engines.on_ray import Ray
+
+folder = Path(sys.argv[1])
+def slow(k):  # of the script itself, which has no guard against being imported
+    if k > 3:
+        while True:
+            time.sleep(0.05)
+
+run_all(errand(folder, slow), range(1, 9), POOL, folder, engine=eval(sys.argv[2]))
+"""
+
+
+def start(folder: Path, engine: str) -> subprocess.Popen:
+    """Work in a process of its own, as far as three numbers are written and another is being done."""
+    path = folder.with_suffix(".py")
+    path.write_text(SCRIPT.format(tests=str(Path(__file__).parent)))
+    command = [sys.executable, path, folder, engine]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    while len(contents(folder)) < 3 or not list(folder.glob("done_by/[4-8]-*")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    return process
+
+
+def interrupted(folder: Path, engine: str, expected: dict[str, bytes]) -> None:
+    """Ctrl-C in the middle, as a terminal sends it: to the whole group. Then the rest."""
+    process = start(folder, engine)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == -signal.SIGINT, errors
+    assert errors.count("Traceback") == 1, errors  # the driver's own; workers say nothing
+    assert "KeyboardInterrupt" in errors
+    assert set(contents(folder)) == {"1.npz", "2.npz", "3.npz"}
+    check_nothing_is_left(folder)
+    run(errand(folder), folder, Here(), numbers=range(4, 9))
+    assert contents(folder) == expected

@@ -1,0 +1,208 @@
+"""Every check has a code, a state, figures, a sentence and a heading in the docs; and finds what it is for."""
+
+import re
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from cases import case_of, leaking, regression, with_signals
+from guestlist.collecting.until import UntilWidth
+from guestlist.errors import InputError
+from guestlist.findings import checks
+from guestlist.findings.checks import CHECKS, Check, check_codes
+from guestlist.findings.table import judge
+from guestlist.report import checks as told
+from guestlist.report import page, summary
+from guestlist.report.checks import SENTENCES, rows, sentence
+from report_worlds import leaking as shown
+from report_worlds import with_check
+from worlds import gaussian_world, noise_world
+
+DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
+
+
+def state(case, code: str) -> str:
+    return judge(case).check(code).state
+
+
+def test_every_code_has_a_heading_and_a_sentence_and_no_other():
+    headings = dict(re.findall(r"^## (GL\d+): (.+)$", DOCS.read_text("utf-8"), re.MULTILINE))
+    assert headings == {code: row.name for code, row in CHECKS.items()}
+    assert set(SENTENCES) == set(CHECKS)
+    assert list(CHECKS) == sorted(CHECKS)
+    parts = re.split(r"^## .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert all("**What to do.**" in part for part in parts)
+
+
+def test_every_check_is_made_once_and_in_order():
+    found = judge(leaking()).checks
+    assert [check.code for check in found] == list(CHECKS)
+    assert {check.state for check in found} <= set(told.ORDER)
+
+
+def test_no_check_needs_classes(monkeypatch):
+    found = judge(regression())
+    assert found.check("GL103").state == found.check("GL113").state == "not applicable"
+    assert found.check("GL104").state == "not applicable"
+    assert not [check for check in found.checks if check.state == "issue"]
+    assert summary(found)
+
+
+# -- each one -----------------------------------------------------------------------------------------------------------
+
+
+def test_duplicates_are_an_issue_or_were_dropped():
+    some, none = np.arange(10) < 3, np.zeros(10, bool)
+    twins, dropped = checks.of_duplicates(some, dropped=False)
+    assert (twins.state, dropped.state) == ("issue", "not applicable")
+    assert twins.figures == {"duplicates": 3, "nonmembers": 10}
+    twins, dropped = checks.of_duplicates(some, dropped=True)
+    assert (twins.state, dropped.state) == ("passed", "issue")
+    assert [check.state for check in checks.of_duplicates(none, dropped=True)] == ["passed", "passed"]
+    assert state(leaking(checks=checks.of_duplicates(some, dropped=False)), "GL101") == "issue"
+    assert state(leaking(), "GL101") == "not run"
+
+
+def test_an_accuracy_at_chance():
+    case = leaking()
+    assert state(case, "GL103") == "passed"
+    assert state(with_signals(case, correct=np.zeros(400)), "GL103") == "issue"
+
+
+def test_saturated_answers():
+    case, sure = leaking(), np.tile([0.2, 0.8], (400, 1))
+    probabilities = replace(case.setting, scale="probabilities")
+    assert state(case, "GL104") == "not applicable"
+    assert state(replace(case, setting=probabilities), "GL104") == "not run"
+    assert state(replace(case, setting=replace(probabilities, answers=sure)), "GL104") == "passed"
+    some = np.where(np.arange(400)[:, None] < 40, [0.0, 1.0], sure)
+    found = judge(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
+    assert (found.state, found.figures["share"]) == ("issue", 0.1)
+
+
+def test_references_of_another_size():
+    case = leaking()
+    assert state(case, "GL105") == "passed"
+    small = case.view.reference_member & (np.arange(400) % 2 == 0)
+    other = replace(case, view=replace(case.view, reference_member=small))
+    assert state(other, "GL105") == "issue"
+    assert "fewer, so that" in sentence(judge(other).check("GL105"))
+    assert state(replace(other, setting=replace(case.setting, predictions=True)), "GL105") == "not applicable"
+
+
+def test_references_that_are_copies():
+    case = leaking()
+    assert state(case, "GL106") == "passed"
+    values = {name: np.vstack([matrix[:1], matrix[:1], matrix[2:]]) for name, matrix in case.view.values.items()}
+    found = judge(replace(case, view=replace(case.view, values=values))).check("GL106")
+    assert (found.state, found.figures) == ("issue", {"copies": 1, "references": 10})
+    assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
+
+
+@pytest.mark.parametrize(("code", "kind"), [("GL107", "distilled"), ("GL108", "left_out")])
+def test_models_that_do_not_differ(code, kind):
+    case = leaking()
+    assert state(case, code) == "passed"
+    models = getattr(case.view.evidence, kind)
+
+    def with_models(found):
+        return replace(case, view=replace(case.view, evidence=replace(case.view.evidence, **{kind: found})))
+
+    same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
+    found = judge(with_models(replace(models, values=same))).check(code)
+    assert (found.state, found.figures) == ("issue", {"same": 400, "records": 400})
+    assert "training has no randomness" in " ".join(sentence(found).split())
+    one = replace(models, values={n: m[:1] for n, m in models.values.items()}, member=models.member[:1])
+    assert state(with_models(one), code) == "not run"
+    assert state(with_models(None), code) == "not applicable"
+
+
+def test_an_interval_that_stays_wide():
+    case = leaking()
+    assert state(case, "GL111") == "not applicable"
+    for wanted, expected in ((0.001, "issue"), (0.99, "passed")):
+        setting = replace(case.setting, until=UntilWidth(wanted, start=8, at_most=10))
+        assert state(replace(case, setting=setting), "GL111") == expected
+
+
+def interchanged(case):
+    return replace(case, truth=replace(case.truth, member=~case.truth.member))
+
+
+def test_sides_that_were_interchanged():
+    case = leaking(attacks={"loss": gl.ATTACKS["loss"]})
+    assert state(case, "GL112") == "passed"
+    found = judge(interchanged(case)).check("GL112")
+    assert found.state == "issue"
+    assert found.figures["attack"] == "loss"
+    assert "The attack loss ranks members below non-members" in sentence(found)
+
+
+def test_a_gap_that_no_attack_sees():
+    """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
+    case = leaking(records=1000)
+    found = judge(case)
+    assert found.check("GL113").state == "passed"  # the attacks see it
+    assert found.check("GL113").figures["low"] > checks.LARGE_GAP
+    swapped = judge(interchanged(case))
+    assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
+    assert swapped.check("GL113").state == "issue"
+    assert "swapped column or label" in page(swapped)
+    assert "swapped column or label" in " ".join(summary(swapped).split())
+
+
+def test_a_gap_that_the_run_attacks_do_not_look_at():
+    """Scores that say nothing beside answers that are right about members: labels of the other side may be shuffled."""
+    case = case_of(noise_world(records=600, models=1, seed=3), ("entropy",))
+    gap = np.where(case.truth.member, np.arange(600) % 10 > 0, np.arange(600) % 10 > 4).astype(float)
+    assert state(with_signals(case, correct=gap), "GL113") == "issue"
+    small = np.where(case.truth.member, np.arange(600) % 10 > 0, np.arange(600) % 10 > 1).astype(float)
+    assert state(with_signals(case, correct=small), "GL113") == "passed"
+
+
+def test_no_gap_is_seen_where_there_is_none():
+    found = [state(case_of(noise_world(records=300, models=1, seed=seed), ("loss",)), "GL113") for seed in range(40)]
+    assert set(found) == {"passed"}
+
+
+# -- ignored, and shown --------------------------------------------------------------------------------------------------
+
+
+def test_a_check_can_be_ignored_and_the_report_says_so(blobs, tree):
+    members, (x, y) = blobs
+    nonmembers = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = gl.audit(tree, members, nonmembers, references=0, ignore=("GL101",))
+    assert found.check("GL101") == Check("GL101", "ignored", {"duplicates": 7, "nonmembers": 207})
+    for text in (page(found), summary(found)):
+        assert "ignored, as asked" in text
+        assert "7 of 207" not in text
+
+
+@pytest.mark.parametrize("wrong", [("GL999",), ("GL101", "gl104"), "GL104"])
+def test_an_unknown_code_is_refused_in_words(wrong, blobs, tree):
+    with pytest.raises(InputError, match=r"no check '|a list of codes"):
+        check_codes(wrong)
+    with pytest.raises(InputError, match=r"no check '|a list of codes"):
+        gl.audit(tree, *blobs, references=0, ignore=wrong)
+
+
+def test_issues_stand_first_and_what_passed_is_folded():
+    results = with_check(shown(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
+    found = rows(results)
+    assert [row.code for row in found[:3]] == ["GL101", "GL113", "GL104"]
+    assert [row.state for row in found] == sorted((row.state for row in found), key=told.ORDER.index)
+    source = page(results)
+    folded = source[source.index("<details>") : source.index("</details>")]
+    assert all((row.code in folded) == (row.state not in told.SHOWN) for row in found)
+
+
+def test_a_check_of_a_newer_version_is_shown_by_its_code():
+    results = replace(shown(), checks=(Check("GL999", "issue", {}), Check("GL998", "odd", {})))
+    assert "GL999" in page(results)
+    assert "GL998" in summary(results)

@@ -1,0 +1,44 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+from cases import leaking, regression
+from guestlist.findings.results import from_document
+from guestlist.findings.table import judge
+from guestlist.report import page, words
+
+
+def test_a_classifier_has_accuracies():
+    case = leaking()
+    who = judge(case).subject
+    correct = case.view.target("correct")
+    assert who.accuracy_members == correct[case.truth.member].mean()
+    assert who.accuracy_nonmembers == correct[~case.truth.member].mean()
+    assert who.r2_members is None
+    assert who.rmse_nonmembers is None
+
+
+def test_a_regression_model_has_errors_and_r2():
+    case = regression()
+    results = judge(case)
+    who, member = results.subject, case.truth.member
+    y, residual = case.records["label"].astype(float).to_numpy(), case.view.target("residual")
+    assert who.r2_members == pytest.approx(r2_score(y[member], (y - residual)[member]))
+    assert who.rmse_nonmembers == pytest.approx(np.sqrt(np.mean(residual[~member] ** 2)))
+    assert who.accuracy_members is None
+    assert "The model is off by" in words.fit(results)
+    assert f"R² {who.r2_members:.3f} and {who.r2_nonmembers:.3f}" in words.fit(results)
+    source = page(results)
+    assert words.fit(results) in source
+    assert "regression</dd>" in source
+    assert from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who
+
+
+def test_labels_that_are_all_equal_have_no_r2():
+    case = regression()
+    case.records["label"] = "3.0"
+    who = judge(case).subject
+    assert who.r2_members is None
+    assert who.rmse_members > 0

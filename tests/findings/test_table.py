@@ -1,0 +1,207 @@
+"""Findings are open: one field each, computed once, absent in older files; and what is on the page is in the results."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from markupsafe import Markup
+
+import guestlist as gl
+from cases import case_of, leaking
+from guestlist.attacks import ATTACKS
+from guestlist.errors import FolderError
+from guestlist.findings import checks, choosing, headline, records
+from guestlist.findings.results import FORMAT, Results, finding_names, from_document, write_results
+from guestlist.findings.table import FINDINGS, judge
+from guestlist.gate import Limit
+from guestlist.gate import judge as hold
+from guestlist.report import fragment, page, summary
+from guestlist.report.section import Section
+from guestlist.report.sections.table import SECTIONS
+from report_worlds import leaking as shown
+from worlds import gaussian_world
+
+
+def test_results_have_one_field_per_finding():
+    assert tuple(FINDINGS) == finding_names()
+    assert all(getattr(Results(), name) is None for name in FINDINGS)
+
+
+def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = leaking(population=50)
+    results = judge(case)
+    assert not list(tmp_path.iterdir())
+    assert results.headline.mocks == 10
+    assert (results.subject.members + results.subject.nonmembers, results.subject.population) == (350, 50)
+    assert [g.value for g in results.groups] == ["first", "second"]
+    assert len(results.records) == 350
+    write_results(tmp_path, results, case.scores)
+    again = gl.read_results(tmp_path)
+    assert again.document() == results.document()
+    assert page(again) == page(results)
+    assert set(np.load(tmp_path / "scores" / "loss.npy")) == set(case.scores["loss"])
+
+
+# -- each once ----------------------------------------------------------------------------------------------------------
+
+
+def counted(name: str, calls: Counter):
+    attack = ATTACKS[name]
+
+    def score(view):
+        calls[name, "mocks" if hasattr(view, "facing") else "target"] += 1
+        return attack.score(view)
+
+    return replace(attack, score=score)
+
+
+def test_every_attack_scores_the_target_once_and_the_mocks_once():
+    calls = Counter()
+    case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
+    judge(case)
+    assert set(calls.values()) == {1}
+    assert len(calls) == 6
+
+
+def test_a_finding_is_computed_once(monkeypatch):
+    calls = Counter()
+
+    def chosen(*arguments):
+        calls["choose"] += 1
+        return choosing.choose(*arguments)
+
+    monkeypatch.setattr(headline, "choose", chosen)
+    case = leaking()
+    judge(case)
+    assert calls["choose"] == 1
+    assert case.of(records.record_table) is case.of(records.record_table)
+
+
+# -- a new one ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How sure the target is of its members, on average."""
+
+    mean: float
+
+
+@dataclass(frozen=True, repr=False)
+class WithSureness(Results):
+    sureness: Sureness | None = None
+
+
+def sureness(case):
+    return Sureness(float(case.view.target("p_y")[case.truth.member].mean()))
+
+
+def section(results):
+    if results.sureness is None:
+        return None
+    return Section("sureness", "Sure & certain", Markup(f"<p>On average {results.sureness.mean:.3f}.</p>"))
+
+
+def test_a_finding_is_a_file_a_field_and_a_row():
+    """And its section likewise."""
+    found = judge(leaking(), FINDINGS | {"sureness": sureness}, WithSureness)
+    assert (*FINDINGS, "sureness") == finding_names(WithSureness)
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+    assert from_document(document, WithSureness).document() == found.document()
+    made = page(found, SECTIONS | {"sureness": section})
+    assert f"<p>On average {found.sureness.mean:.3f}.</p>" in made
+    assert '<h2 id="sureness">Sure &amp; certain</h2>' in made
+    older = from_document({k: v for k, v in document.items() if k != "sureness"}, WithSureness)
+    assert older.sureness is None
+    assert "sureness" not in page(older, SECTIONS | {"sureness": section})
+    # A version that does not know it reads the rest.
+    known = Results(**{name: getattr(found, name) for name in FINDINGS})
+    assert from_document(document).document() == known.document()
+
+
+# -- older files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
+    content = shown().document()
+    del content[name]
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    found = gl.read_results(tmp_path)
+    assert getattr(found, name) is None
+    for form in (page, summary, fragment):
+        assert "in the training set of" in form(found)
+        assert "None" not in form(found).replace("None of", "") or form is page  # plotly has some
+
+
+def test_results_without_any_finding_can_be_shown():
+    for form in (page, summary, fragment):
+        assert "Not measured" in form(Results())
+    assert Results().attacks.empty
+    with pytest.raises(FolderError, match="these were: none"):
+        Results().attack("loss")
+    with pytest.raises(FolderError, match="no attack to judge"):
+        hold(Results(), Limit(0.6))
+
+
+def test_a_finding_that_is_damaged_is_not_read_as_one_that_is_lacking(tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps({"format": FORMAT, "subject": {"name": "x"}}))
+    with pytest.raises(FolderError, match="damaged"):
+        gl.read_results(tmp_path)
+
+
+# -- facts left, sentences right ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty_table():
+    """Empties the table of attacks when called; it is filled again afterwards, in the same order."""
+    rows = dict(ATTACKS)
+    yield ATTACKS.clear
+    ATTACKS.clear()
+    ATTACKS.update(rows)
+
+
+def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
+    found = judge(leaking())
+    better = replace(found.outcomes[0], name="leaf_shares", who="has the model file", auc=gl.Estimate(0.99, 0.98, 1.0))
+    results = replace(found, outcomes=(better, *found.outcomes))
+    before = [form(results) for form in (page, summary, fragment)]
+    assert "run by someone who has the model file" in before[0]
+    empty_table()
+    assert not gl.ATTACKS
+    assert [form(results) for form in (page, summary, fragment)] == before
+
+
+def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
+    found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
+    assert found.attack("leaf_shares").who == "has the model file"
+    assert found.attack("loss").who == ""
+    assert [outcome.oracle for outcome in found.outcomes] == [False, False, True]
+    (test,) = found.hypothesis_tests
+    assert (test.name, test.needs_population, test.levels) == ("loss", True, ())
+    assert "loss was not held to a promise" not in page(found)  # there is no such section without a test
+
+
+def test_results_hold_no_sentence():
+    """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
+    document = judge(leaking(checks=checks.of_duplicates(np.arange(9) < 3, dropped=False))).document()
+    given = {text for outcome in document["outcomes"] for text in (outcome["summary"], outcome["paper"])}
+    texts = [text for text in _texts(document) if text not in given]
+    assert not [text for text in texts if text.endswith(".") or len(text.split()) > 3]
+
+
+def _texts(content):
+    if isinstance(content, str):
+        yield content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _texts(part)
+
+
+def test_few_references_fix_the_headline():
+    found = judge(case_of(gaussian_world(1.0, records=200, models=4), ("entropy", "loss")))
+    assert (found.headline.name, found.headline.measure, found.headline.mocks) == ("loss", "fixed", 0)
+    assert judge(case_of(gaussian_world(1.0, records=200, models=1), ("entropy",))).references is None

@@ -1,0 +1,146 @@
+"""What a scale says of answers, and what it refuses."""
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.errors import InputError
+from guestlist.targets.scales import SCALES, as_scale
+from guestlist.targets.signals import (
+    hinge,
+    residual_floor,
+    signals_of_logits,
+    signals_of_probabilities,
+    smallest_answer,
+)
+
+RNG = np.random.default_rng(0)
+LOGITS, LABELS = RNG.normal(size=(40, 3)), RNG.integers(3, size=40)
+P = np.round(np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True), 1)
+P /= P.sum(axis=1, keepdims=True)
+PREDICTED, TRUE = RNG.normal(size=(40, 1)), RNG.normal(size=40)
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_signals_are_those_of_the_scale():
+    resolved = gl.Probabilities().resolved(P, LABELS)
+    assert resolved == gl.Probabilities(smallest_answer(P))
+    same(resolved.signals(P, LABELS), signals_of_probabilities(P, LABELS, smallest_answer(P)))
+    same(gl.Logits().resolved(LOGITS, LABELS).signals(LOGITS, LABELS), signals_of_logits(LOGITS, LABELS))
+    for scale, answers, labels in (
+        (resolved, P, LABELS),
+        (gl.Logits(), LOGITS, LABELS),
+        (gl.Values(), PREDICTED, TRUE),
+    ):
+        assert tuple(scale.signals(answers, labels)) == scale.signal_names
+
+
+def test_a_hinge_is_that_of_logits_or_of_logarithms_or_the_margin():
+    np.testing.assert_array_equal(gl.Logits().hinge(LOGITS, LABELS), hinge(LOGITS, LABELS))
+    np.testing.assert_array_equal(gl.Probabilities(0.01).hinge(P, LABELS), hinge(np.log(np.maximum(P, 0.01)), LABELS))
+    scale = gl.Values().resolved(PREDICTED, TRUE)
+    np.testing.assert_array_equal(scale.hinge(PREDICTED, TRUE), scale.signals(PREDICTED, TRUE)["margin"])
+
+
+def test_what_is_taught_sums_to_one_or_is_the_value():
+    np.testing.assert_allclose(gl.Logits().soft(LOGITS).sum(axis=1), 1)
+    np.testing.assert_allclose(gl.Probabilities().soft(P * 1.0005).sum(axis=1), 1)
+    np.testing.assert_array_equal(gl.Values().soft(PREDICTED), PREDICTED)
+
+
+def test_signals_of_values():
+    scale = gl.Values().resolved(PREDICTED, TRUE)
+    found, residual = scale.signals(PREDICTED, TRUE), TRUE - PREDICTED[:, 0]
+    np.testing.assert_array_equal(found["residual"], residual)
+    np.testing.assert_allclose(found["loss"], residual**2)
+    order = np.argsort(np.abs(residual))
+    assert (np.diff(found["margin"][order]) <= 0).all()  # falls with the size of the residual, whatever its sign
+
+
+def test_the_unit_of_the_values_does_not_matter():
+    """Metres or millimetres: margins differ by a constant, which no attack sees."""
+    one, other = (gl.Values().resolved(PREDICTED * unit, TRUE * unit) for unit in (1.0, 1000.0))
+    shift = one.hinge(PREDICTED, TRUE) - other.hinge(PREDICTED * 1000, TRUE * 1000)
+    np.testing.assert_allclose(shift, shift[0], rtol=1e-9)
+
+
+def test_a_target_without_any_residual_has_a_floor():
+    assert residual_floor(np.zeros(5)) > 0
+    margin = gl.Values().resolved(np.zeros((5, 1)), np.zeros(5)).hinge(np.zeros((5, 1)), np.zeros(5))
+    assert np.isfinite(margin).all()
+
+
+@pytest.mark.parametrize("wrong", ["Logits", "probability", "", None, 3])
+def test_another_scale_is_refused_in_words(wrong, blobs):
+    with pytest.raises(ValueError, match="'probabilities', 'logits' or 'values'"):
+        as_scale(wrong)
+    with pytest.raises(ValueError, match="'probabilities', 'logits' or 'values'"):
+        gl.function_target(lambda x: x, classes=[0, 1], scale=wrong)
+    with pytest.raises(ValueError, match="'probabilities', 'logits' or 'values'"):
+        gl.Predictions(LOGITS, LABELS, LABELS == 0, scale=wrong)
+
+
+def test_a_scale_is_its_name_or_itself():
+    for name, kind in SCALES.items():
+        assert as_scale(name) == as_scale(kind()) == kind()
+    assert as_scale(gl.Probabilities(0.1)).smallest == 0.1
+
+
+@pytest.mark.parametrize(
+    ("scale", "answers", "told"),
+    [
+        (gl.Probabilities(), [[0.5, 0.6]], "are no probabilities"),
+        (gl.Probabilities(), [[1.5, -0.5]], "are no probabilities"),
+        (gl.Probabilities(), [[np.nan, 1.0]], "NaN for 1 of 1 records"),
+        (gl.Logits(), [[np.inf, 0.0]], "infinite logits"),
+        (gl.Values(), [[np.nan]], "NaN for 1 of 1 records"),
+        (gl.Values(), [[np.inf]], "infinite values"),
+    ],
+)
+def test_answers_that_cannot_be_are_refused(scale, answers, told):
+    with pytest.raises(InputError, match=told):
+        scale.check(np.array(answers))
+
+
+def test_values_have_no_classes():
+    with pytest.raises(InputError, match="needs a classifier"):
+        gl.Values().log_probabilities(PREDICTED)
+    with pytest.raises(InputError, match="needs a classifier"):
+        gl.Values().correct(PREDICTED, TRUE)
+
+
+def test_capabilities_are_looked_up_by_name(tree, blobs):
+    target = gl.estimator_target(tree)
+    assert callable(target.needs("train"))
+    assert target.needs("leaves")(blobs[0][0]).leaf.shape[0] == len(blobs[0][0])
+    with pytest.raises(InputError, match="is not a torch target"):
+        target.needs("layers")
+    plain = gl.function_target(lambda x: x, classes=[0, 1])
+    with pytest.raises(InputError, match="has no recipe to train models by"):
+        plain.needs("train")
+    with pytest.raises(ValueError, match="Expected capabilities among train, distil"):
+        gl.Target(lambda x: x, [0, 1], can={"fly": len})
+    told = gl.Target(lambda x: x, [0, 1], name="it", cannot={"train": "it is a service"})
+    with pytest.raises(InputError, match="it has no recipe to train models by: it is a service"):
+        told.needs("train")
+
+
+def test_layers_of_a_module(blobs):
+    torch = pytest.importorskip("torch")
+    x = blobs[0][0]
+    module = gl.mlp(5, 3, hidden=(8, 6)).train()
+    found = gl.torch_target(module).needs("layers")(x)
+    assert module.training
+    with torch.no_grad():
+        batch = torch.as_tensor(x, dtype=torch.float32)
+        first, last = module[:2](batch), module[:4](batch)
+    assert list(found) == ["first", "last_hidden"]
+    np.testing.assert_allclose(found["first"], first.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(found["last_hidden"], last.numpy(), rtol=1e-5)
+    assert gl.torch_target(gl.mlp(5, 3, hidden=())).needs("layers")(x) == {}
+    image = gl.torch_target(gl.cnn(10, 3, filters=(4,))).needs("layers")(np.zeros((7, 1, 10, 10)))
+    assert image["last_hidden"].shape == (7, 4 * 4 * 4)

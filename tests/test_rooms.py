@@ -1,0 +1,132 @@
+"""The rooms of the house: imports point one way, lazy imports counted."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "guestlist"
+PAPERS = Path(__file__).parents[1] / "papers"
+# A room imports only from rooms before it. The order is the picture of the design, read from the ground up.
+ROOMS = (
+    "errors",
+    "data",
+    "randomness",
+    "fingerprints",
+    "arrays",
+    "evaluate",
+    "neighbours",
+    "checks",
+    "views",
+    "games",
+    "defences",
+    "targets",
+    "datasets",
+    "store",
+    "collecting",
+    "attacks",
+    "risks",
+    "findings",
+    "gate",
+    "report",
+    "exports",
+    "selfcheck",
+    "auditing",
+    "predictions",
+    "playing",
+    "demo",
+    "cli",
+)
+# What papers may use beside the names of the package itself: rooms whose names are for everyone.
+PUBLIC_ROOMS = ("datasets", "evaluate", "neighbours")
+
+
+def imported(path: Path) -> set[tuple[str, str]]:
+    """(module, name) of everything that a file imports, wherever in the file it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {(alias.name, "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative imports hide where a name comes from"
+            found |= {(node.module, alias.name) for alias in node.names}
+    return found
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def rooms_of(path: Path) -> set[str]:
+    """The rooms that a file of the package reaches into."""
+    found = set()
+    for module, name in imported(path):
+        if module == "guestlist":
+            found |= {name} - {"__version__"}
+        elif module.startswith("guestlist."):
+            found.add(module.split(".")[1])
+    return found
+
+
+def test_every_room_has_its_place():
+    there = {room(path) for path in SOURCE.rglob("*.py")} - {"__init__"}
+    assert there == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    own = room(path)
+    if own == "__init__":  # the names of the package: they come from everywhere, when first used
+        return
+    before = ROOMS[: ROOMS.index(own) + 1]
+    back = sorted(rooms_of(path) - set(before))
+    assert not back, f"{own} reaches into {', '.join(back)}, which is above it"
+
+
+def test_the_graph_has_no_cycle_within_a_room_either():
+    """Modules, not only rooms: what is imported when a file is read must not wait for itself."""
+    modules = {_module(path): path for path in SOURCE.rglob("*.py")}
+    at_import = {name: _top_level(path) & set(modules) for name, path in modules.items()}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        if name not in done:
+            for other in sorted(at_import[name]):
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in modules:
+        visit(name, ())
+
+
+def _module(path: Path) -> str:
+    parts = ("guestlist", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _top_level(path: Path) -> set[str]:
+    """Modules imported when a file is read; those under TYPE_CHECKING or in functions are not."""
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # ``from package import module`` waits for the module, and for nothing else of the package but its __init__.
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return found - {_module(path)}
+
+
+@pytest.mark.parametrize("path", sorted(PAPERS.rglob("*.py")), ids=lambda path: str(path.relative_to(PAPERS)))
+def test_papers_use_public_names_alone(path):
+    import guestlist as gl
+
+    public = set(gl.__all__)
+    for module, name in imported(path):
+        if module == "guestlist":
+            assert not name or name in public, f"{name} is not a public name of guestlist"
+        elif module.startswith("guestlist."):
+            inside = module.removeprefix("guestlist.")
+            assert inside in PUBLIC_ROOMS, f"{module} is not for papers"
+            assert name in __import__(module, fromlist=["__all__"]).__all__, f"{module}.{name} is not public"
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "gl":
+            assert node.attr in public, f"gl.{node.attr} is not a public name"
