@@ -18,7 +18,7 @@ from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed
 from guestlist.findings.references import References
-from guestlist.findings.results import Results
+from guestlist.report.readable import Results
 from guestlist.findings.subject import Subject
 
 FPRS = (0.001, 0.01, 0.05)

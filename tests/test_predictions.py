@@ -4,7 +4,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.errors import FolderError, InputError
-from guestlist.predictions import read_predictions
+from guestlist.targets.predictions import read_predictions
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import guestlist as gl
 from cases import case_of, leaking, regression, with_signals
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError
+from guestlist.collecting.inputs import Duplicates
 from guestlist.findings import checks
 from guestlist.findings.checks import CHECKS, Check, check_codes
 from guestlist.findings.table import judge
@@ -56,14 +57,14 @@ def test_no_check_needs_classes(monkeypatch):
 
 
 def test_duplicates_are_an_issue_or_were_dropped():
-    some, none = np.arange(10) < 3, np.zeros(10, bool)
-    twins, dropped = checks.of_duplicates(some, dropped=False)
+    some, none = Duplicates(3, 10, dropped=False), Duplicates(0, 10, dropped=True)
+    twins, dropped = checks.of_duplicates(some)
     assert (twins.state, dropped.state) == ("issue", "not applicable")
     assert twins.figures == {"duplicates": 3, "nonmembers": 10}
-    twins, dropped = checks.of_duplicates(some, dropped=True)
+    twins, dropped = checks.of_duplicates(replace(some, dropped=True))
     assert (twins.state, dropped.state) == ("passed", "issue")
-    assert [check.state for check in checks.of_duplicates(none, dropped=True)] == ["passed", "passed"]
-    assert state(leaking(checks=checks.of_duplicates(some, dropped=False)), "GL101") == "issue"
+    assert [check.state for check in checks.of_duplicates(none)] == ["passed", "passed"]
+    assert state(leaking(checks=checks.of_duplicates(some)), "GL101") == "issue"
     assert state(leaking(), "GL101") == "not run"
 
 
@@ -107,10 +108,12 @@ def test_references_that_are_copies():
 def test_models_that_do_not_differ(code, kind):
     case = leaking()
     assert state(case, code) == "passed"
-    models = getattr(case.view.evidence, kind)
+    models = case.view.evidence.need(kind)
 
     def with_models(found):
-        return replace(case, view=replace(case.view, evidence=replace(case.view.evidence, **{kind: found})))
+        evidence = case.view.evidence
+        evidence = evidence.without(kind) if found is None else evidence.with_part(kind, found)
+        return replace(case, view=replace(case.view, evidence=evidence))
 
     same = {name: np.tile(matrix[:1], (len(matrix), 1)) for name, matrix in models.values.items()}
     found = judge(with_models(replace(models, values=same))).check(code)

@@ -149,7 +149,7 @@ def test_equal_records_with_other_labels_can_push_a_member_out():
     assert got == pytest.approx(np.log(inside[0, 2] / outside[0, 2]), rel=1e-12)
 
 
-def test_losses_that_only_one_world_can_give():
+def test_losses_that_locked_world_can_give():
     x, y = np.arange(6.0)[:, None], np.array([0, 1, 1, 1, 1, 1])
     got = knn_likelihood_ratio(x, y, [0, 1, np.nan, 0, 0, 1], Knn(1))
     assert got[0] == np.inf  # nobody else has its label

@@ -5,18 +5,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from guestlist.data import Data
 from guestlist.errors import FolderError
+from guestlist.games import Sides, draw, one_target, options_of
 from guestlist.store import Manifest, model_path, open_store
 
-MANIFEST = Manifest(data="d", recipe="r", seed=0, rate=0.5, scale="probabilities", classes=("a", "b"))
+GAME = options_of(Sides(1, 1, rate=0.5))
+MANIFEST = Manifest(data="d", split="s", recipe="r", seed=0, game=GAME, scale="probabilities", classes=("a", "b"))
 
 
 @pytest.fixture
 def store(tmp_path):
     store = open_store(tmp_path / "audit", MANIFEST)
-    sides = ["members", "nonmembers", "population"]
-    store.write_pool(pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [0, 1, 0], "side": sides}))
-    store.write_split(store.design().rows(3))
+    store.write_pool(pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [0, 1, 0]}))
+    target = one_target(np.array([True, False, False]), np.array([True, True, False]))
+    pool = Data(np.zeros((3, 1)), np.zeros(3), np.array(list("xyz")))
+    store.write_split(draw(MANIFEST.the_game(), pool, 3, seed=0, given=target))
     for k in range(3):
         store.write_model(k, {"loss": np.arange(3.0) + k})
     return store
@@ -26,7 +30,8 @@ def test_what_was_written_is_read_back(store):
     again = open_store(store.folder)
     assert again.manifest == MANIFEST
     assert again.models() == [0, 1, 2]
-    assert again.asked().tolist() == [True, True, False]
+    assert again.split.asked[0].tolist() == [True, True, False]
+    assert again.manifest.the_game() == Sides(1, 1, rate=0.5)
     rotation = again.rotation()
     assert rotation.target("loss")[2].tolist() == [2, 3, 4]
     assert rotation.member[0].tolist() == [True, False, False]
@@ -46,10 +51,12 @@ def test_the_first_references_can_be_taken_alone(store):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"data": "e"}, "other records, labels or membership"),
+        ({"data": "e"}, "other records or labels"),
+        ({"split": "t"}, "other members or non-members"),
+        ({"game": options_of(Sides(1, 1, rate=0.25))}, "another share of records per reference"),
         ({"recipe": "s"}, "another model or other parameters"),
         ({"seed": 1}, "another seed"),
-        ({"data": "e", "seed": 1}, "other records, labels or membership and another seed"),
+        ({"data": "e", "seed": 1}, "other records or labels and another seed"),
     ],
 )
 def test_a_folder_of_another_audit_is_refused(store, change, message):
@@ -59,7 +66,7 @@ def test_a_folder_of_another_audit_is_refused(store, change, message):
 
 def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FolderError, match="files that are no audit"):
+    with pytest.raises(FolderError, match="files that are not an audit"):
         open_store(tmp_path, MANIFEST)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -69,7 +76,7 @@ def test_a_missing_folder_is_no_audit(tmp_path):
         open_store(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"format": 1}', "\x00\x01"])
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"format": 2}', "\x00\x01"])
 def test_a_damaged_manifest_is_named(store, content):
     (store.folder / "manifest.json").write_text(content)
     with pytest.raises(FolderError, match="damaged"):
@@ -88,4 +95,26 @@ def test_a_truncated_signal_file_is_named(store, cut):
     path = model_path(store.folder, 1)
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.raises(FolderError, match=r"model-0001\.npz is damaged.*Remove that file"):
-        store.rotation()
+        store.rotation().target("loss")
+
+
+def test_a_model_that_was_never_planned_is_no_model(store):
+    store.write_model(99_999_999, {"loss": np.zeros(3)})
+    assert store.models() == [0, 1, 2]
+    assert len(store.rotation().member) == 3
+
+
+def test_a_damaged_split_is_named(store):
+    np.savez(store.folder / "split.npz", member=np.ones((3, 3), bool))
+    with pytest.raises(FolderError, match=r"split\.npz is damaged"):
+        open_store(store.folder).split  # noqa: B018
+
+
+def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
+    for k in range(3):
+        store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
+    (view := store.facing(0)).target("loss")
+    for k in range(3):
+        store.write_model(k, {"loss": np.zeros(3)})
+    with pytest.raises(FolderError, match="margin"):
+        view.target("margin")

@@ -123,7 +123,10 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 
-def from_document(content: Mapping, form: type[AnyResults]) -> AnyResults:
+def from_document(
+    content: Mapping,
+    form: type[AnyResults] = Results,  # type: ignore[assignment]
+) -> AnyResults:
     """Results from the content of results.json, without the table of records.
 
     A finding that the content lacks is None, and one that ``form`` has no field for is left out: files of older and of newer

@@ -19,7 +19,7 @@ from guestlist.findings import (
     subject,
     untested,
 )
-from guestlist.findings.results import AnyResults
+from guestlist.findings.results import AnyResults, Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "subject": subject.find,
@@ -37,7 +37,9 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
 
 
 def judge(
-    case: Case, form: type[AnyResults], findings: Mapping[str, Callable[[Case], object]] = FINDINGS
+    case: Case,
+    form: type[AnyResults] = Results,  # type: ignore[assignment]
+    findings: Mapping[str, Callable[[Case], object]] = FINDINGS,
 ) -> AnyResults:
     """Everything that is found in a case; nothing is written.
 
