@@ -1,7 +1,7 @@
 import numpy as np
 
 import oracles
-from guestlist.arrays.ranks import aucs, mid_ranks
+from guestlist.arrays.ranks import aucs, counts_among
 from guestlist.evaluate import auc
 
 
@@ -22,5 +22,13 @@ def test_one_kind_only_gives_nan_and_a_constant_score_one_half():
     np.testing.assert_array_equal(aucs(scores, member), [np.nan, 0.5, np.nan])
 
 
-def test_equal_values_share_their_mean_rank():
-    assert mid_ranks(np.array([[3.0, 1.0, 3.0, np.nan]])).tolist() == [[2.5, 1.0, 2.5, 4.0]]
+def test_counts_among_a_row_equal_a_loop():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 6, (4, 30)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    mask = (rng.random(values.shape) < 0.6) & ~np.isnan(values)
+    found = counts_among(values, mask)
+    for row, some, counts in zip(values, mask, np.moveaxis(found, 1, 0), strict=True):
+        for i in np.flatnonzero(~np.isnan(row)):
+            expected = (row[some] < row[i]).sum(), (row[some] <= row[i]).sum(), some.sum()
+            assert tuple(counts[:, i]) == expected

@@ -8,6 +8,7 @@ the stair around a given record holds at most 2 / (Z + 1) of the non-members on 
 below 1 / Z; at larger gamma the lowest stair, a count of 0, is wider.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,10 +55,11 @@ def gaussian() -> Run:
     world = gaussian_world(1.0, records=800, models=33, spread=0.3)
     asked = np.arange(800) < 600
     # Population records are none of the target's members: their answers are drawn from a model without them.
-    world.values["margin"][0, ~asked] -= 1.0 * world.member[0, ~asked]
-    world.values["p_y"][0] = 1 / (1 + np.exp(-world.values["margin"][0]))
-    world.values["loss"][0] = -np.log(world.values["p_y"][0])
-    return Run(world.facing(0), asked, world.member[0, asked])
+    values = {name: matrix.copy() for name, matrix in world.values.items()}
+    values["margin"][0, ~asked] -= 1.0 * world.member[0, ~asked]
+    values["p_y"][0] = 1 / (1 + np.exp(-values["margin"][0]))
+    values["loss"][0] = -np.log(values["p_y"][0])
+    return Run(replace(world, values=values).facing(0), asked, world.member[0, asked])
 
 
 def trained(folder) -> Run:

@@ -19,20 +19,44 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     array([0.75, 0.5 ])
     """
     scores = np.asarray(scores, dtype=np.float64)
-    scored = ~np.isnan(scores)
-    members, scored_count = (member & scored).sum(axis=1), scored.sum(axis=1)
-    ranks = np.where(member & scored, mid_ranks(scores), 0.0).sum(axis=1)
+    inside = member & ~np.isnan(scores)
+    members, scored = inside.sum(axis=1), (~np.isnan(scores)).sum(axis=1)
+    order = np.argsort(scores, axis=1)  # NaN last
+    ranks = _mid_ranks(np.take_along_axis(scores, order, axis=1))
+    # Halves add up exactly, in whatever order.
+    sums = np.einsum("ij,ij->i", np.take_along_axis(inside, order, axis=1).astype(np.float64), ranks)
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: one kind only
-        return (ranks - members * (members + 1) / 2) / (members * (scored_count - members))
+        return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
 
-def mid_ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1 within each row, equal values sharing the mean of theirs; NaN ranks last."""
+def _mid_ranks(ordered: np.ndarray) -> np.ndarray:
+    """Ranks from 1 of values that are sorted within each row, equal ones sharing the mean of theirs."""
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        first, last = tie_ends(ordered)
+        return (first + last) / 2 + 1
+    return np.broadcast_to(np.arange(1.0, ordered.shape[1] + 1), ordered.shape)
+
+
+def counts_among(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(3, rows, n): of the values of its row that ``mask`` selects, how many are smaller than each, no larger, and all.
+
+    Args:
+        values: (rows, n); what is said of NaN means nothing.
+        mask: (rows, n) what counts; false where a value is NaN.
+
+    >>> counts_among(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([[True, True, True, False]])).astype(int).tolist()
+    [[[1, 0, 1, 1]], [[3, 1, 3, 1]], [[3, 3, 3, 3]]]
+    """
     order = np.argsort(values, axis=1)
     first, last = tie_ends(np.take_along_axis(values, order, axis=1))
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks
+    # running[:, j]: how many that count are among the j smallest.
+    running = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(np.take_along_axis(mask, order, axis=1), axis=1, out=running[:, 1:])
+    found = np.empty((3, *values.shape))
+    for part, ends in zip(found, (first, last + 1), strict=False):
+        np.put_along_axis(part, order, np.take_along_axis(running, ends, axis=1), axis=1)
+    found[2] = running[:, -1:]
+    return found
 
 
 def tie_ends(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.ranks import tie_ends
+from guestlist.arrays.ranks import counts_among
 
 
 def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -28,25 +28,20 @@ def share_above_of_others(values: np.ndarray, mask: np.ndarray, blocks: np.ndarr
         mask: (models, records) what counts.
         blocks: (models,) models with equal labels are left out together.
     """
-    by_record = np.ascontiguousarray(values.T)
-    order = np.argsort(by_record, axis=1)
-    first, last = tie_ends(np.take_along_axis(by_record, order, axis=1))
-    # running[:, j]: how many models of the mask are among the j smallest values.
-    running = np.zeros((len(order), len(values) + 1))
-    np.cumsum(np.take_along_axis(mask.T, order, axis=1), axis=1, out=running[:, 1:])
-    below, up_to = (np.take_along_axis(running, ends, axis=1) for ends in (first, last + 1))
-    wins = np.empty(by_record.shape)
-    np.put_along_axis(wins, order, running[:, -1:] - (below + up_to) / 2, axis=1)
-    count = np.broadcast_to(mask.sum(axis=0), values.shape)
+    below, up_to, count = counts_among(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
+    wins = count - (below + up_to) / 2
     own_wins, own_count = _within_block(blocks, values, mask)
     with np.errstate(invalid="ignore"):
-        return (wins.T - own_wins) / (count - own_count)
+        return (wins.T - own_wins) / (count.T - own_count)
 
 
 def _within_block(blocks: np.ndarray, values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What each target won against the models that are left out with it, itself among them, and how many they are."""
+    labels, sizes = np.unique(blocks, return_counts=True)
+    if (sizes == 1).all():  # a draw against itself, where it counts
+        return 0.5 * mask, mask.astype(np.float64)
     wins, count = np.zeros(values.shape), np.zeros(values.shape)
-    for label in np.unique(blocks):
+    for label in labels:
         block = np.flatnonzero(blocks == label)
         for k in block:
             wins[k] = ((values[block] > values[k]) & mask[block]).sum(axis=0)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.ranks import counts_among
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -35,12 +37,16 @@ def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels:
 def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
     """Of every model in turn as the target, among the models of other blocks: arrays are (models, records)."""
 
+    outside = ~member & ~np.isnan(values)
+
     def within(records: np.ndarray) -> np.ndarray:
-        own = values[:, records]
-        every = _counts(_outside(values, member, records), own)
+        own, mask = values[:, records], outside[:, records]
+        every = _together(own, mask)
+        if len(np.unique(blocks)) == len(blocks):
+            return every - counts_among(own, mask)
         for block in np.unique(blocks):
             left_out = blocks == block
-            every[:, left_out] -= _counts(_outside(values[left_out], member[left_out], records), own[left_out])
+            every[:, left_out] -= _together(own[left_out], mask[left_out])
         return every
 
     return _by_class(values, labels, within)
@@ -56,6 +62,11 @@ def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarr
         found[:, missing] = within(np.ones(len(labels), dtype=bool))[:, missing]
     found[:, np.isnan(values)] = np.nan
     return Standing(*found)
+
+
+def _together(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(3, models, records) counts among the values of all these models at once."""
+    return counts_among(values.reshape(1, -1), mask.reshape(1, -1)).reshape(3, *values.shape)
 
 
 def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
