@@ -50,7 +50,9 @@ def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     x, y = load_digits(return_X_y=True)
     x, y = x / 16, np.where(np.arange(len(y)) % 3 == 0, (y + 1) % 10, y)  # labels that can only be learnt by heart
     members, nonmembers = (x[:400], y[:400]), (x[400:800], y[400:800])
-    module = gl.Fit(epochs=30, learning_rate=0.003)(gl.mlp(64, 10, hidden=(64,)), gl.Data(*members), np.random.default_rng(0))
+    module = gl.Fit(epochs=30, learning_rate=0.003)(
+        gl.mlp(64, 10, hidden=(64,)), gl.Data(*members), np.random.default_rng(0)
+    )
     found = gl.audit(
         gl.torch_target(module), members, nonmembers, references=0, also=[gl.Inner()], attacks=["loss", "white_box"]
     )

@@ -206,7 +206,7 @@ def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, 
 
 
 def test_a_function_has_no_model_to_hand_to_a_recipe():
-    with pytest.raises(InputError, match="Fit is called with .model, data, rng."):
+    with pytest.raises(InputError, match=r"Fit is called with \(model, data, rng\)"):
         gl.function_target(lambda x: x, classes=[0, 1], train=gl.Fit())
 
 
@@ -270,7 +270,9 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     assert {"defence": "label_smoothing", "trains": "torch module"}.items() <= shown[-1].items()
     recipe = DEFENCES["label_smoothing"].recipe(share=0.9)
     trained = as_recipe(recipe)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
-    results = gl.audit(gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1)
+    results = gl.audit(
+        gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
+    )
     assert results.references.count == 4
 
 

@@ -124,7 +124,9 @@ def boosted(library):
         "xgboost",
         "lightgbm",
     ],
-    ids=lambda model: model if isinstance(model, str) else type(model[-1] if hasattr(model, "steps") else model).__name__,
+    ids=lambda model: (
+        model if isinstance(model, str) else type(model[-1] if hasattr(model, "steps") else model).__name__
+    ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_overfitted_regressors_are_found(model, diabetes):
@@ -145,7 +147,9 @@ def test_a_torch_regressor_is_found(diabetes, tmp_path):
     plans = [gl.Distilled(models=4), gl.LeftOut(records=3, models=4), gl.Quantiles(level=0.9)]
     results = quiet(target, members, nonmembers, references=8, also=plans, folder=tmp_path)
     assert results.attack("lira_bayes").auc.low > 0.6
-    assert {"distillation", "leave_one_out", "quantile", "reference", "difficulty", "lira"} <= {*results.attacks["attack"]}
+    assert {"distillation", "leave_one_out", "quantile", "reference", "difficulty", "lira"} <= {
+        *results.attacks["attack"]
+    }
 
 
 def test_training_a_linear_module_on_the_squared_loss_is_least_squares():
@@ -283,7 +287,8 @@ def test_attacks_that_need_classes_say_so(name, forest, diabetes):
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"), [(gl.Perturbed(), "needs classes"), (gl.Answers(), "of classifiers only"), (gl.Inner(), "torch target")]
+    ("plan", "told"),
+    [(gl.Perturbed(), "needs classes"), (gl.Answers(), "of classifiers only"), (gl.Inner(), "torch target")],
 )
 def test_evidence_that_needs_classes_says_so(plan, told, forest, diabetes):
     with pytest.raises(InputError, match=told):

@@ -6,7 +6,13 @@ import pytest
 import guestlist as gl
 from guestlist.errors import InputError
 from guestlist.targets.scales import SCALES, as_scale
-from guestlist.targets.signals import hinge, residual_floor, signals_of_logits, signals_of_probabilities, smallest_answer
+from guestlist.targets.signals import (
+    hinge,
+    residual_floor,
+    signals_of_logits,
+    signals_of_probabilities,
+    smallest_answer,
+)
 
 RNG = np.random.default_rng(0)
 LOGITS, LABELS = RNG.normal(size=(40, 3)), RNG.integers(3, size=40)
@@ -25,7 +31,11 @@ def test_signals_are_those_of_the_scale():
     assert resolved == gl.Probabilities(smallest_answer(P))
     same(resolved.signals(P, LABELS), signals_of_probabilities(P, LABELS, smallest_answer(P)))
     same(gl.Logits().resolved(LOGITS, LABELS).signals(LOGITS, LABELS), signals_of_logits(LOGITS, LABELS))
-    for scale, answers, labels in ((resolved, P, LABELS), (gl.Logits(), LOGITS, LABELS), (gl.Values(), PREDICTED, TRUE)):
+    for scale, answers, labels in (
+        (resolved, P, LABELS),
+        (gl.Logits(), LOGITS, LABELS),
+        (gl.Values(), PREDICTED, TRUE),
+    ):
         assert tuple(scale.signals(answers, labels)) == scale.signal_names
 
 

@@ -112,7 +112,8 @@ def test_a_view_of_some_records_and_some_references():
 
 
 @pytest.mark.parametrize(
-    ("scale", "answers", "smallest"), [(gl.Logits(), [900.0, 0.0], -900.0), (gl.Probabilities(0.005), [1.0, 0.0], np.log(0.005))]
+    ("scale", "answers", "smallest"),
+    [(gl.Logits(), [900.0, 0.0], -900.0), (gl.Probabilities(0.005), [1.0, 0.0], np.log(0.005))],
 )
 def test_logarithms_of_probabilities(scale, answers, smallest):
     np.testing.assert_allclose(scale.log_probabilities(np.array([answers])), [[0.0, smallest]], rtol=1e-6)

@@ -13,13 +13,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
+from guestlist.collecting.evidence import perturbed as asking
 from guestlist.collecting.evidence.perturbations import perturbed, spreads
 from guestlist.collecting.evidence.table import parse_plan
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store
 from guestlist.store.files import write_npz
-from guestlist.collecting.evidence import perturbed as asking
 
 
 def changed(x, *, noise=0.25, flips=0.1, rows=None):

@@ -17,7 +17,9 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(scope="module")
 def network(blobs):
-    return gl.Fit(epochs=40, learning_rate=0.02)(gl.mlp(5, 3, hidden=(64,)), gl.Data(*blobs[0]), np.random.default_rng(0))
+    return gl.Fit(epochs=40, learning_rate=0.02)(
+        gl.mlp(5, 3, hidden=(64,)), gl.Data(*blobs[0]), np.random.default_rng(0)
+    )
 
 
 def norms_one_by_one(module, x, labels):
