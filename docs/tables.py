@@ -9,6 +9,7 @@ from pathlib import Path
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.defences import DEFENCES
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,6 +40,18 @@ def evidence_table() -> str:
         attacks = ", ".join(f"`{a}`" for a, attack in ATTACKS.items() if attack.evidence == name)
         plan = "by default" if kind.default else f"`gl.{kind.plan.__name__}({options})`"
         rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {attacks} |")
+    return "\n".join(rows)
+
+
+def defence_table() -> str:
+    """Ways to train, in Markdown."""
+    rows = ["| defence | in Python | trains | what it does | cost | paper |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, defence in DEFENCES.items():
+        options = ", ".join(f"{field.name}={field.default!r}" for field in fields(defence.recipe))
+        recipe = f"`gl.{defence.recipe.__name__}({options})`"
+        rows.append(
+            f"| `{name}` | {recipe} | {defence.trains} | {defence.summary} | {defence.cost} | {defence.paper} |"
+        )
     return "\n".join(rows)
 
 
@@ -78,11 +91,12 @@ def collection_table() -> str:
 
 TABLES = {
     "attacks": attack_table,
+    "defences": defence_table,
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
 }
-PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
 
 
 def updated(page: str) -> str:

@@ -13,7 +13,8 @@ from docs.tables import updated
 
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
-from guestlist.targets.signals import SIGNALS
+from guestlist.defences import DEFENCES
+from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,8 +61,11 @@ def test_the_tables_are_made_from_the_code(name):
     assert updated(page) == page, "run: python -m docs.tables"
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, *SIGNALS, *(f"guestlist {name}" for name in main.commands)])
-def test_every_attack_signal_and_command_is_in_the_docs(name):
+NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES}
+
+
+@pytest.mark.parametrize("name", [*sorted(NAMES), *(f"guestlist {name}" for name in main.commands)])
+def test_every_attack_signal_defence_and_command_is_in_the_docs(name):
     assert any(name in page.read_text("utf-8") for page in PAGES)
 
 
@@ -76,3 +80,15 @@ def test_the_sharp_edges_are_sharp(tmp_path):
     # The first block imports; every other one must show what its section claims, by an assertion that ran.
     assert len(ran) >= 10
     assert all("assert " in code for code in ran[1:])
+
+
+@pytest.mark.parametrize("name", ["defences.md", "regression.md"])
+def test_pages_about_models_run(name, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from guestlist import defences
+
+    monkeypatch.setattr(defences, "DEFENCES", dict(DEFENCES))
+    monkeypatch.setattr("guestlist.DEFENCES", dict(DEFENCES), raising=False)  # the page adds a row
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(run_page(ROOT / "docs" / name, tmp_path)) == 2

@@ -206,7 +206,7 @@ def test_what_is_no_training_is_refused_before_anything_is_trained(train, told, 
 
 
 def test_a_function_has_no_model_to_hand_to_a_recipe():
-    with pytest.raises(InputError, match=r"Fit is called with .model, data, rng."):
+    with pytest.raises(InputError, match=r"Fit is called with \(model, data, rng\)"):
         gl.function_target(lambda x: x, classes=[0, 1], train=gl.Fit())
 
 

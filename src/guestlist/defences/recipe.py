@@ -26,7 +26,7 @@ class Recipe(Protocol):
     estimators that can weigh records ``weighted(model, data, weight, rng)``.
     """
 
-    def __call__(self, model: Any, data: Data, rng: np.random.Generator) -> Any:
+    def __call__(self, model: Any, data: Data, rng: np.random.Generator, /) -> Any:
         """A model like ``model``, trained anew on the records, with all its randomness from ``rng``.
 
         Args:

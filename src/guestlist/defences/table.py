@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +23,7 @@ class Defence:
         cost: what it takes beside plain training, for people.
     """
 
-    recipe: type[Recipe]
+    recipe: Callable[..., Recipe]
     trains: Literal["torch module", "estimator"]
     summary: str
     paper: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: s
     from sklearn.base import clone
 
     scale = _scale(model)
-    classes = _classes(model) if scale.has_classes else None
+    classes = _classes(model) if scale.has_classes else np.array([])
     names = getattr(model, "feature_names_in_", None)
     how = as_recipe(Refit() if train is None else train)
     frozen = _frozen(model) if train is None else ""
@@ -41,7 +42,7 @@ def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: s
         can["distil"] = SoftTrain(train_one)
     can |= {name: find for name, find in (("neighbours", _neighbours(model)), ("leaves", tree_leaves(model))) if find}
     return Target(
-        predict=Answers(model, classes) if classes is not None else Numbers(model),
+        predict=Answers(model, classes) if scale.has_classes else Numbers(model),
         classes=classes,
         scale=scale,
         recipe=f"{describe(model)}\n{describe(how)}" if recipe is None else recipe,
@@ -82,7 +83,7 @@ class Answers:
 class Numbers:
     """A fitted regressor's predictions."""
 
-    model: object
+    model: Any
 
     def __call__(self, x) -> np.ndarray:
         found = np.asarray(self.model.predict(x))
@@ -97,12 +98,12 @@ class Train:
 
     Args:
         model: unfitted.
-        classes: None for a regressor.
+        classes: none for a regressor.
     """
 
-    model: object
-    classes: np.ndarray | None
-    recipe: Recipe
+    model: Any
+    classes: np.ndarray
+    recipe: Any
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         return self._trained(data, lambda model, given: self.recipe(model, given, rng))
@@ -112,7 +113,7 @@ class Train:
         return self._trained(data, lambda model, given: self.recipe.weighted(model, given, weight, rng))
 
     def _trained(self, data: Data, train: Callable) -> Predict:
-        if self.classes is None:
+        if not len(self.classes):
             return _asked(train(self.model, data), Numbers)
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:

@@ -12,7 +12,7 @@ import pandas as pd
 from guestlist.data import as_text, encode, read_table
 from guestlist.errors import InputError
 from guestlist.store.files import read_npz
-from guestlist.targets.scales import Scale, as_scale
+from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
 ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
@@ -35,7 +35,7 @@ class Predictions:
     answers: np.ndarray
     labels: np.ndarray
     member: np.ndarray
-    scale: Scale | str = "probabilities"
+    scale: Scale = field(default_factory=Probabilities)  # or its name
     classes: np.ndarray | None = None
     ids: np.ndarray | None = None
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -154,7 +154,7 @@ def _from_table(
         answers=table[columns].to_numpy(dtype=np.float64),
         labels=labels,
         member=_as_bool(table["member"].to_numpy(), path),
-        scale=scale or PREFIXES[prefix],
+        scale=as_scale(scale or PREFIXES[prefix]),
         classes=classes,
         ids=as_text(table[id]) if id else None,
         groups={name: as_text(table[name]) for name in group},
@@ -174,7 +174,7 @@ def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], grou
         answers=table[PREDICTED].to_numpy(dtype=np.float64),
         labels=table["label"].to_numpy(dtype=np.float64),
         member=_as_bool(table["member"].to_numpy(), path),
-        scale="values",
+        scale=as_scale("values"),
         ids=as_text(table[id]) if id else None,
         groups={name: as_text(table[name]) for name in group},
     )

@@ -194,7 +194,7 @@ SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values]] = {
 
 def as_scale(given: str | Scale) -> Scale:
     """The scale of this name, or the scale itself; anything else is refused in words."""
-    if isinstance(given, tuple(SCALES.values())):
+    if isinstance(given, Probabilities | Logits | Values):
         return given
     if not isinstance(given, str) or given not in SCALES:
         *most, final = map(repr, SCALES)

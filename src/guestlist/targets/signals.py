@@ -125,14 +125,48 @@ def squared_loss(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def value_margin(values: np.ndarray, truth: np.ndarray, floor: float) -> np.ndarray:
-    """How well a value is predicted, as a number that rises with membership: TODO."""
+    """Minus the logarithm of the squared residual, on top of a floor: larger where the value is predicted better.
+
+    It stands for the margin of a classifier in every attack that compares models on one record, and so should rise with
+    membership and be near normal over models. Where -|residual| has a sharp end at 0 and a long tail, and a bare logarithm
+    runs off to infinity, this is level below the floor and compresses what is far above it. Tried on diabetes and Friedman's
+    first problem with forests, boosting, networks and ridge regression (six targets each, 64 and 16 references; means of
+    AUC / TPR at 1 % FPR; ``python -m benchmarks.regression``):
+
+    ======================  ============  ============  ============  ============  ============
+    statistic, r residual   R, 64         LiRA, 64      R, 16         LiRA, 16      offline, 16
+    ======================  ============  ============  ============  ============  ============
+    -r^2                    .783 / .135   .813 / .163   .770 / .107   .801 / .160   .728 / .079
+    -abs(r)                 .804 / .167   .818 / .194   .788 / .126   .809 / .180   .783 / .142
+    -log(r^2 + s^2 / 100)   .805 / .177   .816 / .189   .791 / .129   .795 / .095   .793 / .085
+    -log(r^2 + s^2 / 10)    .809 / .182   .817 / .196   .794 / .139   .805 / .128   .802 / .122
+    **-log(r^2 + s^2)**     .809 / .180   .817 / .196   .793 / .140   .809 / .173   .802 / .168
+    -log(r^2 + 10 s^2)      .799 / .159   .815 / .183   .783 / .122   .807 / .172   .772 / .140
+    ======================  ============  ============  ============  ============  ============
+
+    Args:
+        values, truth: (records,) what the model predicts, and what is true.
+        floor: the s^2 above, see :func:`residual_floor`.
+    """
     return -np.log(np.square(truth - values) + floor)
 
 
 def residual_floor(residuals: np.ndarray) -> float:
-    """TODO."""
-    return float(max(np.median(np.square(residuals)), np.finfo(np.float64).tiny))
+    """The median of the target's squared residuals: a residual below it is as good as none.
 
+    Those that are mere rounding are left out: a model that has learnt its members by heart has many of them, and they say
+    nothing of how far off it usually is. Learnt from the target, over all records alike, and the same for all models.
+
+    >>> residual_floor(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0]))
+    4.0
+    """
+    squares = np.square(residuals)
+    above = squares[squares > ROUNDING * squares.max()]
+    return float(np.median(above)) if above.size else 1.0
+
+
+# Squared residuals that are smaller than this share of the largest are rounding.
+ROUNDING = 1e-12
 
 VALUE_SIGNALS: dict[str, Callable[..., np.ndarray]] = {
     "residual": residual,

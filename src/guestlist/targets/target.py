@@ -13,7 +13,7 @@ from guestlist.data import Data, encode
 from guestlist.defences.recipe import as_function
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
-from guestlist.targets.scales import Scale, as_scale
+from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]
@@ -92,6 +92,10 @@ class Reads:
         return data.with_x(x)
 
 
+def _none() -> np.ndarray:
+    return np.array([])
+
+
 @dataclass(frozen=True)
 class Target:
     """A model that answers, and the recipe that trains its references.
@@ -99,8 +103,8 @@ class Target:
     Args:
         predict: features to (records, classes) answers on the given ``scale``, columns ordered as ``classes``; where
             the scale is ``values``, to (records,) predicted numbers.
-        classes: the labels, one per column of the answers; None for regression.
-        scale: what the answers are: ``probabilities``, ``logits`` (better: they never saturate) or ``values``.
+        classes: the labels, one per column of the answers; none for regression.
+        scale: what the answers are: ``Probabilities()``, ``Logits()`` (better: they never saturate) or ``Values()``.
         recipe: text that changes when the training does; part of the audit's fingerprint.
         name: for people.
         reads: how features must look.
@@ -109,11 +113,11 @@ class Target:
     """
 
     predict: Predict
-    classes: np.ndarray | None = None
-    scale: Scale | str = "probabilities"
+    classes: np.ndarray = field(default_factory=_none)
+    scale: Scale = field(default_factory=Probabilities)
     recipe: str = ""
     name: str = "model"
-    reads: Reads = Reads()
+    reads: Reads = field(default_factory=Reads)
     can: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     cannot: Mapping[str, str] = field(default_factory=dict)
 
@@ -123,10 +127,9 @@ class Target:
         if unknown:
             raise ValueError(f"Expected capabilities among {', '.join(CAPABILITIES)}, found {', '.join(unknown)}.")
         if not self.scale.has_classes:
-            if self.classes is not None and len(self.classes):
+            if len(self.classes):
                 raise InputError(f"A model that predicts values has no classes; found {list(self.classes)}.")
-            object.__setattr__(self, "classes", np.array([]))
-        elif self.classes is None:
+        elif not len(self.classes):
             raise InputError("What do the columns of the answers stand for? Give classes=[…]; or scale='values'.")
         elif len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
             raise InputError(f"A classifier has two classes or more, all different; found {list(self.classes)}.")
@@ -247,16 +250,17 @@ def function_target(
         scale: ``probabilities``, ``logits`` or ``values``.
         recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
     """
+    scale = as_scale(scale)
     can: dict[str, Callable] = {} if train is None else {"train": as_function(train)}
     if distil is not None:
         can["distil"] = distil
-    elif train is not None and not as_scale(scale).has_classes:
+    elif train is not None and not scale.has_classes:
         can["distil"] = TaughtByValues(train)
     return Target(
         predict=predict,
-        classes=None if classes is None else np.asarray(classes),
+        classes=_none() if classes is None else np.asarray(classes),
         scale=scale,
         recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
-        name=name or getattr(predict, "__name__", type(predict).__name__),
+        name=name or str(getattr(predict, "__name__", type(predict).__name__)),
         can=can,
     )

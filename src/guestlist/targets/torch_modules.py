@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def torch_target(
     can, cannot = _capabilities(module, labels, train_one, how, distil, batch_size)
     return Target(
         predict=_Outputs(module, batch_size),
-        classes=labels,
+        classes=np.array([]) if labels is None else np.asarray(labels),
         scale=scale,
         recipe=_recipe(module, how, distil) if recipe is None else recipe,
         name=name or type(module).__name__,
@@ -101,7 +102,7 @@ def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
 class _Outputs:
     """A module's logits or values, in batches, in evaluation mode."""
 
-    module: object
+    module: Any
     batch_size: int
 
     def __call__(self, x) -> np.ndarray:
@@ -121,7 +122,7 @@ class _Outputs:
 class _Train:
     """Train one reference by a recipe; ``classes`` is None for regression."""
 
-    module: object
+    module: Any
     classes: np.ndarray | None
     recipe: Recipe
     batch_size: int
@@ -136,8 +137,8 @@ class _Train:
 class _DistilByRecipe:
     """Train one model on soft labels, by a recipe that can."""
 
-    module: object
-    recipe: Recipe
+    module: Any
+    recipe: Any
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:

@@ -123,7 +123,8 @@ def _of_xgboost(model, x) -> Trees:
     booster = model.get_booster()
     nodes = booster.trees_to_dataframe()
     nodes = nodes[nodes["Feature"] == "Leaf"]
-    cover, value = [], []
+    cover: list[np.ndarray] = []
+    value: list[np.ndarray] = []
     for tree in range(leaf.shape[1]):
         own = nodes[nodes["Tree"] == tree]
         for column, into in (("Cover", cover), ("Gain", value)):  # a leaf's "gain" is its value

@@ -7,6 +7,7 @@ Training has moved the parameters until members pull at them little, so a member
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ BATCH_NUMBERS = 2**24
 class TorchWhiteBox:
     """Features of each record: gradient norm of every layer, last hidden activations, loss, margin, sorted logits."""
 
-    module: object
+    module: Any
 
     def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
         training = self.module.training
@@ -46,13 +47,14 @@ class TorchWhiteBox:
     def _batches(self, x, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         numbers = sum(parameter.numel() for parameter in self.module.parameters())
         size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
-        parts = []
+        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for start in range(0, len(labels), size):
             batch = tensor(x[start : start + size], self.module)
             parts.append(
                 (gradient_norms(self.module, batch, labels[start : start + size]), *_asked(self.module, batch))
             )
-        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return norms, hidden, logits
 
 
 def layers(module) -> dict[str, list[str]]:
@@ -100,7 +102,7 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
     hidden, raw = (part.flatten(1) for part in (given[-1], x))
     if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
         hidden = hidden[:, :0]
-    return tuple(part.to(torch.float64).numpy() for part in (hidden, logits))
+    return hidden.to(torch.float64).numpy(), logits.to(torch.float64).numpy()
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class TorchLayers:
     module with one such layer has neither.
     """
 
-    module: object
+    module: Any
     batch_size: int = 1024
 
     def __call__(self, x) -> dict[str, np.ndarray]:
@@ -132,7 +134,7 @@ class TorchLayers:
         }
 
 
-def inputs_of_layers(module, x) -> tuple[list, object]:
+def inputs_of_layers(module, x) -> tuple[list, Any]:
     """What each layer with parameters gets, in the order in which they are called, and what the module answers."""
     import torch
 

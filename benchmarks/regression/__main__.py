@@ -1,0 +1,77 @@
+"""Which statistic of a residual serves attacks best: ``python -m benchmarks.regression``, a few minutes.
+
+Six targets of each kind of model, with 64 others as references, each trained on a random half of the records. Prints AUC
+and TPR at 1 % FPR, mean over targets and models; see ``guestlist.targets.signals.value_margin``.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import guestlist as gl
+from guestlist.evaluate import auc, tpr_at_fpr
+
+TARGETS, REFERENCES = 6, (64, 16)
+ATTACKS = ("reference", "difficulty", "lira", "lira_offline", "lira_bayes", "lira_bayes_offline")
+MODELS = {
+    "forest": lambda seed: RandomForestRegressor(50, random_state=seed),
+    "boosting": lambda seed: GradientBoostingRegressor(max_depth=4, subsample=0.8, random_state=seed),
+    "network": lambda seed: make_pipeline(
+        StandardScaler(),
+        MLPRegressor(hidden_layer_sizes=(64,), solver="lbfgs", max_iter=150, random_state=seed),
+    ),
+    "ridge": lambda seed: make_pipeline(StandardScaler(), Ridge(1e-3)),
+}
+# Of residuals r and the median s2 of the target's squared ones.
+STATISTICS = {
+    "-r^2": lambda r, s2: -(r**2),
+    "-|r|": lambda r, s2: -np.abs(r),
+    "-sqrt|r|": lambda r, s2: -np.sqrt(np.abs(r)),
+    "-log(r^2 + s^2 / 100)": lambda r, s2: -np.log(r**2 + s2 / 100),
+    "-log(r^2 + s^2 / 10)": lambda r, s2: -np.log(r**2 + s2 / 10),
+    "-log(r^2 + s^2)": lambda r, s2: -np.log(r**2 + s2),
+    "-log(r^2 + 10 s^2)": lambda r, s2: -np.log(r**2 + 10 * s2),
+}
+
+
+def residuals(x: np.ndarray, y: np.ndarray, make) -> tuple[np.ndarray, np.ndarray]:
+    """(models, records) residuals and membership."""
+    member = np.random.default_rng(1).random((TARGETS + max(REFERENCES), len(y))) < 0.5
+    return np.stack([y - make(k).fit(x[rows], y[rows]).predict(x) for k, rows in enumerate(member)]), member
+
+
+def reached(found: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
+    """Attack to (AUC, TPR at 1 % FPR), mean over the targets."""
+    rates: dict[str, list] = {name: [] for name in ATTACKS}
+    for target in range(TARGETS):
+        rows = np.r_[target, TARGETS : TARGETS + references]
+        margin = statistic(found[rows], np.median(found[target] ** 2))
+        view = gl.Signals({"margin": margin}, member[rows[1:]], np.zeros(found.shape[1], dtype=int))
+        for name, into in rates.items():
+            scores = gl.ATTACKS[name].score(view)
+            into.append((auc(scores, member[target]).value, tpr_at_fpr(scores, member[target], 0.01).value))
+    return {name: np.mean(pairs, axis=0) for name, pairs in rates.items()}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # networks that stop after 150 steps
+    worlds = load_diabetes(return_X_y=True), make_friedman1(1000, noise=1.0, random_state=0)
+    collected = [residuals(x, y, make) for x, y in worlds for make in MODELS.values()]
+    for references in REFERENCES:
+        for name, statistic in STATISTICS.items():
+            every = [reached(found, member, statistic, references) for found, member in collected]
+            means = {attack: np.mean([one[attack] for one in every], axis=0) for attack in ATTACKS}
+            told = "  ".join(f"{attack} {a:.3f}/{t:.3f}" for attack, (a, t) in means.items())
+            print(f"{references} references  {name:22} {told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
