@@ -10,9 +10,9 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, leaking, regression, with_signals
+from guestlist.collecting.inputs import Duplicates
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError
-from guestlist.collecting.inputs import Duplicates
 from guestlist.findings import checks
 from guestlist.findings.checks import CHECKS, Check, check_codes
 from guestlist.findings.table import judge

@@ -11,8 +11,8 @@ from markupsafe import Markup
 import guestlist as gl
 from cases import case_of, leaking
 from guestlist.attacks import ATTACKS
-from guestlist.errors import FolderError
 from guestlist.collecting.inputs import Duplicates
+from guestlist.errors import FolderError
 from guestlist.findings import checks, choosing, headline, records
 from guestlist.findings.results import FORMAT, Results, finding_names, from_document, write_results
 from guestlist.findings.table import FINDINGS, judge
