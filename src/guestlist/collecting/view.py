@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +13,17 @@ from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation
 
 
-def rotation_of(store: Store, evidence: Evidence = NOTHING, references: int | None = None) -> Rotation:
+def rotation_of(
+    store: Store, evidence: Evidence = NOTHING, references: int | None = None, together: Collection[str] = ()
+) -> Rotation:
     """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
 
     Args:
         evidence: what was collected about the target beyond its signals.
         references: take only the first so many.
+        together: signals that will be asked for.
     """
-    rotation = store.rotation(references)
+    rotation = store.rotation(references, together)
     evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
     mocks = evidence.of_mocks()
     return replace(

@@ -13,6 +13,7 @@ from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
 from guestlist.findings.choosing import mock_targets
+from guestlist.findings.records import SAID
 from guestlist.store import Store, open_store
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.scales import as_scale
@@ -38,7 +39,8 @@ def case_in(
         checks: those made before anything was collected.
         until: the interval that was wanted.
     """
-    split, rotation = store.split, rotation_of(store, evidence, references)
+    needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
+    split, rotation = store.split, rotation_of(store, evidence, references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -48,9 +48,12 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8"))
 
 
-def write_json(path: Path, content) -> None:
-    """JSON with sorted keys, so that equal contents are equal bytes; NaN is not JSON and is refused."""
-    write_text(path, json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n")
+def write_json(path: Path, content: Mapping) -> None:
+    """JSON with sorted keys, so that equal contents are equal bytes, one line each; NaN is not JSON and is refused."""
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(content[name], sort_keys=True, allow_nan=False)}" for name in sorted(content)
+    )
+    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_json(path: Path) -> dict:

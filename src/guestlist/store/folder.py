@@ -14,7 +14,7 @@ A folder made for other data, another recipe or another target is refused; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -91,23 +91,30 @@ class Store:
             return None
         return self._read("answers.npz", read_npz)["answers"]
 
-    def rotation(self, references: int | None = None) -> Rotation:
+    def rotation(self, references: int | None = None, together: Collection[str] = ()) -> Rotation:
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
+
+        Each signal is read when first asked for: some attacks need but one of them.
 
         Args:
             references: take only the first so many.
+            together: signals that will be asked for, and are read in one go with the first of them.
         """
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
         files = [model_path(self.folder, k) for k in models]
+        there = read_or_explain(files[0], names_in_npz)
+        wanted, loaded = [name for name in there if name in together], dict[str, np.ndarray]()
 
         def load(name: str) -> np.ndarray:
-            return np.stack([read_or_explain(path, lambda path: read_npz(path, name)[name]) for path in files])
+            if name not in loaded:
+                names = wanted if name in wanted else [name]
+                parts = [read_or_explain(path, lambda path: read_npz(path, *names)) for path in files]
+                loaded.update({one: np.stack([part[one] for part in parts]) for one in names})
+            return loaded.pop(name)
 
-        # Each signal is read when first asked for: some attacks need but one of them.
-        values = matrices(read_or_explain(files[0], names_in_npz), load)
-        return Rotation(values, self.split.member[models], self.pool["class"].to_numpy())
+        return Rotation(matrices(there, load), self.split.member[models], self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""

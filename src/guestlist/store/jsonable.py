@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -12,6 +13,8 @@ import numpy as np
 
 def to_json(value) -> Any:
     """Plain lists, dicts, numbers and text. NaN and infinities become null: JSON has no others."""
+    if type(value) is float:  # most of what there is: curves
+        return value if math.isfinite(value) else None
     if is_dataclass(value):
         return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
