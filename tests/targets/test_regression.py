@@ -115,8 +115,8 @@ def boosted(library):
     "model",
     [
         RandomForestRegressor(20, random_state=0),
-        GradientBoostingRegressor(max_depth=5, random_state=0),
-        HistGradientBoostingRegressor(min_samples_leaf=3, random_state=0),
+        GradientBoostingRegressor(n_estimators=50, max_depth=5, random_state=0),
+        HistGradientBoostingRegressor(max_iter=30, min_samples_leaf=3, random_state=0),
         make_pipeline(
             StandardScaler(),
             MLPRegressor(hidden_layer_sizes=(64,), solver="lbfgs", max_iter=150, random_state=0),
@@ -141,10 +141,10 @@ def test_overfitted_regressors_are_found(model, diabetes):
 def test_a_torch_regressor_is_found(diabetes, tmp_path):
     pytest.importorskip("torch")
     members, nonmembers = ((10 * x, (y - 150) / 80) for x, y in diabetes)
-    fit = gl.Fit(epochs=60, batch_size=16, learning_rate=0.01, loss="squared")
+    fit = gl.Fit(epochs=40, batch_size=32, learning_rate=0.02, loss="squared")
     module = fit(gl.mlp(10, 1, hidden=(64,)), gl.Data(*members), np.random.default_rng(0))
     target = gl.torch_target(module, train=fit, scale="values")
-    plans = [gl.Distilled(models=4), gl.LeftOut(records=3, models=4), gl.Quantiles(level=0.9)]
+    plans = [gl.Distilled(models=2), gl.LeftOut(records=2, models=2), gl.Quantiles(level=0.9)]
     results = quiet(target, members, nonmembers, references=8, also=plans, folder=tmp_path)
     assert results.attack("lira_bayes").auc.low > 0.6
     assert {"distillation", "leave_one_out", "quantile", "reference", "difficulty", "lira"} <= {

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -156,7 +157,7 @@ def _subject(store: Store, signals: Signals, truth: Truth) -> Subject:
     )
 
 
-def _figures(store: Store, signals: Signals, truth: Truth) -> dict[str, object]:
+def _figures(store: Store, signals: Signals, truth: Truth) -> dict[str, Any]:
     """How well the target does on either side: accuracies, or R² and RMSE of a regression."""
     asked, member = truth.asked, truth.member[truth.asked]
     if as_scale(store.manifest.scale).has_classes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from guestlist.evaluate import records_needed
-from guestlist.findings.results import AttackResult, GroupResult, Rate, RegressionFit, Results, Subject
+from guestlist.findings.results import AttackResult, GroupResult, Rate, Results
 from guestlist.report.format import (
     count,
     decimal,
@@ -128,18 +128,14 @@ def basis(results: Results) -> str:
 def accuracy(results: Results) -> str:
     """How often the target is right on either side: where the two differ, it remembers."""
     who = results.subject
-    if who.fit_members is not None:
-        r2, rmse = (
-            " and ".join(f"{getattr(fit, name):.3g} on the {side}" for side, fit in _fits(who))
-            for name in ("r2", "rmse")
-        )
-        return f"The model's R² is {r2}; its root mean squared error is {rmse}."
+    if who.fit_members is not None and who.fit_nonmembers is not None:
+        inside, outside = who.fit_members, who.fit_nonmembers
+        r2 = f"R² is {inside.r2:.3g} on the members and {outside.r2:.3g} on the non-members"
+        return f"The model's {r2}; its root mean squared error is {inside.rmse:.3g} and {outside.rmse:.3g}."
+    if who.accuracy_members is None or who.accuracy_nonmembers is None:
+        return "How often the model is right is not known."
     members, nonmembers = percent(who.accuracy_members), percent(who.accuracy_nonmembers)
     return f"The model is right on {members} of the members and {nonmembers} of the non-members."
-
-
-def _fits(who: Subject) -> tuple[tuple[str, RegressionFit], ...]:
-    return ("members", who.fit_members), ("non-members", who.fit_nonmembers)
 
 
 def limits(results: Results) -> tuple[str, ...]:
