@@ -246,7 +246,8 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     from guestlist.predictions import read_predictions
 
     expected = quiet(forest, *diabetes, references=0, attacks=["loss"]).attack("loss").auc
-    for read in (read_predictions(tmp_path / "p.npz"), read_predictions(tmp_path / "p.csv")):
+    files = ("p.npz", None), ("p.csv", None), ("p.csv", "values"), ("p.csv", gl.Values())
+    for read in (read_predictions(tmp_path / name, scale=scale) for name, scale in files):
         results = gl.audit_predictions(read)
         assert {*results.attacks["attack"]} == {"loss"}
         assert results.attack("loss").auc.value == pytest.approx(expected.value)
