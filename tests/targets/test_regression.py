@@ -115,8 +115,8 @@ def boosted(library):
     "model",
     [
         RandomForestRegressor(20, random_state=0),
-        GradientBoostingRegressor(max_depth=5, random_state=0),
-        HistGradientBoostingRegressor(min_samples_leaf=3, random_state=0),
+        GradientBoostingRegressor(n_estimators=50, max_depth=5, random_state=0),
+        HistGradientBoostingRegressor(max_iter=30, min_samples_leaf=3, random_state=0),
         make_pipeline(
             StandardScaler(),
             MLPRegressor(hidden_layer_sizes=(64,), solver="lbfgs", max_iter=150, random_state=0),
@@ -141,10 +141,10 @@ def test_overfitted_regressors_are_found(model, diabetes):
 def test_a_torch_regressor_is_found(diabetes, tmp_path):
     pytest.importorskip("torch")
     members, nonmembers = ((10 * x, (y - 150) / 80) for x, y in diabetes)
-    fit = gl.Fit(epochs=60, batch_size=16, learning_rate=0.01, loss="squared")
+    fit = gl.Fit(epochs=40, batch_size=32, learning_rate=0.02, loss="squared")
     module = fit(gl.mlp(10, 1, hidden=(64,)), gl.Data(*members), np.random.default_rng(0))
     target = gl.torch_target(module, train=fit, scale="values")
-    plans = [gl.Distilled(models=4), gl.LeftOut(records=3, models=4), gl.Quantiles(level=0.9)]
+    plans = [gl.Distilled(models=2), gl.LeftOut(records=2, models=2), gl.Quantiles(level=0.9)]
     results = quiet(target, members, nonmembers, references=8, also=plans, folder=tmp_path)
     assert results.attack("lira_bayes").auc.low > 0.6
     assert {"distillation", "leave_one_out", "quantile", "reference", "difficulty", "lira"} <= {
@@ -246,7 +246,8 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     from guestlist.predictions import read_predictions
 
     expected = quiet(forest, *diabetes, references=0, attacks=["loss"]).attack("loss").auc
-    for read in (read_predictions(tmp_path / "p.npz"), read_predictions(tmp_path / "p.csv")):
+    files = ("p.npz", None), ("p.csv", None), ("p.csv", "values"), ("p.csv", gl.Values())
+    for read in (read_predictions(tmp_path / name, scale=scale) for name, scale in files):
         results = gl.audit_predictions(read)
         assert {*results.attacks["attack"]} == {"loss"}
         assert results.attack("loss").auc.value == pytest.approx(expected.value)

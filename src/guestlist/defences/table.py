@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from guestlist.defences.plain import Fit
-from guestlist.defences.recipe import Recipe
 from guestlist.defences.refit import Refit
 
 
@@ -16,14 +14,14 @@ class Defence:
     """One way to train.
 
     Args:
-        recipe: makes a recipe from options.
+        recipe: a frozen dataclass that is a ``Recipe``; its fields are the options.
         trains: what it trains.
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
         cost: what it takes beside plain training, for people.
     """
 
-    recipe: Callable[..., Recipe]
+    recipe: type[Any]
     trains: Literal["torch module", "estimator"]
     summary: str
     paper: str
