@@ -135,7 +135,8 @@ def _from_table(
 ) -> Predictions:
     wanted = ["label", "member", *group, *filter(None, [id])]
     missing = [name for name in wanted if name not in table]
-    if scale == "values" or (scale is None and PREDICTED in table):
+    predicts = PREDICTED in table if scale is None else not as_scale(scale).has_classes
+    if predicts:
         return _values_from_table(path, table, missing, group, id)
     prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
     if missing or prefix is None:

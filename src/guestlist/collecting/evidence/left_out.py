@@ -140,7 +140,7 @@ class WithAll:
         task, rng = self.task, stream(self.task.seed, "left out", _WITH_ALL, k)
         name, data = f"Model {k} of all members", pool.take(task.member)
         # Asked about every record, so that more of them may be chosen later.
-        answers = task.readout.answers(name, lambda: task.train(data, rng), pool.x, rng)
+        answers = task.readout.trained_answers(name, lambda: task.train(data, rng), pool.x, rng)
         return {_shared_path(task.folder, k): task.readout.signals(answers)}
 
 
