@@ -12,6 +12,7 @@ import numpy as np
 
 from guestlist.data import Data
 from guestlist.engine import WORK, Here, run_all
+from guestlist.engine_local import LISTENER
 
 POOL = Data(
     np.random.default_rng(0).normal(size=(50, 3)),
@@ -64,7 +65,7 @@ def check_nothing_is_left(folder):
     assert not alive(workers(folder))
     assert not (folder / WORK).exists()
     assert not list(folder.rglob("*.part"))
-    assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
+    assert not [thread for thread in threading.enumerate() if thread.name == LISTENER]
 
 
 SCRIPT = """
@@ -78,6 +79,8 @@ from guestlist.engine_ray import Ray
 
 folder = Path(sys.argv[1])
 def slow(k):  # of the script itself, which has no guard against being imported
+    if "ray" in sys.modules:
+        (folder / "address").write_text(sys.modules["ray"].util.get_node_ip_address())
     if k > 3:
         while True:
             time.sleep(0.05)
