@@ -47,14 +47,17 @@ def workers(folder: Path) -> set[int]:
 
 
 def alive(processes: set[int]) -> set[int]:
-    found = set()
-    for process in processes:
-        try:
-            os.kill(process, 0)
-            found.add(process)
-        except ProcessLookupError:
-            pass
-    return found
+    return {process for process in processes if _alive(process)}
+
+
+def _alive(process: int) -> bool:
+    """Whether it runs; an orphan that has ended, though nobody has taken note of it yet, does not."""
+    try:
+        os.kill(process, 0)
+        status = Path(f"/proc/{process}/status").read_text() if Path("/proc/self").exists() else ""
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return "State:\tZ" not in status
 
 
 def run(task, folder, engine, numbers=NUMBERS, progress=None):
