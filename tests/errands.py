@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.collecting.engines.engine import WORK, Here, run_all
+from guestlist.collecting.engines.local import LISTENER
 from guestlist.data import Data
 
 POOL = Data(
@@ -46,14 +47,17 @@ def workers(folder: Path) -> set[int]:
 
 
 def alive(processes: set[int]) -> set[int]:
-    found = set()
-    for process in processes:
-        try:
-            os.kill(process, 0)
-            found.add(process)
-        except ProcessLookupError:
-            pass
-    return found
+    return {process for process in processes if _alive(process)}
+
+
+def _alive(process: int) -> bool:
+    """Whether it runs; an orphan that has ended, though nobody has taken note of it yet, does not."""
+    try:
+        os.kill(process, 0)
+        status = Path(f"/proc/{process}/status").read_text() if Path("/proc/self").exists() else ""
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return "State:\tZ" not in status
 
 
 def run(task, folder, engine, numbers=NUMBERS, progress=None):
@@ -64,7 +68,7 @@ def check_nothing_is_left(folder):
     assert not alive(workers(folder))
     assert not (folder / WORK).exists()
     assert not list(folder.rglob("*.part"))
-    assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
+    assert not [thread for thread in threading.enumerate() if thread.name == LISTENER]
 
 
 SCRIPT = """
@@ -78,6 +82,8 @@ from guestlist.collecting.engines.on_ray import Ray
 
 folder = Path(sys.argv[1])
 def slow(k):  # of the script itself, which has no guard against being imported
+    if "ray" in sys.modules:
+        (folder / "address").write_text(sys.modules["ray"].util.get_node_ip_address())
     if k > 3:
         while True:
             time.sleep(0.05)

@@ -17,8 +17,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from guestlist.auditing import prepare, store_for
-from guestlist.collecting.references import collect
+from guestlist.collecting.engines.engine import Engine
+from guestlist.collecting.engines.local import Local
+from guestlist.collecting.inputs import Inputs, prepare, store_for
+from guestlist.collecting.references import train_references
+from guestlist.collecting.site import open_site
+from guestlist.games import Bernoulli, draw
 
 HERE = Path(__file__).parent
 MODELS = {
@@ -36,12 +40,13 @@ def bare(model, x, y, rows) -> float:
     return time.perf_counter() - start
 
 
-def collected(prepared, references: int, jobs: int) -> float:
+def collected(inputs: Inputs, references: int, engine: Engine) -> float:
+    """Seconds until all references are in the folder; starting and ending processes included."""
     with tempfile.TemporaryDirectory() as place:
-        store = store_for(prepared, Path(place) / "audit", references=references, seed=0)
-        collect(store, prepared.target, prepared.pool, references=0, jobs=1)  # the target is asked beforehand
+        store = store_for(inputs, Path(place) / "audit", references=references, seed=0)
+        site = open_site(store, inputs.target, inputs.pool, engine=engine)  # the target is asked beforehand
         start = time.perf_counter()
-        collect(store, prepared.target, prepared.pool, references=references, jobs=jobs)
+        train_references(site.with_references(references))
         return time.perf_counter() - start
 
 
@@ -50,19 +55,17 @@ def ratios(model, references: int) -> dict[str, float]:
     order = np.random.default_rng(0).permutation(len(y))
     x, y = x[order], y[order]
     model.fit(x[:898], y[:898])
-    prepared = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
-    with tempfile.TemporaryDirectory() as place:
-        rows = (
-            store_for(prepared, Path(place) / "audit", references=references, seed=0).design().rows(1 + references)[1:]
-        )
-    loop, one, two = bare(model, x, y, rows), collected(prepared, references, 1), collected(prepared, references, 2)
+    inputs = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
+    rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
+    loop = bare(model, x, y, rows)
+    one, two = (collected(inputs, references, Local(jobs)) for jobs in (1, 2))
     return {"one job / bare loop": one / loop, "two jobs / one job": two / one, "bare loop, s": loop}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--references", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = {}
@@ -70,7 +73,7 @@ def main() -> None:
         runs = [ratios(clone(model), options.references) for _ in range(options.repeats)]
         results[name] = {key: round(statistics.median(run[key] for run in runs), 3) for key in runs[0]}
         print(name, results[name], flush=True)
-    (HERE / "results.json").write_text(json.dumps({"references": options.references, **results}, indent=1) + "\n")
+    (HERE / "results.json").write_text(json.dumps({**vars(options), **results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

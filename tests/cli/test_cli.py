@@ -30,6 +30,9 @@ def files(blobs, tmp_path_factory):
     return folder
 
 
+MODEL = ["audit", "--model", "m.skops", "--members", "a.csv", "--nonmembers", "b.csv"]
+
+
 def guestlist(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
 
@@ -159,6 +162,12 @@ def test_show_lists_the_tables(what):
         (["audit", "--predictions", "p.npz", "--prior", "2"], "--prior"),
         (["audit", "--predictions", "p.npz", "--seed", "-1"], "--seed"),
         (["audit", "--predictions", "p.npz", "--jobs", "0"], "--jobs"),
+        (["audit", "--predictions", "p.npz", "--engine", "ray"], "--engine would not be read"),
+        ([*MODEL, "--engine", "cloud"], "'local', 'here', 'ray'"),
+        ([*MODEL, "--address", "auto"], "give --engine ray with it"),
+        ([*MODEL, "--engine", "local", "--address", "auto"], "give --engine ray with it"),
+        ([*MODEL, "--engine", "here", "--jobs", "2"], "leave it out with --engine here"),
+        ([*MODEL, "--engine", "ray", "--jobs", "2"], "leave it out with --engine ray"),
         (["audit", "--predictions", "p.npz", "--group", "sex"], "no columns to take groups"),
         (["report", "nowhere"], "has no results.json"),
         (["gate", "nowhere", "--max-auc", "0.6"], "has no results.json"),

@@ -1,8 +1,10 @@
 """The same errands on a real Ray cluster: two nodes on this machine, one of which is killed."""
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import skops.io
 from click.testing import CliRunner
 
-from errands import NUMBERS, POOL, contents, errand, interrupted, run, workers
+from errands import NUMBERS, POOL, contents, errand, interrupted, run
 from guestlist.cli import main
 from guestlist.collecting.engines.engine import WORK
 from guestlist.collecting.engines.on_ray import Ray
@@ -28,29 +30,19 @@ def cluster(ray):
     """Two nodes of one core each; the death of one is noticed within seconds."""
     from ray.cluster_utils import Cluster
 
+    place = tempfile.mkdtemp(dir="/tmp")
     notice = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
-    cluster = Cluster()
-    try:
-        cluster.add_node(num_cpus=1, include_dashboard=False, _system_config=notice)
-        cluster.add_node(num_cpus=1)
-        yield cluster
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-
-
-@pytest.mark.slow
-def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(cluster, expected, tmp_path):
-    def before(k):
-        if k == 3 and not (tmp_path / "killed").exists():
-            (tmp_path / "killed").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    run(errand(tmp_path, before), tmp_path, Ray(cluster.address))
-    assert contents(tmp_path) == expected
-    assert (tmp_path / "killed").exists()
-    assert len(list(tmp_path.glob("done_by/*"))) == len(NUMBERS) + 1
-    assert os.getpid() not in workers(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_TMPDIR", place)
+        cluster = Cluster()
+        try:
+            cluster.add_node(num_cpus=1, include_dashboard=False, _system_config=notice)
+            cluster.add_node(num_cpus=1)
+            yield cluster
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+            shutil.rmtree(place, ignore_errors=True)
 
 
 @pytest.mark.slow
@@ -80,26 +72,6 @@ def test_a_node_that_is_killed_costs_only_its_own_numbers(ray, cluster, expected
 
 
 @pytest.mark.slow
-def test_a_number_that_cannot_be_done_is_named(cluster, tmp_path):
-    def fail(k):
-        if k == 5:
-            raise KeyError("out of luck")
-
-    with pytest.raises(KeyError, match="out of luck") as caught:
-        run(errand(tmp_path / "a", fail), tmp_path / "a", Ray(cluster.address))
-    assert any("number 5 of Errand" in note for note in caught.value.__notes__)
-
-    def die(k):
-        if k == 5:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with pytest.raises(
-        AuditError, match=r"could not do number 5, though it tried 1 times .*what was collected is kept"
-    ):
-        run(errand(tmp_path / "b", die), tmp_path / "b", Ray(cluster.address, retries=0))
-
-
-@pytest.mark.slow
 def test_an_audit_from_the_command_line_is_the_same_bytes(cluster, tree, blobs, tmp_path):
     skops.io.dump(tree, tmp_path / "model.skops")
     for name, (x, y) in zip(("train", "holdout"), blobs, strict=True):
@@ -119,22 +91,55 @@ def test_an_audit_from_the_command_line_is_the_same_bytes(cluster, tree, blobs, 
     assert "Training: 4/4" in progress
 
 
-@pytest.mark.slow
-def test_a_connection_of_the_users_own_is_used_and_stays(ray, cluster, expected, tmp_path):
+@pytest.fixture
+def connected(ray, cluster):
+    """A connection of the user's own."""
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    try:
-        found = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
-        next(found)
-        found.close()
-        assert ray.is_initialized()
-        with pytest.raises(AuditError, match="connected to a Ray cluster already"):
-            run(errand(tmp_path), tmp_path, Ray("elsewhere:1"))
-        run(errand(tmp_path), tmp_path, Ray())
-        assert contents(tmp_path) == expected
-        assert ray.is_initialized()
-        assert ray.get(ray.remote(lambda: os.environ.get("MKL_NUM_THREADS")).remote()) is None
-    finally:
-        ray.shutdown()
+    yield
+    assert ray.is_initialized()
+    ray.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("connected")
+def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(expected, tmp_path):
+    def before(k):
+        if k == 3 and not (tmp_path / "killed").exists():
+            (tmp_path / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run(errand(tmp_path, before), tmp_path, Ray())
+    assert contents(tmp_path) == expected
+    assert (tmp_path / "killed").exists()
+    assert len(list(tmp_path.glob("done_by/*"))) == len(NUMBERS) + 1
+    assert not list(tmp_path.glob(f"done_by/*-{os.getpid()}"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("connected")
+def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stays(ray, tmp_path):
+    def fail(k):
+        if k == 5:
+            raise KeyError("out of luck")
+
+    with pytest.raises(KeyError, match="out of luck") as caught:
+        run(errand(tmp_path / "a", fail), tmp_path / "a", Ray())
+    assert any("number 5 of Errand" in note for note in caught.value.__notes__)
+
+    def die(k):
+        if k == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(AuditError, match=r"could not do number 5, though it tried once .*what was collected is kept"):
+        run(errand(tmp_path / "b", die), tmp_path / "b", Ray(retries=0))
+
+    found = Ray().run(errand(tmp_path), NUMBERS, POOL, tmp_path / WORK)
+    next(found)
+    found.close()
+    assert ray.is_initialized()
+    assert ray.get(ray.remote(lambda: os.environ.get("MKL_NUM_THREADS")).remote()) is None
+    with pytest.raises(AuditError, match="connected to a Ray cluster already"):
+        run(errand(tmp_path), tmp_path, Ray("elsewhere:1"))
 
 
 @pytest.mark.slow
@@ -142,6 +147,7 @@ def test_ctrl_c_ends_a_cluster_that_was_started_for_the_work(ray, expected, tmp_
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = set(Path("/tmp").glob("guestlist-ray-*"))
     interrupted(tmp_path / "work", "Ray()", expected)
+    assert (tmp_path / "work" / "address").read_text() == "127.0.0.1"  # nobody else could reach it
     assert set(Path("/tmp").glob("guestlist-ray-*")) <= before
 
 

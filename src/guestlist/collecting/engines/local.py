@@ -49,6 +49,7 @@ _START = (
 )
 _ORDER, _POOL = "order.pickle", "pool.joblib"
 _END = b"end\n"
+LISTENER = "guestlist-listener"
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class _Process:
             env={**os.environ, **ONE_THREAD},
             **group,
         )
-        self._listener = Thread(target=self._listen, args=(inbox,), daemon=True)
+        self._listener = Thread(target=self._listen, args=(inbox,), name=LISTENER, daemon=True)
         self._listener.start()
 
     def give(self, number: int | None) -> None:

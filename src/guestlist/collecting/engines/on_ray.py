@@ -105,18 +105,34 @@ def _knock(address: str) -> None:
 def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
     place = tempfile.mkdtemp(prefix="guestlist-ray-", dir="/tmp" if os.name == "posix" else None)
-    before = os.environ.get("RAY_USAGE_STATS_ENABLED")
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nobody asked us to report anything
     try:
-        ray.init(address="local", include_dashboard=False, _temp_dir=place, **quiet)
+        with _to_itself(ray):
+            ray.init(address="local", include_dashboard=False, _temp_dir=place, **quiet)
         yield
     finally:
         ray.shutdown()
         shutil.rmtree(place, ignore_errors=True)
-        if before is None:
-            del os.environ["RAY_USAGE_STATS_ENABLED"]
-        else:
-            os.environ["RAY_USAGE_STATS_ENABLED"] = before
+
+
+@contextmanager
+def _to_itself(ray) -> Iterator[None]:
+    """Ray reports its use, and listens to the whole network without a password, unless it is told not to.
+
+    To the second it has no setting but this one, for systems where a firewall would ask.
+    """
+    settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    before = {name: os.environ.get(name) for name in settings}
+    constants, enabled = ray._private.ray_constants, ray._private.ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(settings)
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = enabled
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Files]:
@@ -144,13 +160,17 @@ def _fetched(ray, done, k: int, retries: int) -> Files:
         outcome = ray.get(done)
     except ray.exceptions.RayError as error:
         raise AuditError(
-            f"Ray could not do number {k}, though it tried {1 + retries} times ({type(error).__name__}: {error}). Number {k} "
+            f"Ray could not do number {k}, though it tried {_times(1 + retries)} ({type(error).__name__}: {error}). Number {k} "
             "is lost, what was collected is kept: run again. A full memory is the usual cause; guestlist, and whatever the "
             "recipe imports, must be installed on every node."
         ) from error
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _compute(shared: list, k: int) -> Files | Exception:
