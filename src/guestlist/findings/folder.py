@@ -38,7 +38,8 @@ def case_in(
         checks: those made before anything was collected.
         until: the interval that was wanted.
     """
-    split, rotation = store.split, rotation_of(store, evidence, references)
+    needed = {"p_y", "loss", "correct"}.union(*(attack.needs for attack in attacks.values()))
+    split, rotation = store.split, rotation_of(store, evidence, references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)

@@ -14,8 +14,8 @@ A folder made for other data, another recipe or another target is refused; see `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -91,22 +91,26 @@ class Store:
             return None
         return self._read("answers.npz", read_npz)["answers"]
 
-    def rotation(self, references: int | None = None) -> Rotation:
+    def rotation(self, references: int | None = None, names: Collection[str] = ()) -> Rotation:
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
 
         Args:
             references: take only the first so many.
+            names: signals that will be needed, which are read together; all others are read when first asked for.
         """
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
         files = [model_path(self.folder, k) for k in models]
+        known = read_or_explain(files[0], names_in_npz)
+        together = [name for name in known if name in names]
 
-        def load(name: str) -> np.ndarray:
-            return np.stack([read_or_explain(path, lambda path: read_npz(path, name)[name]) for path in files])
+        def read(*chosen: str) -> dict[str, np.ndarray]:
+            loaded = [read_or_explain(path, lambda path: read_npz(path, *chosen)) for path in files]
+            return {name: np.stack([one[name] for one in loaded]) for name in chosen}
 
-        # Each signal is read when first asked for: some attacks need but one of them.
-        values = matrices(read_or_explain(files[0], names_in_npz), load)
+        at_once = cache(lambda: read(*together))
+        values = matrices(known, lambda name: (at_once() if name in together else read(name))[name])
         return Rotation(values, self.split.member[models], self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
