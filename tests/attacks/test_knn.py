@@ -1,5 +1,7 @@
 """Attacks on K-NN targets: the contract of all attacks, on K-NN models, and the functions they stand for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -10,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import guestlist as gl
 from guestlist import neighbours
 from guestlist.attacks import ATTACKS
+from guestlist.collecting.evidence.table import missing_evidence
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.targets import as_target
@@ -63,7 +66,7 @@ def test_shuffled_records_give_shuffled_scores(name):
 def test_a_target_that_is_no_knn_model_is_told(name):
     signals, _ = world()
     with pytest.raises(NotCollectedError, match="KNeighborsClassifier"):
-        ATTACKS[name].score(Signals(signals.values, signals.reference_member, signals.labels))
+        ATTACKS[name].score(replace(signals, evidence=Evidence(missing=missing_evidence())))
 
 
 def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blobs):

@@ -11,10 +11,12 @@ from sklearn.tree import DecisionTreeClassifier
 import guestlist as gl
 from guestlist.attacks import ATTACKS
 from guestlist.collecting.evidence.leaves import Leaves
+from guestlist.collecting.evidence.table import missing_evidence
 from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.findings.headline import FIXED, Headline
+from guestlist.games.split import one_target
 from guestlist.report.checks import sentence
 from guestlist.targets import as_target
 from guestlist.views.evidence import Evidence, LeavesView
@@ -35,8 +37,8 @@ def world(model, seed=0, records=400, noise=False):
     x = rng.normal(size=(records, 4)) + y[:, None]
     member = rng.random(records) < 0.5
     model.fit(x[member], y[member])
-    sides = np.where(member, "members", "nonmembers").astype(object)
-    found = Leaves().take(as_target(model), Data(x, y, np.arange(records)), sides)
+    split = one_target(member, np.ones(records, dtype=bool))
+    found = Leaves().take(as_target(model), Data(x, y, np.arange(records)), split)
     return view(found, y), rng.permutation(member) if noise else member
 
 
@@ -126,13 +128,14 @@ def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others,
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
     their = y if others == "of the same class" else 1 - y
     pool = Data(np.vstack([x, x + 0.25]), np.r_[y, their], np.arange(200))
-    found = Leaves().take(as_target(model), pool, np.repeat(["members", "nonmembers"], 100).astype(object))
+    found = Leaves().take(as_target(model), pool, one_target(np.arange(200) < 100, np.ones(200, dtype=bool)))
     scores = leaf_shares(view(found, pool.y))
     assert auc(scores, np.arange(200) < 100).value == expected
 
 
 def test_a_target_that_is_no_tree_is_told(blobs):
-    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, dtype=int))
+    evidence = Evidence(missing=missing_evidence())
+    signals = Signals({}, np.zeros((0, 3), dtype=bool), np.zeros(3, dtype=int), evidence)
     with pytest.raises(NotCollectedError, match="leaves of trees"):
         leaf_shares(signals)
     with pytest.raises(NotCollectedError, match="leaves of trees"):

@@ -5,10 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import guestlist as gl
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Sides, draw, one_target, options_of
-from guestlist.store import Manifest, model_path, open_store
+from guestlist.store import Manifest, folder, model_path, open_store
 
 GAME = options_of(Sides(1, 1, rate=0.5))
 MANIFEST = Manifest(data="d", split="s", recipe="r", seed=0, game=GAME, scale="probabilities", classes=("a", "b"))
@@ -118,3 +119,18 @@ def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
         store.write_model(k, {"loss": np.zeros(3)})
     with pytest.raises(FolderError, match="margin"):
         view.target("margin")
+
+
+def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, monkeypatch):
+    gl.audit(tree, *blobs, references=2, attacks=["loss"], folder=tmp_path, jobs=1)
+    read = []
+    plain = folder.read_npz
+    monkeypatch.setattr(folder, "read_npz", lambda path, *names: read.append((path.name, names)) or plain(path, *names))
+    rotation = folder.open_store(tmp_path).rotation(names=["loss", "p_y", "nothing"])
+    assert set(rotation.values) == set(gl.SIGNALS)
+    rotation.facing(0).target("loss")
+    rotation.target("p_y")
+    together = [(name, set(names)) for name, names in read if name.startswith("model-")]
+    assert together == [(f"model-000{k}.npz", {"loss", "p_y"}) for k in range(3)]
+    rotation.target("margin")
+    assert [names for name, names in read if name.startswith("model-")][3:] == [("margin",)] * 3

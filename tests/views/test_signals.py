@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,9 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from mpmath import mp
 
+from guestlist.arrays.moments import moments
+from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
+from guestlist.views import signals as views
 from guestlist.views.signals import Signals
+from worlds import gaussian_world
 
 
 def exactly(logits, label):
@@ -90,3 +96,57 @@ def test_the_view_checks_shapes_and_names_what_is_missing():
     signals = Signals({"loss": np.zeros((3, 4))}, member, np.zeros(4, int))
     with pytest.raises(NotCollectedError, match=r"reads 'margin', but the store holds \['loss'\]"):
         signals.target("margin")
+
+
+def test_nobody_can_change_what_all_attacks_share():
+    world = gaussian_world(1.0, records=20, models=5)
+    signals = world.facing(0)
+    for array in (
+        signals.target("loss"),
+        signals.reference("margin"),
+        signals.values["p_y"],
+        signals.reference_member,
+        signals.labels,
+        signals.answers,
+        signals.outside("margin").mean,
+        signals.outside("margin").variance,
+        signals.standing("loss").below,
+        signals.evidence.need("white_box").features,
+        signals.evidence.need("distilled").values["margin"],
+        world.target("loss"),
+        world.member,
+        world.inside("p_y").squares,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_what_references_say_is_summed_up_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(views, "moments", lambda *given: calls.append(given) or moments(*given))
+    signals = gaussian_world(1.0, records=20, models=9).facing(0)
+    for name in ("lira", "lira_bayes", "difficulty", "reference", "rmia", "base", "lira_offline"):
+        ATTACKS[name].score(signals)
+    assert len(calls) == 4  # margin and p_y, inside and outside
+    moved = signals.with_target({"margin": signals.target("margin") + 1})
+    np.testing.assert_array_equal(moved.target("margin"), signals.target("margin") + 1)
+    assert moved.outside("margin") is signals.outside("margin")
+    np.testing.assert_array_equal(moved.reference("margin"), signals.reference("margin"))
+
+
+def test_a_population_is_known_to_be_no_member():
+    world = gaussian_world(1.0, records=20, models=5)
+    unasked = np.arange(20) < 8
+    world = replace(world, unasked=unasked)
+    np.testing.assert_array_equal(world.population, unasked & ~world.member)
+    np.testing.assert_array_equal(world.facing(2).population, world.population[2])
+    np.testing.assert_array_equal(world.facing(2).take(np.array([5, 1])).population, world.population[2][[5, 1]])
+    np.testing.assert_array_equal(world.take(np.array([3, 2])).facing(1).answers, world.facing(2).answers)
+
+
+def test_the_mock_targets_of_a_view_are_its_references():
+    world = gaussian_world(1.0, records=20, models=5)
+    mocks = world.facing(0).mocks
+    np.testing.assert_array_equal(mocks.target("loss"), world.target("loss")[1:])
+    np.testing.assert_array_equal(mocks.member, world.member[1:])
+    assert mocks.evidence(0).get("distilled") is None
