@@ -14,26 +14,16 @@ from guestlist.views.signals import Rotation
 
 
 def rotation_of(
-<<<<<<< HEAD
     store: Store, evidence: Evidence = NOTHING, references: int | None = None, together: Collection[str] = ()
-=======
-    store: Store, evidence: Evidence = NOTHING, references: int | None = None, names: Collection[str] = ()
->>>>>>> h-evidence
 ) -> Rotation:
     """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
 
     Args:
         evidence: what was collected about the target beyond its signals.
         references: take only the first so many.
-<<<<<<< HEAD
         together: signals that will be asked for.
     """
     rotation = store.rotation(references, together)
-=======
-        names: signals that will be needed, which are read together; all others are read when first asked for.
-    """
-    rotation = store.rotation(references, names)
->>>>>>> h-evidence
     evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
     mocks = evidence.of_mocks()
     return replace(
@@ -50,5 +40,5 @@ def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
     if found is None or not scale.has_classes:
         return None
     log_p = scale.resolved(found, rotation.labels).log_probabilities(found)
-    silent = np.isnan(rotation.target("loss")[0])
+    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
     return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p

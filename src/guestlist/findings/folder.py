@@ -39,11 +39,7 @@ def case_in(
         checks: those made before anything was collected.
         until: the interval that was wanted.
     """
-<<<<<<< HEAD
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
-=======
-    needed = {"p_y", "loss", "correct"}.union(*(attack.needs for attack in attacks.values()))
->>>>>>> h-evidence
     split, rotation = store.split, rotation_of(store, evidence, references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     truth = Truth(split.members, split.asked[0])

@@ -15,11 +15,7 @@ A folder made for other data, another recipe or another target is refused; see `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-<<<<<<< HEAD
 from functools import cached_property
-=======
-from functools import cache, cached_property
->>>>>>> h-evidence
 from pathlib import Path
 from typing import TypeVar
 
@@ -95,28 +91,19 @@ class Store:
             return None
         return self._read("answers.npz", read_npz)["answers"]
 
-<<<<<<< HEAD
     def rotation(self, references: int | None = None, together: Collection[str] = ()) -> Rotation:
-=======
-    def rotation(self, references: int | None = None, names: Collection[str] = ()) -> Rotation:
->>>>>>> h-evidence
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
 
         Each signal is read when first asked for: some attacks need but one of them.
 
         Args:
             references: take only the first so many.
-<<<<<<< HEAD
             together: signals that will be asked for, and are read in one go with the first of them.
-=======
-            names: signals that will be needed, which are read together; all others are read when first asked for.
->>>>>>> h-evidence
         """
         models = [k for k in self.models() if references is None or k <= references]
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
         files = [model_path(self.folder, k) for k in models]
-<<<<<<< HEAD
         there = read_or_explain(files[0], names_in_npz)
         wanted, loaded = [name for name in there if name in together], dict[str, np.ndarray]()
 
@@ -128,18 +115,6 @@ class Store:
             return loaded.pop(name)
 
         return Rotation(matrices(there, load), self.split.member[models], self.pool["class"].to_numpy())
-=======
-        known = read_or_explain(files[0], names_in_npz)
-        together = [name for name in known if name in names]
-
-        def read(*chosen: str) -> dict[str, np.ndarray]:
-            loaded = [read_or_explain(path, lambda path: read_npz(path, *chosen)) for path in files]
-            return {name: np.stack([one[name] for one in loaded]) for name in chosen}
-
-        at_once = cache(lambda: read(*together))
-        values = matrices(known, lambda name: (at_once() if name in together else read(name))[name])
-        return Rotation(values, self.split.member[models], self.pool["class"].to_numpy())
->>>>>>> h-evidence
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
