@@ -11,13 +11,25 @@ import pytest
 from docs.tables import PAGES as PAGES_WITH_TABLES
 from docs.tables import updated
 
+import guestlist as gl
 from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.defences import DEFENCES
 from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+HOW_TO_ADD = sorted((ROOT / "docs" / "how_to_add").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *HOW_TO_ADD]
+# What varies: each of these tables has a page that says how to add a row, and adds one.
+TABLES = {
+    "game": gl.GAMES,
+    "defence": gl.DEFENCES,
+    "evidence": gl.EVIDENCE,
+    "attack": gl.ATTACKS,
+    "risk": gl.RISKS,
+    "finding": gl.FINDINGS,
+    "export": gl.EXPORTS,
+}
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The same code with fewer references: what is tested is that it runs and holds, not how narrow its intervals are.
 FEWER = re.compile(r"(--references |references=)\d\d+")
@@ -92,3 +104,30 @@ def test_pages_about_models_run(name, tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(run_page(ROOT / "docs" / name, tmp_path)) == 2
+
+
+@pytest.fixture
+def tables_as_they_were():
+    """Rows that a page adds are taken out again."""
+    before = {name: dict(table) for name, table in TABLES.items()}
+    yield
+    for name, table in TABLES.items():
+        table.clear()
+        table.update(before[name])
+
+
+def test_every_table_has_its_page():
+    assert {page.stem for page in HOW_TO_ADD} == set(TABLES)
+
+
+@pytest.mark.usefixtures("tables_as_they_were")
+@pytest.mark.parametrize("page", HOW_TO_ADD, ids=lambda page: page.stem)
+def test_a_row_can_be_added_as_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = set(TABLES[page.stem])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        ran = run_page(page, tmp_path)
+    assert any("assert " in code for code in ran)
+    # A finding is tried from outside, with results of its own: the table of the package stays as it is.
+    assert page.stem == "finding" or set(TABLES[page.stem]) > before

@@ -85,6 +85,11 @@ def _dropped(f: Mapping) -> str:
 
 
 def _chance(f: Mapping) -> str:
+    if "r2" in f:
+        return (
+            f"The target's R² on the non-members is {f['r2']:.3g}: always predicting their mean does as well. Are labels and "
+            "columns as in training?"
+        )
     return (
         f"The target is right on {f['accuracy']:.1%} of the non-members; always answering the most frequent class is "
         f"right on {f['guessing']:.1%}. Are labels and columns as in training?"

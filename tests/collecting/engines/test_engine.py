@@ -223,7 +223,7 @@ def test_an_audit_is_the_same_bytes_on_every_engine(tree, blobs, tmp_path):
         folder = tmp_path / repr(engine)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gl.AuditWarning)
-            gl.audit(tree, *blobs, references=4, also=[gl.Perturbed(2)], folder=folder, engine=engine)
+            gl.audit(tree, *blobs, references=4, evidence=[gl.Perturbed(2)], folder=folder, engine=engine)
         return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.npz")}
 
     first, second = map(audit, (gl.Here(), gl.Local(2)))
