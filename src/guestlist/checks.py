@@ -87,7 +87,7 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
         raise InputError(
             f"members is a {type(members.x).__name__} but {side} is a {type(data.x).__name__}; give both in one form."
         )
-    if isinstance(data.x, pd.DataFrame):
+    if isinstance(data.x, pd.DataFrame) and isinstance(members.x, pd.DataFrame):
         differ = set(data.x.columns).symmetric_difference(members.x.columns)
         if differ:
             raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")

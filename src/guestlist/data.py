@@ -49,9 +49,8 @@ class Data:
 
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
-        x = self.x.loc[records] if _is_mask_of_frame(self.x, records) else _rows(self.x, records)
         groups = {name: values[records] for name, values in self.groups.items()}
-        return Data(x, self.y[records], self.ids[records], groups)
+        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups)
 
     def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
         """The same records described by other features."""
@@ -72,7 +71,7 @@ def as_data(
         source: ``Data``; ``(x, y)`` with arrays or DataFrames; a pandas or polars table, or the path of a
             CSV or Parquet file, holding the label in column ``label``.
         side: ``members``, ``nonmembers`` or ``population``; used in messages and in made-up ids.
-        label, group, id: names of columns. The label and id columns are no features; group columns stay
+        label, group, id: names of columns. The label and id columns are not features; group columns stay
             features (a model that was fitted without them does not get them).
     """
     if isinstance(source, Data):
@@ -285,9 +284,7 @@ def _to_pandas(value):
     return value if isinstance(value, (pd.DataFrame, pd.Series)) else value.to_pandas()
 
 
-def _is_mask_of_frame(x, records) -> bool:
-    return isinstance(x, pd.DataFrame) and np.asarray(records).dtype == bool
-
-
-def _rows(x, records):
-    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]
+def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
+    if not isinstance(x, pd.DataFrame):
+        return x[records]
+    return x.loc[records] if np.asarray(records).dtype == bool else x.iloc[records]

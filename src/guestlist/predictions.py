@@ -59,8 +59,8 @@ def audit_predictions(
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
-    with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
-        place = Path(place) / "audit" if folder is None else Path(folder)
+    with tempfile.TemporaryDirectory(prefix="guestlist-") as passing:
+        place = Path(passing) / "audit" if folder is None else Path(folder)
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
             case = case_in(store, chosen, prior=prior, ignore=tuple(ignore))

@@ -41,7 +41,7 @@ class Softened:
 
 
 class Object:
-    """A recipe that is no dataclass."""
+    """A recipe that is not a dataclass."""
 
     def __init__(self, epochs):
         self.epochs = epochs

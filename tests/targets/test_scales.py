@@ -93,8 +93,8 @@ def test_a_scale_is_its_name_or_itself():
 @pytest.mark.parametrize(
     ("scale", "answers", "told"),
     [
-        (gl.Probabilities(), [[0.5, 0.6]], "are no probabilities"),
-        (gl.Probabilities(), [[1.5, -0.5]], "are no probabilities"),
+        (gl.Probabilities(), [[0.5, 0.6]], "are not probabilities"),
+        (gl.Probabilities(), [[1.5, -0.5]], "are not probabilities"),
         (gl.Probabilities(), [[np.nan, 1.0]], "NaN for 1 of 1 records"),
         (gl.Logits(), [[np.inf, 0.0]], "infinite logits"),
         (gl.Values(), [[np.nan]], "NaN for 1 of 1 records"),

@@ -34,7 +34,7 @@ class Moments:
     def pooled_variance(self) -> np.ndarray:
         """Variance *within* records, pooled over them: shaped (1,) or (targets, 1).
 
-        Pooling the raw matrix would add the spread between records, which is no noise of the training.
+        Pooling the raw matrix would add the spread between records, which is not noise of the training.
         """
         freedom = np.maximum(self.count - 1, 0).sum(axis=-1, keepdims=True)
         squares = np.where(self.count > 1, self.squares, 0.0).sum(axis=-1, keepdims=True)

@@ -36,7 +36,7 @@ def error_of(confidence: float) -> float:
     return 1 - confidence
 
 
-def check_share(**named: float) -> None:
+def check_share(**named: np.ndarray | float) -> None:
     """Raise unless every named value lies in [0, 1]."""
     for name, value in named.items():
         if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):

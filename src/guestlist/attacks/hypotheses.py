@@ -1,4 +1,4 @@
-"""Five tests of one hypothesis, "this record was no member" (Ye et al. 2022): S, P, R, D and L.
+"""Five tests of one hypothesis, "this record was not a member" (Ye et al. 2022): S, P, R, D and L.
 
 All five look at the target's loss, and call a record a member where it is too small for a non-member. They differ in
 where they learn what losses non-members have: on other records (P: of the target itself, S: of references, class by

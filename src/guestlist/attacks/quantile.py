@@ -11,7 +11,7 @@ def quantile(signals: Signals) -> np.ndarray:
     """The target's hinge beyond what non-members like this one rarely exceed (Bertran et al. 2023, algorithm 1).
 
     A quantile of the hinge is regressed on features and label over known non-members. Where the regressor has
-    learnt nothing, the quantile is one for all records, and the results say so. A score of 0 is no threshold for a given
+    learnt nothing, the quantile is one for all records, and the results say so. A score of 0 is not a threshold for a given
     false-positive rate, since regressors tend to predict too little beyond the records that they fit; p-values are.
 
     Returns:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from guestlist.cli.common import as_json
 from guestlist.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 ON_TEST = {"shapley": "knn_shapley", "banzhaf": "knn_banzhaf", "waka": "waka", "loo": "knn_loo"}
 ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
@@ -74,6 +78,8 @@ def values(table, label, test, name, k, id_, jobs, out):
 @as_json
 def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
     """Accuracy of K-NN as records of TABLE are removed by value, against random."""
+    import numpy as np
+
     from guestlist.neighbours import Knn, minimisation_curve
 
     data, tests = _read(table, test, label, None)
@@ -98,6 +104,8 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
 @as_json
 def onion(table, label, test, name, k, share, jobs, as_json):
     """What the values of the rest become when the records of TABLE with the highest ones are removed."""
+    import numpy as np
+
     from guestlist.data import Data
     from guestlist.neighbours import onion_effect
 
@@ -133,6 +141,8 @@ def onion(table, label, test, name, k, share, jobs, as_json):
 @as_json
 def influence(table, label, k, id_, remove, lists, most, jobs, as_json):
     """How the self-WaKA of the others changes when some records of TABLE are removed."""
+    import numpy as np
+
     from guestlist.neighbours import waka_influence
 
     data, _ = _read(table, None, label, id_)
@@ -155,15 +165,19 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
     if test is None:
         return data.with_x(encoded(data.x)[0]), None
     tests = as_data(test, side="test", label=label)
-    absent = [column for column in data.x.columns if column not in tests.x.columns]
+    features: pd.DataFrame = data.x  # files hold tables
+    others: pd.DataFrame = tests.x
+    absent = [column for column in features.columns if column not in others.columns]
     if absent:
         raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
-    x, x_test = encoded(data.x, tests.x[list(data.x.columns)])
+    x, x_test = encoded(features, others[list(features.columns)])
     return data.with_x(x), tests.with_x(x_test)
 
 
 def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
     """Neighbour lists of these records: those that were kept, or new ones."""
+    import numpy as np
+
     from guestlist.data import fingerprint
     from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
     from guestlist.store.files import read_npz, write_npz

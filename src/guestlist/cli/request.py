@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from guestlist.report.readable import Results
     from guestlist.store import Store
 
-PATHS = ("model", "members", "nonmembers", "population")
-
 
 @dataclass(frozen=True)
 class Request:
@@ -43,8 +41,13 @@ class Request:
         return self._moved(lambda path: os.path.relpath(Path(path).resolve(), folder))
 
     def _moved(self, move: Callable[[str], str]) -> Request:
-        paths = {name: getattr(self, name) for name in PATHS}
-        return replace(self, **{name: path and move(path) for name, path in paths.items()})
+        return replace(
+            self,
+            model=move(self.model),
+            members=move(self.members),
+            nonmembers=move(self.nonmembers),
+            population=None if self.population is None else move(self.population),
+        )
 
 
 @dataclass(frozen=True)

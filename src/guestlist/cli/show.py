@@ -70,7 +70,7 @@ def _signals() -> list[dict]:
 
     of = {"classes": SIGNALS, "values": VALUE_SIGNALS}
     return [
-        {"signal": name, "of": what, "what it is": function.__doc__.splitlines()[0]}
+        {"signal": name, "of": what, "what it is": _first_line(function.__doc__)}
         for what, table in of.items()
         for name, function in table.items()
     ]
@@ -148,12 +148,15 @@ def _risks() -> list[dict]:
 def _findings() -> list[dict]:
     from guestlist.findings.table import FINDINGS
 
-    return [{"finding": name, "what it is": _first_line(find)} for name, find in FINDINGS.items()]
+    return [
+        {"finding": name, "what it is": _first_line(sys.modules[find.__module__].__doc__)}
+        for name, find in FINDINGS.items()
+    ]
 
 
-def _first_line(find) -> str:
-    """What a finding is: the first line of its file."""
-    return sys.modules[find.__module__].__doc__.strip().splitlines()[0]
+def _first_line(doc: str | None) -> str:
+    """What something is: the first line of what is written about it."""
+    return (doc or "").strip().partition("\n")[0]
 
 
 def _checks() -> list[dict]:

@@ -95,10 +95,10 @@ class Fit:
     def _optimizer(self, module):
         import torch
 
-        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        parameters, rate, decay = module.parameters(), self.learning_rate, self.weight_decay
         if self.optimizer == "sgd":
-            return torch.optim.SGD(module.parameters(), momentum=self.momentum, **options)
-        return torch.optim.AdamW(module.parameters(), **options)
+            return torch.optim.SGD(parameters, lr=rate, weight_decay=decay, momentum=self.momentum)
+        return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
 
 
 def fresh(module):

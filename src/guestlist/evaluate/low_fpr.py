@@ -155,7 +155,7 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
 
 
 def _limits(
-    members: np.ndarray, nonmembers: np.ndarray, fpr: np.ndarray, confidence: float
+    members: np.ndarray, nonmembers: np.ndarray, fpr: np.ndarray | float, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Limits of TPR(q) from sorted scores; a quarter of the error for each of two bounds on two sides.
 
@@ -173,7 +173,7 @@ def _allowed(fpr: float, n: int) -> int:
     return math.floor(fpr * n + ROUNDING)
 
 
-def _count_above(members: np.ndarray, nonmembers: np.ndarray, rank: np.ndarray) -> np.ndarray:
+def _count_above(members: np.ndarray, nonmembers: np.ndarray, rank: np.ndarray | int) -> np.ndarray:
     """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
     rank, n = np.asarray(rank, dtype=np.int64), len(nonmembers)
     threshold = nonmembers[np.clip(n - 1 - rank, 0, n - 1)]

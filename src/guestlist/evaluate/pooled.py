@@ -173,13 +173,15 @@ class _Tails:
 
     @classmethod
     def of(cls, pairs: _Pairs, fpr: float) -> _Tails:
-        parts, values = [], []
-        for kind in (pairs.scored & ~pairs.member, pairs.scored & pairs.member):
+        def downwards(kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             target, record = np.nonzero(kind)
             order = np.argsort(-pairs.scores[kind], kind="stable")
-            parts += [pairs.label[record[order]], target[order]]
-            values.append(-pairs.scores[kind][order])
-        return cls(fpr, *parts, np.searchsorted(values[1], values[0], "left"))
+            return pairs.label[record[order]], target[order], -pairs.scores[kind][order]
+
+        nonmember_label, nonmember_target, below = downwards(pairs.scored & ~pairs.member)
+        member_label, member_target, above = downwards(pairs.scored & pairs.member)
+        members_above = np.searchsorted(above, below, "left")
+        return cls(fpr, nonmember_label, nonmember_target, member_label, member_target, members_above)
 
     def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> _Tails:
         """The same pairs, with the groups renamed in each target, so that no two targets share records."""

@@ -102,7 +102,8 @@ def smallest_detectable_auc(n_members: int, n_nonmembers: int) -> float:
 
 def variance_parts(of: Placements) -> tuple[float, float]:
     """What members and what non-members contribute to DeLong's variance of the AUC, or of a difference."""
-    return tuple(float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in of)
+    members, nonmembers = (float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in of)
+    return members, nonmembers
 
 
 def _student(of: Placements, error: float) -> float:

@@ -69,7 +69,7 @@ def find(case: Case) -> Headline:
 def same_recipe(scores: np.ndarray, member: np.ndarray, own: np.ndarray, own_member: np.ndarray) -> SameRecipe:
     """Where the target stands among models of the same recipe.
 
-    Mock targets have one reference fewer than the target, since the target is no reference of theirs.
+    Mock targets have one reference fewer than the target, since the target is not a reference of theirs.
 
     Args:
         scores, member: (models, records) of mock targets.

@@ -14,7 +14,7 @@ class Split:
     Args:
         member: (models, records), true where a model trains on a record.
         asked: (models, records), true where the adversary is asked whether it does. A record that a model neither
-            trains on nor is asked about is population: known to be no member.
+            trains on nor is asked about is population: known not to be a member.
     """
 
     member: np.ndarray

@@ -11,7 +11,7 @@ from guestlist.errors import InputError
 def encoded(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
     """The tables as arrays (records, features): numbers standardised, words one-hot, both as the first table has them.
 
-    A word that the first table does not have is no column, so it is equally far from all of its words.
+    A word that the first table does not have is not a column, so it is equally far from all of its words.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.pipeline import make_pipeline

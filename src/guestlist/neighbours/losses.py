@@ -190,7 +190,7 @@ def _laws(pool: Pool, places: np.ndarray, k: int, p: float, radius: int, n_jobs:
         for code, run in runs(pool.codes[own]):
             matching = pool.slice_of(code)
             own_laws(distances[run], *matching, own[run], radius, k, p, inside[run], outside[run])
-        return rising[block], inside[:, ::-1], outside[:, ::-1]  # k matches are no loss
+        return rising[block], inside[:, ::-1], outside[:, ::-1]  # k matches are not a loss
 
     inside, outside = np.empty((len(places), k + 1)), np.empty((len(places), k + 1))
     for which, *laws in in_order(work, blocks_of(len(places), pool.n), n_jobs, progress):

@@ -1,6 +1,6 @@
 """Members that stand alone in the leaves of a tree model: there the model says what it learnt from one record.
 
-This is a screen by whoever trained the model and knows its members; it is no attack. It trains nothing, and looks at the
+This is a screen by whoever trained the model and knows its members; it is not an attack. It trains nothing, and looks at the
 shape of the trees, not at their answers.
 """
 

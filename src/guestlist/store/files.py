@@ -85,7 +85,7 @@ def _in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
     write_bytes(path, buffer.getvalue())
 
 

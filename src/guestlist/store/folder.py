@@ -70,7 +70,7 @@ class Store:
     # -- what the models said -----------------------------------------------------------------------------------
 
     def models(self) -> list[int]:
-        """Models whose signals are there; 0 is the target. A number that was never planned is no model."""
+        """Models whose signals are there; 0 is the target. A number that was never planned is not a model."""
         if not (self.folder / "split.npz").exists():
             return []
         return [k for k in numbered(self.folder / "signals", "model") if k < len(self.split)]
@@ -89,6 +89,10 @@ class Store:
         """(records, classes) what the target answered, or None before it was asked."""
         if not (self.folder / "answers.npz").exists():
             return None
+        return self.the_answers()
+
+    def the_answers(self) -> np.ndarray:
+        """The same, where it must have been asked."""
         return self._read("answers.npz", read_npz)["answers"]
 
     def rotation(self, references: int | None = None, together: Collection[str] = ()) -> Rotation:

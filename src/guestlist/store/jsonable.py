@@ -40,7 +40,7 @@ def from_json(hint, value) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return None if value is None else from_json(next(i for i in inner if i is not type(None)), value)
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         hints, optional = get_type_hints(hint), {f.name for f in fields(hint) if _has_default(f)}
         given = [f.name for f in fields(hint) if f.name in value or f.name not in optional]
         return hint(**{name: from_json(hints[name], value[name]) for name in given})

@@ -167,7 +167,7 @@ def _frozen(model) -> str:
 
 
 def _neighbours(model) -> Callable[[object], Neighbours] | None:
-    """How to find neighbours as a K-NN model does, alone or last in a pipeline; None if it is none that we know."""
+    """How to find neighbours as a K-NN model does, alone or last in a pipeline; None if it is not one that we know."""
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import Pipeline
 

@@ -145,7 +145,7 @@ def _from_table(
     columns = [c for c in table.columns if str(c).startswith(prefix) and c not in wanted]
     words = [str(c) for c in columns if not pd.api.types.is_numeric_dtype(table[c])]
     if words:
-        raise InputError(f"{path} has columns of answers that are no numbers: {', '.join(words)}.")
+        raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
     classes = np.array([str(c).removeprefix(prefix) for c in columns])
     labels = encode(table["label"].astype(str).to_numpy(dtype=object), classes.astype(object))
     if (labels < 0).any():

@@ -80,7 +80,7 @@ class Probabilities:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
-                f"{wrong.sum()} of {len(answers)} answers are no probabilities (row {row} holds "
+                f"{wrong.sum()} of {len(answers)} answers are not probabilities (row {row} holds "
                 f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). "
                 "If they are logits, say so: scale='logits', or --scale logits."
             )

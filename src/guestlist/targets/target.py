@@ -81,7 +81,7 @@ class Reads:
             x = x[list(self.features)]
         if isinstance(x, pd.DataFrame) and self.arrays:
             if self.width is not None and len(x.columns) - len(data.groups) == self.width:
-                x = x.drop(columns=list(data.groups))  # groups that are no features
+                x = x.drop(columns=list(data.groups))  # groups that are not features
             try:
                 x = x.to_numpy(dtype=np.float64)
             except (TypeError, ValueError) as error:

@@ -93,7 +93,7 @@ class QuantilesView:
 
     Args:
         hinge: (records,) the target's logit of the true class minus the largest other one.
-        ceiling: (records,) predicted quantile of the hinge, were the record no member. NaN: it is a known one.
+        ceiling: (records,) predicted quantile of the hinge, were the record not a member. NaN: it is a known one.
         beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
         degenerate: what is known of a regressor that learnt nothing, where the ceiling is one for all records.
     """

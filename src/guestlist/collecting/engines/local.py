@@ -25,7 +25,7 @@ from multiprocessing.spawn import get_executable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import cloudpickle
 import joblib
@@ -161,15 +161,17 @@ class _Process:
     def __init__(self, order: Path, inbox: SimpleQueue):
         self.number: int | None = None
         self._leaving = False
-        # In a group of its own: Ctrl-C reaches the driver alone, and whatever a model has started ends with it.
-        group = {"process_group": 0} if os.name == "posix" else {}
         self._child = subprocess.Popen(
             [get_executable(), "-c", _START, str(order)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD},
-            **group,
+            # In a group of its own: Ctrl-C reaches the driver alone, and whatever a model has started ends with it.
+            process_group=0 if os.name == "posix" else None,
         )
+        assert self._child.stdin is not None  # pipes, as asked for
+        assert self._child.stdout is not None
+        self._given, self._said = self._child.stdin, self._child.stdout
         self._listener = Thread(target=self._listen, args=(inbox,), name=LISTENER, daemon=True)
         self._listener.start()
 
@@ -177,8 +179,8 @@ class _Process:
         """The next number; None: there is nothing left to do."""
         self.number, self._leaving = number, number is None
         with suppress(BrokenPipeError):  # it is dead, and the listener says so
-            self._child.stdin.write(_END if number is None else b"%d\n" % number)
-            self._child.stdin.flush()
+            self._given.write(_END if number is None else b"%d\n" % number)
+            self._given.flush()
 
     def status(self) -> int:
         """How it ended."""
@@ -204,9 +206,9 @@ class _Process:
         if self._listener.is_alive():
             self.bury()
             self._listener.join()
-        self._child.stdout.close()
+        self._said.close()
         with suppress(BrokenPipeError):
-            self._child.stdin.close()
+            self._given.close()
 
     def _kill(self) -> None:
         if os.name != "posix":
@@ -216,12 +218,12 @@ class _Process:
             os.killpg(self._child.pid, signal.SIGKILL)
 
     def _listen(self, inbox: SimpleQueue) -> None:
-        while (message := _receive(self._child.stdout)) is not None:
+        while (message := _receive(self._said)) is not None:
             inbox.put((self, message))
         inbox.put((self, None))
 
 
-def _receive(pipe: BinaryIO) -> bytes | None:
+def _receive(pipe: IO[bytes]) -> bytes | None:
     """One message; None where the pipe ends, within a message or before it."""
     head = pipe.read(8)
     size = int.from_bytes(head, "big")

@@ -141,7 +141,7 @@ def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Fil
         max_retries=retries,
         runtime_env={"env_vars": ONE_THREAD},  # workers of their own, so that the user's other tasks keep their threads
     )
-    waiting, running = deque(numbers), {}
+    waiting, running = deque(numbers), dict[Any, int]()
     try:
         while waiting or running:
             room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))  # a cluster may grow and shrink

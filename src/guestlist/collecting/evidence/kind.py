@@ -10,6 +10,7 @@ import numpy as np
 
 from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.plan import FromTarget, Plan
+from guestlist.store import Store
 from guestlist.views.evidence import Part
 
 _HOW = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
@@ -53,6 +54,10 @@ class Kind:
     def kept(self) -> bool:
         """Whether it is written into the audit folder."""
         return hasattr(self.plan, "collect")
+
+    def read(self, store: Store) -> Part | None:
+        """What of it is in the audit folder; None if nothing is."""
+        return self.plan.read(store) if hasattr(self.plan, "read") else None
 
     @property
     def lacking(self) -> str:

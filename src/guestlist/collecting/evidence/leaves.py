@@ -42,7 +42,7 @@ KIND = Kind(
     summary="the leaves of a tree model, and the training counts that its file keeps",
     cost="nothing; not written, since it says much about features",
     missing=(
-        "looks at the leaves of trees, and the target is none that it knows: a tree, forest or boosted trees of "
+        "looks at the leaves of trees, and the target is not one that it knows: a tree, forest or boosted trees of "
         "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
     ),
     who="has the model file",

@@ -23,7 +23,9 @@ class Neighbours:
         target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
-        return NeighboursView(*target.needs("neighbours")(pool.x), *share_of_members(split))
+        x, k, metric = target.needs("neighbours")(pool.x)
+        rate, asked = share_of_members(split)
+        return NeighboursView(x, k, metric, rate, asked)
 
 
 KIND = Kind(
@@ -32,7 +34,7 @@ KIND = Kind(
     summary="the space in which a K-NN target measures distances",
     cost="nothing; not written, since it holds features",
     missing=(
-        "computes what K-NN models would say, and the target is none that it knows: a scikit-learn "
+        "computes what K-NN models would say, and the target is not one that it knows: a scikit-learn "
         "KNeighborsClassifier with uniform weights and euclidean or cosine distances, alone or last in a pipeline."
     ),
     target="a K-NN target",

@@ -50,15 +50,15 @@ def perturbed(
     """Copies of some records, in the form of ``x`` and changed at random.
 
     Args:
-        x: all records; values that are no numbers are replaced by those of others.
+        x: all records; values that are not numbers are replaced by those of others.
         rows: positions of the records to copy.
         found: what ``spreads`` says about ``x``.
         noise: standard deviation of the noise on numbers, in standard deviations of their column. Whole numbers are
             rounded back.
-        flips: chance of a 0 or 1 to become the other, and of a value that is no number to be drawn anew from its
+        flips: chance of a 0 or 1 to become the other, and of a value that is not a number to be drawn anew from its
             column.
     """
-    if _plain(x):
+    if isinstance(found, Spread):
         return _cast(_shaken(np.asarray(x[rows], dtype=np.float64), found, rng, noise, flips), x.dtype)
     table = as_table(x)
     copies = table.iloc[rows].copy()
@@ -83,6 +83,10 @@ def numbers_of(column: pd.Series) -> np.ndarray | None:
     """(records,) float64, NaN where missing; None where the column holds categories, text, dates or truth values."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or _numpy_dtype(column).kind not in "iuf":
         return None
+    return _as_numbers(column)
+
+
+def _as_numbers(column: pd.Series) -> np.ndarray:
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
@@ -117,7 +121,7 @@ def _shaken(values: np.ndarray, spread: Spread, rng: np.random.Generator, noise:
 
 def _shaken_column(column: pd.Series, spread: Spread, rng, noise: float, flips: float) -> pd.Series:
     missing = column.isna()
-    moved = _shaken(numbers_of(column), spread, rng, noise, flips)
+    moved = _shaken(_as_numbers(column), spread, rng, noise, flips)
     filled = pd.Series(_cast(np.where(missing, 0, moved), _numpy_dtype(column)), index=column.index)
     return filled.astype(column.dtype).where(~missing, column)
 

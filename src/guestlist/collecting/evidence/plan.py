@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import Field
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -21,14 +22,21 @@ from guestlist.views.evidence import Part
 P = TypeVar("P", bound="Plan")
 
 
-class Plan(Protocol):
-    """What to collect. A frozen dataclass whose fields are the options; ``name`` is its key in ``EVIDENCE``."""
+class AnyPlan(Protocol):
+    """A frozen dataclass whose fields are the options; ``name`` is its key in ``EVIDENCE``."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
-    grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         """Raise, before any long work, where this target or these records cannot give it."""
+
+
+@runtime_checkable
+class Plan(AnyPlan, Protocol):
+    """What to collect."""
+
+    grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
     def collect(self, site: Site) -> None:
         """Bring the folder to hold it; whatever is there already is kept."""
@@ -38,13 +46,9 @@ class Plan(Protocol):
         """What was collected, as a part of ``Evidence``; None if nothing was."""
 
 
-class FromTarget(Protocol):
+@runtime_checkable
+class FromTarget(AnyPlan, Protocol):
     """What to take from the target whenever it is at hand: it is there at once, and not kept."""
-
-    name: ClassVar[str]
-
-    def check(self, target: Target, pool: Data, split: Split) -> None:
-        """Raise where this target cannot give it."""
 
     def take(self, target: Target, pool: Data, split: Split) -> Part:
         """It, as a part of ``Evidence``."""
