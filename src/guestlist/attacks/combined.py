@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import partial
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class Combination:
             return _settled(scores, scores)
 
         # Other combinations, and the p-values of this one, may need the same.
-        return [mocks.once(("combined", name), lambda name=name: settled(name)) for name in self.names]
+        return [mocks.once(("combined", name), partial(settled, name)) for name in self.names]
 
     def _level(self, signals: Signals, of_mocks: list[np.ndarray]) -> np.ndarray:
         """(records,) the lowest level at which the target's record is called, each attack at its own."""
@@ -134,7 +135,8 @@ def parse_combination(text: str) -> Combination | None:
     found = _WRITTEN.fullmatch(text)
     if found is None:
         return None
-    return Combination(tuple(name.strip() for name in found[2].split(",") if name.strip()), found[1])
+    rule = cast(Rule, found[1])  # which is checked there
+    return Combination(tuple(name.strip() for name in found[2].split(",") if name.strip()), rule)
 
 
 def _mock_targets(signals: Signals) -> Rotation:

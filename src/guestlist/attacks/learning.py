@@ -25,7 +25,8 @@ LogOdds = Callable[[np.ndarray], np.ndarray]
 def hashes(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(rows,) numbers that depend on what a row holds, in single precision, and on its label."""
     bits = np.column_stack([rows.astype(np.float32).view(np.uint32), labels.astype(np.uint32)]).astype(np.uint64)
-    odd = np.random.default_rng(0).integers(2**63, size=bits.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    drawn = np.random.default_rng(0).integers(2**63, size=(bits.shape[1],), dtype=np.uint64)
+    odd = np.asarray(drawn) * np.uint64(2) + np.uint64(1)
     mixed = (bits * odd).sum(axis=1, dtype=np.uint64)  # wraps around
     for shift in (33, 29, 32):  # the upper bits of a product are well mixed, the lower ones are not
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * odd[0]

@@ -37,10 +37,10 @@ def rmia_offline(signals: View, *, a: float | None = None) -> np.ndarray:
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
     """
-    a = tuned_a(signals) if a is None else a
-    if np.any((a < 0) | (a > 1)):
+    if a is not None and not 0 <= a <= 1:
         raise ValueError(f"Expected a={a} in [0, 1].")
-    return _log_ratio(signals, ((1 + a) * signals.outside("p_y").mean + (1 - a)) / 2)
+    near = tuned_a(signals) if a is None else a
+    return _log_ratio(signals, ((1 + near) * signals.outside("p_y").mean + (1 - near)) / 2)
 
 
 def tuned_a(signals: View) -> np.ndarray:

@@ -78,7 +78,7 @@ def _signals() -> list[dict]:
 
 def _evidence() -> list[dict]:
     from guestlist.attacks import ATTACKS
-    from guestlist.collecting.evidence.table import EVIDENCE
+    from guestlist.collecting.evidence.table import EVIDENCE, options_of
 
     return [
         {
@@ -87,7 +87,7 @@ def _evidence() -> list[dict]:
             "of": kind.target or "any target",
             "cost": kind.cost,
             "collected": "by default" if kind.default else "when asked for",
-            "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
+            "options": ", ".join(f"{field.name}={field.default}" for field in options_of(kind)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
         }
         for name, kind in EVIDENCE.items()

@@ -42,6 +42,14 @@ class Site:
     def seed(self) -> int:
         return self.store.manifest.seed
 
+    @property
+    def answers(self) -> np.ndarray:
+        """(records, columns) what the target answered."""
+        found = self.store.answers()
+        if found is None:
+            raise FolderError(f"{self.store.folder} holds no answers of the target yet; run the audit first.")
+        return found
+
     def run(self, task: Task, numbers: list[int]) -> None:
         """Do the long work of these numbers."""
         run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)

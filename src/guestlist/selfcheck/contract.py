@@ -73,7 +73,7 @@ class SelfTest:
 
     @property
     def calibrated(self) -> bool:
-        return all(check.calibrated for check in (*self.attacks, *self.intervals))
+        return all(check.calibrated for check in self.attacks) and all(one.calibrated for one in self.intervals)
 
 
 def selftest(
@@ -143,9 +143,10 @@ def check_attacks(
     makers = [(figure, index, make) for figure, some in enumerate(_worlds(worlds)) for index, make in enumerate(some)]
     for figure, index, make in progress(makers, total=len(makers)) if progress else makers:
         able = [name for name in attacks if name not in broken and index < most[name][figure]]
-        world = make(seed=(seed, index)) if able else None
-        for name in able:
-            attempt(name, partial(attacked, name, figure, world))
+        if able:
+            world = make(seed=(seed, index))
+            for name in able:
+                attempt(name, partial(attacked, name, figure, world))
     return tuple(_judged(name, attack, problems[name], name in broken, found[name]) for name, attack in attacks.items())
 
 

@@ -63,7 +63,7 @@ class Distilled:
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = numbered(folder, "model")
-        soft, train = site.readout.scale.soft(site.store.answers()), site.target.needs("distil")
+        soft, train = site.readout.scale.soft(site.answers), site.target.needs("distil")
         taught = self._taught(site)
         # As many records as the target had; all of them where there are no more.
         rate = float(min(site.store.split.members.sum() / taught.sum(), 1 - 1e-9))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from typing import cast
 
 from guestlist.collecting.evidence.plan import FromTarget, Plan, forget_if_empty, plan_of
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, options_of, shared_with_mocks
 from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -23,7 +23,7 @@ def parse_plan(text: str) -> AnyPlan:
     name, _, options = text.partition(":")
     if name not in EVIDENCE:
         raise InputError(f"There is no evidence {name!r}; there are {', '.join(EVIDENCE)}.")
-    known = {field.name: type(field.default) for field in fields(EVIDENCE[name].plan)}
+    known: dict[str, type] = {field.name: type(field.default) for field in options_of(EVIDENCE[name])}
     given = {}
     for option in filter(None, options.split(",")):
         key, _, value = option.partition("=")
@@ -62,10 +62,10 @@ def with_default(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Sp
 
 def with_begun(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
     """The plans to collect, and those begun before: one that was killed goes on, and new references are answered for."""
-    asked = [plan for plan in plans if EVIDENCE[plan.name].kept]
-    names = {plan.name for plan in asked}
-    begun = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
-    return [*asked, *(EVIDENCE[name].plan(**options) for name, options in begun.items() if options is not None)]
+    asked = {plan.name for plan in plans}
+    begun = {name: plan_of(store, name) for name in EVIDENCE if name not in asked}
+    again = (EVIDENCE[name].plan(**options) for name, options in begun.items() if options is not None)
+    return [plan for plan in (*plans, *again) if isinstance(plan, Plan)]
 
 
 def gather(plans: Sequence[Plan], site: Site) -> None:
@@ -80,7 +80,7 @@ def gather(plans: Sequence[Plan], site: Site) -> None:
 
 def from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
     """What the target gives at once, by name."""
-    return {plan.name: plan.take(target, pool, split) for plan in plans if not EVIDENCE[plan.name].kept}
+    return {plan.name: plan.take(target, pool, split) for plan in plans if isinstance(plan, FromTarget)}
 
 
 def collected(store: Store) -> set[str]:
@@ -97,7 +97,7 @@ def read_evidence(
         more: what is not in the folder, since the target gives it at once.
     """
     kinds = collected(store) if kinds is None else [name for name in kinds if EVIDENCE[name].kept]
-    found = {name: EVIDENCE[name].plan.read(store) for name in kinds}
+    found = {name: cast(type[Plan], EVIDENCE[name].plan).read(store) for name in kinds}
     parts = {name: part for name, part in found.items() if part is not None}
     return Evidence({**parts, **(more or {})}, missing_evidence(), shared_with_mocks())
 

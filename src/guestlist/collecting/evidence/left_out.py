@@ -10,6 +10,7 @@ target's training set as it is: one set of models, trained on all members with o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -71,8 +72,8 @@ class LeftOut:
         if (chosen & ~member).any():
             there = numbered(folder, "model")
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
-        there = _by_record(folder)
-        short = [int(i) for i in np.flatnonzero(chosen & member) if _count(there.get(i)) < plan.models]
+        kept = _by_record(folder)
+        short = [i for i in np.flatnonzero(chosen & member).tolist() if _count(kept.get(i)) < plan.models]
         site.run(Without(task), short)
 
     @staticmethod
@@ -126,7 +127,7 @@ class Without:
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            parts.append(readout.signals(readout.trained_answers(name, lambda rng=rng: task.train(data, rng), x, rng)))
+            parts.append(readout.signals(readout.trained_answers(name, partial(task.train, data, rng), x, rng)))
         return {path: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
 
 

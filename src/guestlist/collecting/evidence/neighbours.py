@@ -23,7 +23,8 @@ class Neighbours:
         target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
-        return NeighboursView(*target.needs("neighbours")(pool.x), *share_of_members(split))
+        space, (rate, asked) = target.needs("neighbours")(pool.x), share_of_members(split)
+        return NeighboursView(space.x, space.k, space.metric, rate, asked)
 
 
 KIND = Kind(

@@ -58,7 +58,7 @@ def perturbed(
         flips: chance of a 0 or 1 to become the other, and of a value that is no number to be drawn anew from its
             column.
     """
-    if _plain(x):
+    if isinstance(found, Spread):  # of an array of numbers
         return _cast(_shaken(np.asarray(x[rows], dtype=np.float64), found, rng, noise, flips), x.dtype)
     table = as_table(x)
     copies = table.iloc[rows].copy()
@@ -117,7 +117,7 @@ def _shaken(values: np.ndarray, spread: Spread, rng: np.random.Generator, noise:
 
 def _shaken_column(column: pd.Series, spread: Spread, rng, noise: float, flips: float) -> pd.Series:
     missing = column.isna()
-    moved = _shaken(numbers_of(column), spread, rng, noise, flips)
+    moved = _shaken(column.to_numpy(dtype=np.float64, na_value=np.nan), spread, rng, noise, flips)
     filled = pd.Series(_cast(np.where(missing, 0, moved), _numpy_dtype(column)), index=column.index)
     return filled.astype(column.dtype).where(~missing, column)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from guestlist.views.evidence import Part
 P = TypeVar("P", bound="Plan")
 
 
+@runtime_checkable
 class Plan(Protocol):
     """What to collect. A frozen dataclass whose fields are the options; ``name`` is its key in ``EVIDENCE``."""
 
@@ -38,6 +39,7 @@ class Plan(Protocol):
         """What was collected, as a part of ``Evidence``; None if nothing was."""
 
 
+@runtime_checkable
 class FromTarget(Protocol):
     """What to take from the target whenever it is at hand: it is there at once, and not kept."""
 

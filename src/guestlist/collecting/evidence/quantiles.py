@@ -76,7 +76,7 @@ class Quantiles:
         path = _path(site.store)
         if not path.exists():
             known = self.known_nonmembers(site.store.split, site.seed)
-            said = site.readout.scale.hinge(site.store.answers(), site.readout.labels)
+            said = site.readout.scale.hinge(site.answers, site.readout.labels)
             site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:

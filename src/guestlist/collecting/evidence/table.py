@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import Field, fields
+from typing import Any, cast
+
 from guestlist.collecting.evidence import (
     distilled,
     full_answers,
@@ -25,6 +28,11 @@ EVIDENCE: dict[str, Kind] = {
     "neighbours": neighbours.KIND,
     "leaves": leaves.KIND,
 }
+
+
+def options_of(kind: Kind) -> tuple[Field, ...]:
+    """The options of a kind's plan."""
+    return fields(cast(Any, kind.plan))  # a protocol cannot say that it is a dataclass
 
 
 def missing_evidence() -> dict[str, str]:
