@@ -102,12 +102,12 @@ def audit(
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
-    request = Request(
+    settings = Settings(
         references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
     )
     target = as_target(model)
     given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
-    return audited(given, request)
+    return audited(given, settings)
 
 
 def collect(
@@ -137,16 +137,18 @@ def collect(
         The case as it stands: ``.view`` is what an adversary sees and what attacks take, ``.truth`` who was a member,
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
-    request = Request(references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about)
+    settings = Settings(
+        references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about
+    )
     target = as_target(model)
     given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
-    checks = _checks(given, request.ignore)
-    with _begun(given, request) as work:
+    checks = _checks(given, settings.ignore)
+    with _begun(given, settings) as work:
         return work.case(references, checks)
 
 
 @dataclass(frozen=True)
-class Request:
+class Settings:
     """What is asked of an audit beside its inputs; see :func:`audit`."""
 
     references: int | UntilWidth
@@ -180,10 +182,10 @@ class Request:
         return self.references if isinstance(self.references, UntilWidth) else None
 
 
-def audited(inputs: Inputs, request: Request) -> Results:
+def audited(inputs: Inputs, settings: Settings) -> Results:
     """Collect, judge and write; whatever is in the folder already is not done again."""
-    checks = _checks(inputs, request.ignore)
-    with _begun(inputs, request) as work:
+    checks = _checks(inputs, settings.ignore)
+    with _begun(inputs, settings) as work:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
@@ -191,7 +193,7 @@ def audited(inputs: Inputs, request: Request) -> Results:
             write_results(work.site.store.folder, results, case.scores)
             return results
 
-        return run(request.fewest) if request.until is None else grow(run, _width, request.until)
+        return run(settings.fewest) if settings.until is None else grow(run, _width, settings.until)
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class Work:
     """
 
     site: Site
-    request: Request
+    settings: Settings
     attacks: Mapping[str, Attack]
     plans: Sequence[Any]
     given: Mapping[str, Any]
@@ -213,42 +215,42 @@ class Work:
 
     def case(self, references: int, checks: tuple[Check, ...]) -> Case:
         """Collect whatever is missing; the case with so many references."""
-        site, request = self.site.with_references(references), self.request
+        site, settings = self.site.with_references(references), self.settings
         gather(self.plans, site)  # before the references: some plans train them, and keep more of what they say
         train_references(site)
         return case_in(
             site.store,
             self.attacks,
             references=references,
-            prior=request.prior,
+            prior=settings.prior,
             evidence=read_evidence(site.store, self.kinds, self.given),
             checks=checks,
-            ignore=tuple(request.ignore),
-            until=request.until,
+            ignore=tuple(settings.ignore),
+            until=settings.until,
         )
 
 
 @contextmanager
-def _begun(inputs: Inputs, request: Request) -> Iterator[Work]:
+def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     """Check everything that can be checked, make or open the folder, and ask the target."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
-    if request.fewest:
+    if settings.fewest:
         target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
-    for plan in request.evidence:
+    for plan in settings.evidence:
         plan.check(target, pool, split)
-    plans, says = with_default(request.evidence, target, pool, split), target.scale.signal_names
+    plans, says = with_default(settings.evidence, target, pool, split), target.scale.signal_names
     now, missing = {plan.name for plan in plans}, missing_evidence()
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
     possible = now | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
-    every = named(request.attacks, request.fewest, possible, missing, says)
-    try_out(every, target.classes_of(pool.y), request.fewest, says)
-    with _folder(request.folder) as place, locked(place):
-        store = store_for(inputs, place, references=request.fewest, seed=request.seed, about=request.about)
+    every = named(settings.attacks, settings.fewest, possible, missing, says)
+    try_out(every, target.classes_of(pool.y), settings.fewest, says)
+    with _folder(settings.folder) as place, locked(place):
+        store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=settings.about)
         kinds = frozenset(collected(store) | now)
         yield Work(
-            site=open_site(store, target, pool, engine=request.engine, progress=request.progress),
-            request=request,
-            attacks=named(request.attacks, request.fewest, kinds, missing, says),
+            site=open_site(store, target, pool, engine=settings.engine, progress=settings.progress),
+            settings=settings,
+            attacks=named(settings.attacks, settings.fewest, kinds, missing, says),
             plans=with_begun(store, plans),
             given=from_target(plans, target, pool, split),
             kinds=kinds,

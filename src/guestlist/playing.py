@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guestlist import checks
-from guestlist.auditing import REFERENCES, Request, audited, engine_of
+from guestlist.auditing import REFERENCES, Settings, audited, engine_of
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
@@ -67,12 +67,12 @@ def play(
 
     The target is trained anew in every call, with the same bits for the same seed.
     """
-    request = Request(
+    settings = Settings(
         references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
     )
     groups = (group,) if isinstance(group, str) else tuple(group)
     records = as_data(data, side="data", label=label, group=groups, id=id)
-    return audited(_drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed), request)
+    return audited(_drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed), settings)
 
 
 def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed: int) -> Inputs:

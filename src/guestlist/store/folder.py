@@ -24,7 +24,7 @@ import pandas as pd
 
 from guestlist.errors import FolderError
 from guestlist.games import Split
-from guestlist.store.files import names_in_npz, read_npz, write_npy, write_npz, write_parquet
+from guestlist.store.files import names_in_npz, read_npz, write_npz, write_parquet
 from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import MEANS, Manifest, differences, read_manifest, write_manifest
 from guestlist.views.lazily import matrices
@@ -123,11 +123,6 @@ class Store:
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
         return self.rotation(references).facing(k)
-
-    # -- what came out --------------------------------------------------------------------------------------
-
-    def write_scores(self, name: str, scores: np.ndarray) -> None:
-        write_npy(self.folder / "scores" / f"{name}.npy", scores)
 
     def _read(self, name: str, reader: Callable[[Path], T]) -> T:
         path = self.folder / name
