@@ -92,7 +92,7 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
         ({"labels": np.full(300, 5)}, "300 labels are not in 0 … 2, first 5 in row 0"),
         ({"labels": np.zeros(300)}, "as whole numbers"),
         ({"labels": np.zeros(7, int)}, "Expected 300 values of 'labels'"),
-        ({"probabilities": np.ones((300, 3))}, "no probabilities"),
+        ({"probabilities": np.ones((300, 3))}, "not probabilities"),
         ({"probabilities": np.ones(300)}, "two classes or more"),
         ({"ids": np.array(["a", "b"])}, "Expected 300 values of 'ids'"),
     ],
@@ -112,7 +112,7 @@ def test_wrong_tables_say_what_was_found(answers, tmp_path):
     with pytest.raises(InputError, match="labels without a column p_<label>: 3"):
         read_predictions(tmp_path / "b.csv")
     pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": ["x", "y"], "p_1": 0.0}).to_csv(tmp_path / "d.csv")
-    with pytest.raises(InputError, match="no numbers: p_0"):
+    with pytest.raises(InputError, match="not numbers: p_0"):
         read_predictions(tmp_path / "d.csv")
     grouped = pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": [1.0, 0], "p_1": [0.0, 1], "p_grp": ["a", "b"]})
     grouped.to_csv(tmp_path / "e.csv", index=False)
