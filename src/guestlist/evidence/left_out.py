@@ -9,6 +9,7 @@ target's training set as it is: one set of models, trained on all members with o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -73,7 +74,7 @@ class LeftOut:
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
         there = _by_record(folder)
         short = [int(i) for i in np.flatnonzero(chosen & member) if _count(there.get(i)) < plan.models]
-        site.run(Without(task), short)
+        site.run(Without(task, {i: there[i] for i in short if i in there}), short)
 
     @staticmethod
     def read(store: Store) -> Models | None:
@@ -114,16 +115,21 @@ class Training:
 
 @dataclass(frozen=True)
 class Without:
-    """How the file of one member comes to be: as many models without it as are missing, asked about it alone."""
+    """How the file of one member comes to be: as many models without it as are missing, asked about it alone.
+
+    Args:
+        begun: what is there already; it travels along, since a worker may not see the folder.
+    """
 
     task: Training
+    begun: Mapping[int, Mapping[str, np.ndarray]]
 
     def files(self, i: int, pool: Data) -> Files:
         task, path = self.task, _record_path(self.task.folder, i)
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
         data, x, question = pool.take(rows), pool.take(only).x, task.question.take(only)
-        parts = [reading(path, read_npz)] if path.exists() else []
+        parts = [self.begun[i]] if i in self.begun else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
@@ -167,7 +173,7 @@ def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
     return {i: reading(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
 
 
-def _count(part: dict[str, np.ndarray] | None) -> int:
+def _count(part: Mapping[str, np.ndarray] | None) -> int:
     """How many models a member's file holds."""
     return 0 if part is None else len(next(iter(part.values())))
 
