@@ -123,12 +123,19 @@ def packed(task: Task) -> bytes:
         ) from error
 
 
+def untravelled(error: Exception) -> AuditError:
+    """What to say where a task that came from elsewhere cannot be loaded."""
+    return AuditError(
+        f"What is to be done cannot be loaded in another process ({type(error).__name__}: {error}). Do it in this one: "
+        "engine=gl.Here()."
+    )
+
+
 def portable(error: Exception, k: int) -> Exception:
     """The error if it can travel, with a note of where it happened; otherwise one that says the same."""
     happened = "".join(traceback.format_exception(error))
     try:
-        copy = pickle.loads(cloudpickle.dumps(error))
-        assert type(copy) is type(error)
+        pickle.loads(cloudpickle.dumps(error))
     except Exception:
         return AuditError(f"Number {k} failed ({type(error).__name__}: {error}). What was collected before it is kept.")
     error.add_note(f"It happened in another process:\n{happened}")

@@ -25,12 +25,13 @@ from multiprocessing.spawn import get_executable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import IO, BinaryIO
+from typing import IO
 
 import cloudpickle
 import joblib
+import numpy as np
 
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable
+from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -63,7 +64,7 @@ class Local:
     jobs: int = -1
 
     def __post_init__(self):
-        if not isinstance(self.jobs, int) or self.jobs == 0:
+        if not isinstance(self.jobs, int | np.integer) or self.jobs == 0:
             raise ValueError(f"Expected jobs={self.jobs!r} to be a number of processes, or -1 for one per core.")
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
@@ -71,9 +72,10 @@ class Local:
         if count <= 1:
             yield from Here().run(task, numbers, pool, work)
             return
+        work = work.absolute()
+        work.mkdir(mode=0o700, parents=True)
         crew = _Crew(work / _ORDER)
         try:
-            work.mkdir(mode=0o700, parents=True)
             _write_order(task, work / _ORDER)
             crew.start(count)  # they load what they need while the records are written
             joblib.dump(pool, work / _POOL)
@@ -99,8 +101,9 @@ def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
     while any(process.number is not None for process in crew.processes):
         process, message = crew.next_message()
         k, process.number = process.number, None
-        if k is None:
-            continue  # it had nothing left to do, and ended
+        if k is None:  # it had nothing left to do, and ended
+            crew.dismiss(process)
+            continue
         if message is None:
             died[k] += 1
             if died[k] == TRIES:
@@ -140,11 +143,15 @@ class _Crew:
             with suppress(Empty):
                 return self.inbox.get(timeout=LOOK)
             for process in self.processes:
-                process.bury()
+                if process.number is not None:
+                    process.bury()
+
+    def dismiss(self, process: _Process) -> None:
+        self.processes.remove(process)
+        process.close()
 
     def replace(self, dead: _Process) -> _Process:
-        self.processes.remove(dead)
-        dead.close()
+        self.dismiss(dead)
         self.start(1)
         return self.processes[-1]
 
@@ -166,12 +173,12 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD},
-            # In a group of its own: Ctrl-C reaches the driver alone, and whatever a model has started ends with it.
+            # A group of its own: Ctrl-C reaches the driver alone, and whatever a model has started ends with it.
             process_group=0 if os.name == "posix" else None,
         )
-        assert self._child.stdin is not None  # pipes, as asked for
+        assert self._child.stdin is not None
         assert self._child.stdout is not None
-        self._given, self._said = self._child.stdin, self._child.stdout
+        self._commands, self._answers = self._child.stdin, self._child.stdout
         self._listener = Thread(target=self._listen, args=(inbox,), name=LISTENER, daemon=True)
         self._listener.start()
 
@@ -179,8 +186,8 @@ class _Process:
         """The next number; None: there is nothing left to do."""
         self.number, self._leaving = number, number is None
         with suppress(BrokenPipeError):  # it is dead, and the listener says so
-            self._given.write(_END if number is None else b"%d\n" % number)
-            self._given.flush()
+            self._commands.write(_END if number is None else b"%d\n" % number)
+            self._commands.flush()
 
     def status(self) -> int:
         """How it ended."""
@@ -206,9 +213,9 @@ class _Process:
         if self._listener.is_alive():
             self.bury()
             self._listener.join()
-        self._said.close()
+        self._answers.close()
         with suppress(BrokenPipeError):
-            self._given.close()
+            self._commands.close()
 
     def _kill(self) -> None:
         if os.name != "posix":
@@ -218,7 +225,7 @@ class _Process:
             os.killpg(self._child.pid, signal.SIGKILL)
 
     def _listen(self, inbox: SimpleQueue) -> None:
-        while (message := _receive(self._said)) is not None:
+        while (message := _receive(self._answers)) is not None:
             inbox.put((self, message))
         inbox.put((self, None))
 
@@ -231,7 +238,7 @@ def _receive(pipe: IO[bytes]) -> bytes | None:
     return message if len(head) == 8 and len(message) == size else None
 
 
-def serve(order: BinaryIO) -> None:
+def serve(order: IO[bytes]) -> None:
     """What a process does: load the task, then compute the files of every number that it is given."""
     work, numbers = Path(order.name).parent, SimpleQueue[int | None]()
     # The pipes are taken away from the task: what it prints goes to stderr, and there is nothing for it to read.
@@ -244,7 +251,7 @@ def serve(order: BinaryIO) -> None:
         with order:
             task = pickle.load(order)
     except Exception as error:
-        _say(said, _untravelled(error))
+        _say(said, untravelled(error))
         return
     gc.enable()
     pool = None
@@ -254,7 +261,7 @@ def serve(order: BinaryIO) -> None:
         _say(said, _outcome(task, k, pool))
 
 
-def _hear(given: BinaryIO, numbers: SimpleQueue) -> None:
+def _hear(given: IO[bytes], numbers: SimpleQueue) -> None:
     """Pass on numbers; where the pipe ends before all is done, so does the process, whatever it is doing."""
     for line in given:
         if line == _END:
@@ -264,7 +271,7 @@ def _hear(given: BinaryIO, numbers: SimpleQueue) -> None:
     os._exit(1)
 
 
-def _say(said: BinaryIO, outcome: Files | Exception) -> None:
+def _say(said: IO[bytes], outcome: Files | Exception) -> None:
     message = cloudpickle.dumps(outcome)
     said.write(len(message).to_bytes(8, "big"))
     said.write(message)
@@ -276,10 +283,3 @@ def _outcome(task: Task, k: int, pool: Data) -> Files | Exception:
         return files_of(task, k, pool)
     except Exception as error:
         return portable(error, k)
-
-
-def _untravelled(error: Exception) -> AuditError:
-    return AuditError(
-        f"What is to be done cannot be loaded in another process ({type(error).__name__}: {error}). Do it in this one: "
-        "engine=gl.Here()."
-    )

@@ -16,11 +16,10 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable
+from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -147,7 +146,7 @@ def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Fil
             room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))  # a cluster may grow and shrink
             while waiting and len(running) < room:
                 k = waiting.popleft()
-                running[compute.remote([shared], k)] = k  # in a list: Ray would load it anew for every number
+                running[compute.remote(shared, k)] = k
             (done,), _ = ray.wait(list(running), num_returns=1)
             yield _fetched(ray, done, running.pop(done), retries)
     finally:
@@ -159,8 +158,9 @@ def _fetched(ray, done, k: int, retries: int) -> Files:
     try:
         outcome = ray.get(done)
     except ray.exceptions.RayError as error:
+        why = next(iter(str(getattr(error, "cause", None) or error).splitlines()), "")
         raise AuditError(
-            f"Ray could not do number {k}, though it tried {_times(1 + retries)} ({type(error).__name__}: {error}). Number {k} "
+            f"Ray could not do number {k}, though it tried {_times(1 + retries)} ({type(error).__name__}: {why}). Number {k} "
             "is lost, what was collected is kept: run again. A full memory is the usual cause; guestlist, and whatever the "
             "recipe imports, must be installed on every node."
         ) from error
@@ -173,18 +173,14 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _compute(shared: list, k: int) -> Files | Exception:
+def _compute(shared: tuple[bytes, Data], k: int) -> Files | Exception:
     """In a worker: the files of one number, or why there are none."""
-    task, pool = _loaded(shared[0])
+    packed, pool = shared  # arrays in it are not copied, but lie in memory that all workers of a node share
+    try:
+        task = pickle.loads(packed)
+    except Exception as error:
+        return untravelled(error)
     try:
         return files_of(task, k, pool)
     except Exception as error:
         return portable(error, k)
-
-
-@lru_cache(maxsize=1)
-def _loaded(shared) -> tuple[Task, Data]:
-    import ray
-
-    task, pool = ray.get(shared)
-    return pickle.loads(task), pool

@@ -9,6 +9,7 @@ target's training set as it is: one set of models, trained on all members with o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -72,9 +73,9 @@ class LeftOut:
         if (chosen & ~member).any():
             there = numbered(folder, "model")
             site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
-        of = _by_record(folder)
-        short = [i for i in np.flatnonzero(chosen & member).tolist() if _count(of.get(i)) < plan.models]
-        site.run(Without(task), short)
+        begun = _by_record(folder)
+        short = [i for i in np.flatnonzero(chosen & member).tolist() if _count(begun.get(i)) < plan.models]
+        site.run(Without(task, {i: begun[i] for i in short if i in begun}), short)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -114,16 +115,21 @@ class Training:
 
 @dataclass(frozen=True)
 class Without:
-    """How the file of one member comes to be: as many models without it as are missing, asked about it alone."""
+    """How the file of one member comes to be: as many models without it as are missing, asked about it alone.
+
+    Args:
+        begun: what is there already; it travels along, since a worker may not see the folder.
+    """
 
     task: Training
+    begun: Mapping[int, Mapping[str, np.ndarray]]
 
     def files(self, i: int, pool: Data) -> Files:
         task, path = self.task, _record_path(self.task.folder, i)
         rows, only = task.member.copy(), np.array([i])
         rows[i] = False
         data, x, readout = pool.take(rows), pool.take(only).x, task.readout.take(only)
-        parts = [read_or_explain(path, read_npz)] if path.exists() else []
+        parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
         for k in range(1 + sum(map(_count, parts)), 1 + task.models):
             rng = stream(task.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
@@ -171,7 +177,7 @@ def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
     return {i: read_or_explain(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
 
 
-def _count(part: dict[str, np.ndarray] | None) -> int:
+def _count(part: Mapping[str, np.ndarray] | None) -> int:
     """How many models a member's file holds."""
     return 0 if part is None else len(next(iter(part.values())))
 
