@@ -126,7 +126,7 @@ def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, mon
     read = []
     plain = folder.read_npz
     monkeypatch.setattr(folder, "read_npz", lambda path, *names: read.append((path.name, names)) or plain(path, *names))
-    rotation = folder.open_store(tmp_path).rotation(names=["loss", "p_y", "nothing"])
+    rotation = folder.open_store(tmp_path).rotation(together=["loss", "p_y", "nothing"])
     assert set(rotation.values) == set(gl.SIGNALS)
     rotation.facing(0).target("loss")
     rotation.target("p_y")

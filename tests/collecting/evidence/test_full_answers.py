@@ -85,7 +85,7 @@ def test_more_references_later_have_answers_too(network, blobs, tmp_path):
     # Fewer again: only the first references count, in the answers as in the signals.
     again = run(counting.target(), blobs, tmp_path / "a", references=3)
     assert counting.trained == 5
-    assert again.document()["findings"] == first.document()["findings"]
+    assert again.document()["outcomes"] == first.document()["outcomes"]
 
 
 def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):

@@ -146,7 +146,7 @@ def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     audit = {"jobs": 1, "folder": tmp_path}
     gl.audit(model, MEMBERS, NONMEMBERS, references=2, **audit)
-    monkeypatch.setattr("guestlist.auditing.collect", _interrupted)
+    monkeypatch.setattr("guestlist.auditing.train_references", _interrupted)
     with pytest.raises(KeyboardInterrupt):
         gl.audit(model, MEMBERS, NONMEMBERS, references=4, evidence=[gl.FullAnswers()], **audit)
     assert open_store(tmp_path).facing().references == 4
