@@ -6,22 +6,8 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import (
-    address,
-    allow_pickle,
-    as_json,
-    attacks,
-    conclude,
-    engine,
-    engine_of,
-    evidence,
-    ignore,
-    jobs,
-    notices,
-    quiet,
-    trust,
-)
-from guestlist.cli.request import Means, Request, carry_out
+from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
+from guestlist.cli.request import Request, carry_out, means, means_of
 
 
 @click.command()
@@ -67,12 +53,7 @@ from guestlist.cli.request import Means, Request, carry_out
     help="Share of members among the people an attacker asks about.",
 )
 @ignore
-@trust
-@allow_pickle
-@engine
-@address
-@jobs
-@quiet
+@means
 @as_json
 def audit(out, as_json, **options):
     """Audit a model, or its predictions, and write a report.
@@ -130,13 +111,7 @@ def _of_model(out: Path, options: dict):
         prior=options["prior"],
         ignore=options["ignore"],
     )
-    means = Means(
-        engine_of(options["engine"], options["jobs"], options["address"]),
-        options["trust"],
-        options["allow_pickle"],
-        options["quiet"],
-    )
-    return carry_out(request, out, options["references"], means)
+    return carry_out(request, out, options["references"], means_of(options))
 
 
 def _of_predictions(out: Path, options: dict):

@@ -7,22 +7,8 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import (
-    address,
-    allow_pickle,
-    as_json,
-    attacks,
-    conclude,
-    engine,
-    engine_of,
-    evidence,
-    ignore,
-    jobs,
-    notices,
-    quiet,
-    trust,
-)
-from guestlist.cli.request import Means, carry_out, request_in
+from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
+from guestlist.cli.request import carry_out, means, means_of, request_in
 
 
 @click.command()
@@ -33,12 +19,7 @@ from guestlist.cli.request import Means, carry_out, request_in
 @attacks
 @click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
 @ignore
-@trust
-@allow_pickle
-@engine
-@address
-@jobs
-@quiet
+@means
 @as_json
 def collect(folder, references, until_width, at_most, as_json, **options):
     """Add references or other evidence to the audit in FOLDER, and evaluate it again.
@@ -64,14 +45,8 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         evidence=options["evidence"],
         ignore=options["ignore"] or request.ignore,
     )
-    means = Means(
-        engine_of(options["engine"], options["jobs"], options["address"]),
-        options["trust"],
-        options["allow_pickle"],
-        options["quiet"],
-    )
     with notices():
-        results = carry_out(request, folder, count, means)
+        results = carry_out(request, folder, count, means_of(options))
     conclude(results, folder, as_json)
 
 

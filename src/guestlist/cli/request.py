@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guestlist.cli.common import progress_bar
+from guestlist.cli.common import address, allow_pickle, engine, engine_of, jobs, progress_bar, quiet, trust
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
@@ -58,6 +58,19 @@ class Means:
     trust: tuple[str, ...] = ()
     allow_pickle: bool = False
     quiet: bool = False
+
+
+def means(command):
+    """The options that say how a request is carried out."""
+    for option in (quiet, jobs, address, engine, allow_pickle, trust):
+        command = option(command)
+    return command
+
+
+def means_of(options: dict) -> Means:
+    """How a request is to be carried out, from the command's options."""
+    chosen = engine_of(options["engine"], options["jobs"], options["address"])
+    return Means(chosen, options["trust"], options["allow_pickle"], options["quiet"])
 
 
 def carry_out(request: Request, folder: Path, references: int | UntilWidth, means: Means) -> Results:
