@@ -160,7 +160,7 @@ def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, 
     for other in (Smoothed(epochs=2), Softened(), Object(2), Delegating(gl.Fit(epochs=2)), closed_over(0.2)):
         with pytest.raises(FolderError, match="another model or other parameters"):
             run(other)
-    assert run(gl.Fit(epochs=2)).document()["findings"] == first.document()["findings"]
+    assert run(gl.Fit(epochs=2)).document()["outcomes"] == first.document()["outcomes"]
     assert run(gl.Fit(epochs=2), references=5).references.count == 5
 
 

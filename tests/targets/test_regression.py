@@ -207,7 +207,7 @@ def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path
     whole = quiet(forest, *diabetes, references=6, folder=tmp_path / "a", attacks=ATTACKS)
     quiet(forest, *diabetes, references=4, folder=tmp_path / "b", attacks=ATTACKS)
     grown = quiet(forest, *diabetes, references=6, folder=tmp_path / "b", attacks=ATTACKS)
-    assert grown.document()["findings"] == whole.document()["findings"]
+    assert grown.document()["outcomes"] == whole.document()["outcomes"]
     other = RandomForestRegressor(20, random_state=1).fit(*diabetes[0])
     with pytest.raises(gl.AuditError, match="another fitted model"):
         quiet(other, *diabetes, references=4, folder=tmp_path / "b")
