@@ -201,3 +201,22 @@ def test_warnings_of_references_do_not_drown_the_user(blobs):
     with pytest.warns(UserWarning, match="once per model"):
         model = Chatty(5, random_state=0).fit(*blobs[0])
     gl.audit(model, *blobs, references=4, jobs=1)
+
+
+@pytest.mark.parametrize("references", [5, gl.UntilWidth(0.01, start=8, at_most=10)], ids=["fixed", "until"])
+def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, tmp_path, monkeypatch):
+    """However many attacks, findings, kinds of evidence and rounds there are."""
+    model = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
+    asked, read = [], []
+    answer, parquet = type(model).predict_proba, pd.read_parquet
+    monkeypatch.setattr(pd, "read_parquet", lambda path, *rest: read.append(path) or parquet(path, *rest))
+
+    def counting(self, x):
+        if self is model:
+            asked.append(len(x))
+        return answer(self, x)
+
+    monkeypatch.setattr(type(model), "predict_proba", counting)
+    gl.audit(model, *blobs, references=references, evidence=[gl.FullAnswers()], folder=tmp_path, engine=gl.Here())
+    assert asked.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
+    assert len([path for path in read if path.name == "pool.parquet"]) == 1

@@ -18,6 +18,7 @@ from guestlist.errors import InputError
 from guestlist.evaluate import proportion_difference
 from guestlist.findings import attacks, headline, subject
 from guestlist.risks import risks_of
+from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import ModelsView
 
 SATURATED = 0.01  # share of answers that are exactly 1 for some class
@@ -93,12 +94,13 @@ def chance_accuracy(case: Case) -> Outcome:
 
 
 def saturation(case: Case) -> Outcome:
-    """Probabilities that are exactly 0 or 1 for many records."""
-    if case.setting.scale != "probabilities":
+    """Answers that stand at the end of their scale for many records: exactly 0 or 1."""
+    scale = as_scale(case.setting.scale)
+    if not scale.hides_logits:
         return NOT_APPLICABLE
     if case.setting.answers is None:
         return NOT_RUN
-    share = float((case.setting.answers[case.truth.asked].max(axis=1) >= 1.0).mean())
+    share = scale.saturated(case.setting.answers[case.truth.asked])
     return _state(share >= SATURATED, {"share": share})
 
 

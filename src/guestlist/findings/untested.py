@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guestlist.case import Case
+from guestlist.targets.scales import as_scale
 
 REFERENCES, PARAMETERS, LABELS_ONLY, SOURCES, OTHER_LEAKAGE, LOGITS = (
     "references",
@@ -22,6 +23,6 @@ def find(case: Case) -> tuple[str, ...]:
         LABELS_ONLY: "perturbed" not in looked,
         SOURCES: True,
         OTHER_LEAKAGE: True,
-        LOGITS: case.setting.scale == "probabilities",
+        LOGITS: as_scale(case.setting.scale).hides_logits,
     }
     return tuple(code for code, untested in silent.items() if untested)
