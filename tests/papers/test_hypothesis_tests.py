@@ -35,16 +35,16 @@ def run(tmp_path_factory):
 def test_every_target_has_its_own_members_and_all_share_the_references(run):
     cases, folder, _ = run
     for t, case in enumerate(cases):
-        assert case.member.sum() == 80
-        assert (case.asked & ~case.member).sum() == 80
-        assert case.signals.references == 8
-        assert len(case.signals.evidence.need("distilled").member) == 8
+        assert case.truth.member.sum() == 80
+        assert (case.truth.asked & ~case.truth.member).sum() == 80
+        assert case.view.references == 8
+        assert len(case.view.evidence.need("distilled").member) == 8
         said = open_store(folder / "small" / f"target-{t}").model(0)["loss"]
-        np.testing.assert_array_equal(case.signals.target("loss"), said)
-    first, second = (dict(zip(c.ids, c.signals.reference("loss").T, strict=True)) for c in cases)
+        np.testing.assert_array_equal(case.view.target("loss"), said)
+    first, second = (dict(zip(c.records["id"], c.view.reference("loss").T, strict=True)) for c in cases)
     assert first.keys() == second.keys()
     assert all((first[i] == second[i]).all() for i in first)
-    assert set(cases[0].ids[cases[0].member]) != set(cases[1].ids[cases[1].member])
+    assert set(cases[0].records["id"][cases[0].truth.member]) != set(cases[1].records["id"][cases[1].truth.member])
 
 
 def test_a_second_run_trains_nothing(run, monkeypatch):
@@ -52,7 +52,7 @@ def test_a_second_run_trains_nothing(run, monkeypatch):
     monkeypatch.setattr("guestlist.targets.torch_modules._Train.__call__", None)
     monkeypatch.setattr("guestlist.targets.torch_modules._Distil.__call__", None)
     again = audits.collect("small", SMALL, **options)
-    np.testing.assert_array_equal(again[1].signals.target("loss"), cases[1].signals.target("loss"))
+    np.testing.assert_array_equal(again[1].view.target("loss"), cases[1].view.target("loss"))
 
 
 def test_overfitted_networks_are_told_by_every_test(run):
@@ -67,9 +67,9 @@ def test_agreement_is_over_the_records_that_were_left_out(run):
     found = tables.agreement(case, level=0.3, empirical=False)
     assert found.names == published.AGREEMENT_NAMES
     assert found.records == (6, 6)
-    chosen = ~np.isnan(gl.ATTACKS["leave_one_out"].p_value(case.signals)) & case.asked
-    called = gl.ATTACKS["shadow"].p_value(case.signals)[chosen] <= 0.3
-    member = case.member[chosen]
+    chosen = ~np.isnan(gl.ATTACKS["leave_one_out"].p_value(case.view)) & case.truth.asked
+    called = gl.ATTACKS["shadow"].p_value(case.view)[chosen] <= 0.3
+    member = case.truth.member[chosen]
     assert found.members[0][2] == pytest.approx(called[member].mean())
     assert found.nonmembers[0][2] == pytest.approx((~called)[~member].mean())
 
@@ -79,10 +79,10 @@ def test_closeness_is_that_of_the_three_sets_of_models(run):
     found = {row.test: row for row in tables.closeness(case)}
     assert list(found) == ["R", "D", "L"]
     assert found["L"].rank_correlation == pytest.approx((1, 1))
-    chosen = case.asked & ~np.isnan(gl.ATTACKS["leave_one_out"].score(case.signals)) & case.member
-    left_out = case.signals.evidence.need("left_out").values["margin"][:, chosen]
+    chosen = case.truth.asked & ~np.isnan(gl.ATTACKS["leave_one_out"].score(case.view)) & case.truth.member
+    left_out = case.view.evidence.need("left_out").values["margin"][:, chosen]
     assert found["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
-    assert found["L"].gap[0] == pytest.approx(np.median(case.signals.target("margin")[chosen] - left_out.mean(axis=0)))
+    assert found["L"].gap[0] == pytest.approx(np.median(case.view.target("margin")[chosen] - left_out.mean(axis=0)))
 
 
 def test_figures_are_drawn_from_what_each_test_compares_with(run):
@@ -90,12 +90,12 @@ def test_figures_are_drawn_from_what_each_test_compares_with(run):
     for figure in (figures.curves({"small <1>": case}), figures.losses(case)):
         ET.fromstring(figure)
     easy, hard = figures.two_members(case)
-    assert case.member[easy]
-    assert case.member[hard]
-    assert case.signals.labels[easy] == case.signals.labels[hard]
+    assert case.truth.member[easy]
+    assert case.truth.member[hard]
+    assert case.view.labels[easy] == case.view.labels[hard]
     seen = figures.compared(case, easy)
-    outside = ~case.signals.reference_member[:, easy]
-    np.testing.assert_array_equal(seen["R"], case.signals.reference("loss")[outside, easy])
+    outside = ~case.view.reference_member[:, easy]
+    np.testing.assert_array_equal(seen["R"], case.view.reference("loss")[outside, easy])
     assert len(seen["P"]) == 300 - 160
 
 
