@@ -21,7 +21,6 @@ from guestlist.auditing import prepare
 from guestlist.checks import duplicates_across
 from guestlist.data import as_data, concatenate, fingerprint
 from guestlist.errors import FolderError, InputError
-from guestlist.evaluate import Estimate
 from guestlist.fingerprints import describe
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import standing
@@ -201,13 +200,10 @@ def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
 
 
 def test_an_interval_that_cannot_be_had_stops_the_growing():
-    from types import SimpleNamespace
-
     from guestlist.collecting.until import UntilWidth, grow
 
-    nan = float("nan")
-    results = SimpleNamespace(headline=SimpleNamespace(same_recipe=SimpleNamespace(auc=Estimate(nan, nan, nan))))
-    assert grow(lambda count: results, UntilWidth(0.1)) is results
+    results = object()
+    assert grow(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results
 
 
 def test_records_left_by_a_killed_audit_are_removed_by_the_next(tree, blobs, tmp_path):
@@ -247,7 +243,16 @@ def _refused(tree, blobs, folder):
 
 
 def test_about_is_what_the_last_audit_said(tmp_path):
-    manifest = {"data": "d", "recipe": "r", "seed": 0, "rate": 0.5, "scale": "logits", "classes": ("a", "b")}
+    game = {"name": "bernoulli", "rate": 0.5}
+    manifest = {
+        "data": "d",
+        "split": "s",
+        "recipe": "r",
+        "seed": 0,
+        "game": game,
+        "scale": "logits",
+        "classes": ("a", "b"),
+    }
     open_store(tmp_path, Manifest(**manifest, about={"options": {"prior": 0.5}}))
     open_store(tmp_path, Manifest(**manifest, about={"options": {"prior": 0.1}}))
     assert open_store(tmp_path).manifest.about == {"options": {"prior": 0.1}}

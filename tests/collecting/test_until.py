@@ -6,7 +6,6 @@ import guestlist as gl
 from guestlist.case import Check
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditError
-from guestlist.evaluate import Estimate
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import chosen
 
@@ -17,34 +16,37 @@ def runs(width):
 
     def run(count):
         asked.append(count)
-        place = SimpleNamespace(auc=Estimate(0.7, 0.7, 0.7 + width(count)))
-        return SimpleNamespace(headline=SimpleNamespace(same_recipe=place), count=count)
+        return SimpleNamespace(width=width(count), count=count)
 
     return run, asked
 
 
+def width_of(found):
+    return found.width
+
+
 def test_it_stops_at_the_first_number_that_is_enough():
     run, asked = runs(lambda count: 1 / count)
-    found = grow(run, UntilWidth(0.02, start=16))
+    found = grow(run, width_of, UntilWidth(0.02, start=16))
     assert asked == [16, 24, 36, 54]
     assert found.count == 54
 
 
 def test_it_stops_where_references_no_longer_help():
     run, asked = runs(lambda count: 0.05 + 0.1 / count)
-    found = grow(run, UntilWidth(0.02, start=16))
+    found = grow(run, width_of, UntilWidth(0.02, start=16))
     assert asked[-1] < 100
     assert found.count == asked[-1]
 
 
 def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
     with pytest.raises(AuditError, match="mock targets"):
-        grow(lambda count: SimpleNamespace(headline=SimpleNamespace(same_recipe=None)), UntilWidth(0.02))
+        grow(lambda count: count, lambda found: None, UntilWidth(0.02))
 
 
 def test_it_stops_at_the_most():
     run, asked = runs(lambda count: 4 / count)
-    found = grow(run, UntilWidth(0.02, start=16, at_most=40))
+    found = grow(run, width_of, UntilWidth(0.02, start=16, at_most=40))
     assert asked == [16, 24, 36, 40]
     assert found.count == 40
 

@@ -115,7 +115,7 @@ def test_a_finding_is_a_file_a_field_and_a_row():
     made = page(found, SECTIONS | {"sureness": section})
     assert f"<p>On average {found.sureness.mean:.3f}.</p>" in made
     assert '<h2 id="sureness">Sure &amp; certain</h2>' in made
-    older = from_document({k: v for k, v in document.items() if k != "sureness"}, WithSureness, Results)
+    older = from_document({k: v for k, v in document.items() if k != "sureness"}, WithSureness)
     assert older.sureness is None
     assert "sureness" not in page(older, SECTIONS | {"sureness": section})
     # A version that does not know it reads the rest.

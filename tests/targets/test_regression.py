@@ -197,7 +197,7 @@ def test_leaves_of_regression_trees(forest, diabetes):
             assert held.sum() <= len(x) if sampled else (counts == held).all()
     results = quiet(xgb, *diabetes, references=0, attacks=["leaf_shares", "loss"])
     assert results.attack("leaf_shares").auc.low > 0.5
-    assert "leaf_size" in results.records
+    assert "risk_alone_in_leaves" in results.records
 
 
 # -- resuming, evidence, predictions ------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     predicted = forest.predict(x)
     np.savez(tmp_path / "p.npz", values=predicted, labels=y, member=member)
     pd.DataFrame({"predicted": predicted, "label": y, "member": member}).to_csv(tmp_path / "p.csv", index=False)
-    from guestlist.predictions import read_predictions
+    from guestlist.targets.predictions import read_predictions
 
     expected = quiet(forest, *diabetes, references=0, attacks=["loss"]).attack("loss").auc
     files = ("p.npz", None), ("p.csv", None), ("p.csv", "values"), ("p.csv", gl.Values())
@@ -290,7 +290,7 @@ def test_attacks_that_need_classes_say_so(name, forest, diabetes):
 
 @pytest.mark.parametrize(
     ("plan", "told"),
-    [(gl.Perturbed(), "needs classes"), (gl.Answers(), "of classifiers only"), (gl.Inner(), "torch target")],
+    [(gl.Perturbed(), "needs classes"), (gl.FullAnswers(), "of classifiers only"), (gl.WhiteBox(), "torch target")],
 )
 def test_evidence_that_needs_classes_says_so(plan, told, forest, diabetes):
     with pytest.raises(InputError, match=told):
