@@ -6,7 +6,9 @@ and TPR at 1 % FPR, mean over targets and models; see ``guestlist.targets.signal
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1
@@ -65,12 +67,16 @@ def main() -> None:
     warnings.simplefilter("ignore")  # networks that stop after 150 steps
     worlds = load_diabetes(return_X_y=True), make_friedman1(1000, noise=1.0, random_state=0)
     collected = [residuals(x, y, make) for x, y in worlds for make in MODELS.values()]
+    rows = []
     for references in REFERENCES:
         for name, statistic in STATISTICS.items():
             every = [reached(found, member, statistic, references) for found, member in collected]
             means = {attack: np.mean([one[attack] for one in every], axis=0) for attack in ATTACKS}
             told = "  ".join(f"{attack} {a:.3f}/{t:.3f}" for attack, (a, t) in means.items())
             print(f"{references} references  {name:22} {told}", flush=True)
+            figures = {attack: {"auc": round(a, 4), "tpr@0.01": round(t, 4)} for attack, (a, t) in means.items()}
+            rows.append({"references": references, "statistic": name, **figures})
+    (Path(__file__).parent / "results.json").write_text(json.dumps({"targets": TARGETS, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
