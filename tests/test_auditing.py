@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import guestlist as gl
 from guestlist.errors import InputError
 from guestlist.report.checks import sentence
+from guestlist.store import open_store
 
 
 def never(data, rng):
@@ -220,3 +221,69 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
     gl.audit(model, *blobs, references=references, evidence=[gl.FullAnswers()], folder=tmp_path, engine=gl.Here())
     assert asked.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
     assert len([path for path in read if path.name == "pool.parquet"]) == 1
+
+
+def test_references_are_asked_about_what_the_target_is_asked_about(tree, blobs, tmp_path):
+    population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
+    gl.audit(tree, *blobs, population, references=3, attacks=["loss"], folder=tmp_path, jobs=1)
+    split = open_store(tmp_path).split
+    assert (split.asked == split.asked[0]).all()
+    assert split.population.sum() == 40
+
+
+def test_the_first_references_decide_their_share_and_not_an_audit_without_any(blobs, tmp_path):
+    sides = [(x[:30], y[:30]) for x, y in blobs]
+    population = blobs[0][0][100:], blobs[0][1][100:]
+    model = LogisticRegression().fit(*sides[0])
+    gl.audit(model, *sides, population, references=0, attacks=["loss"], folder=tmp_path / "a")
+    later = gl.audit(model, *sides, population, references=32, attacks=["loss"], folder=tmp_path / "a", jobs=1)
+    at_once = gl.audit(model, *sides, population, references=32, attacks=["loss"], folder=tmp_path / "b", jobs=1)
+    assert later.references == at_once.references
+
+
+def test_what_others_noted_in_a_folder_stays(tree, blobs, tmp_path):
+    gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path, about={"ticket": "X-1"})
+    gl.collect(tree, *blobs, references=0, folder=tmp_path)
+    assert open_store(tmp_path).manifest.about["ticket"] == "X-1"
+
+
+def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
+    evidence = [gl.LeftOut(records=4, models=2)]
+    found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leave_one_out"], evidence=evidence, jobs=1)
+    assert found.attack("leave_one_out").unscored > 400
+    assert found.attack("leave_one_out").detectable_auc > 1 > found.attack("loss").detectable_auc
+
+
+def test_an_own_attack_may_look_at_whole_answers_population_and_leaves(tree, blobs):
+    def top(view):
+        return view.answers[np.arange(len(view.labels)), view.labels].astype(float)
+
+    def beyond(view):
+        return view.target("margin") - view.target("margin")[view.population].mean()
+
+    def crowded(view):
+        return -view.evidence.need("leaves").leaf.mean(axis=1)
+
+    population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
+    found = gl.audit(tree, *blobs, population, references=0, attacks=["loss", top, beyond, crowded])
+    assert found.attack("top").auc.value == pytest.approx(found.attack("loss").auc.value, abs=0.01)
+    assert found.attack("crowded").unscored == 0
+    model = LogisticRegression().fit(*blobs[0])
+    with pytest.raises(gl.AuditError, match="leaves of trees"):
+        gl.audit(model, *blobs, references=0, attacks=[crowded])
+
+
+def test_only_an_audit_grows(tree, blobs, tmp_path):
+    with pytest.raises(ValueError, match="what grows is an audit"):
+        gl.collect(tree, *blobs, references=gl.UntilWidth(0.1), folder=tmp_path)
+    with pytest.raises(InputError, match="none of these attacks can be tried on mock targets"):
+        gl.audit(tree, *blobs, references=gl.UntilWidth(0.1), attacks=["leaf_shares"], folder=tmp_path / "b")
+    assert not (tmp_path / "b" / "signals").exists()
+
+
+def test_a_view_can_travel(tree, blobs, tmp_path):
+    import pickle
+
+    view = gl.collect(tree, *blobs, references=3, folder=tmp_path, jobs=1).view
+    again = pickle.loads(pickle.dumps(view))
+    np.testing.assert_array_equal(gl.ATTACKS["loss"].score(again), gl.ATTACKS["loss"].score(view))

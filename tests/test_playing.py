@@ -139,3 +139,62 @@ def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     np.testing.assert_array_equal(gl.ATTACKS["lira"].score(again.view), scores)
     assert again.view.evidence.get("leaves") is None
     assert gl.read_case(tmp_path, references=3).view.references == 3
+
+
+def test_references_are_trained_from_the_model_and_not_from_the_target(pool):
+    from sklearn.base import clone
+    from sklearn.ensemble import BaggingClassifier
+
+    seen = []
+
+    def bagged(model, data, rng):
+        seen.append(type(model).__name__)
+        return BaggingClassifier(clone(model), 3, random_state=0).fit(data.x, data.y)
+
+    play(pool, recipe=bagged, model=TREE)
+    assert seen == ["DecisionTreeClassifier"] * 5
+
+
+def test_a_module_is_tuned_from_where_it_started(pool):
+    torch = pytest.importorskip("torch")
+    import copy
+
+    start, seen = gl.mlp(4, 3, hidden=(8,)), []
+
+    def tuned(module, data, rng):
+        seen.append(float(sum(p.detach().norm() for p in module.parameters())))
+        module = copy.deepcopy(module)
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter *= 2
+        return module
+
+    play(pool, recipe=tuned, model=start, attacks=["loss"])
+    assert len(set(seen)) == 1
+
+
+def test_a_game_must_be_the_one_that_its_name_stands_for(pool):
+    class Mine(gl.Bernoulli):
+        """Another way to draw under the same name."""
+
+    for game in (Mine(), gl.Bernoulli):
+        with pytest.raises(InputError, match=r"is not the game|Expected a game"):
+            play(pool, game)
+
+
+def test_faults_are_told_before_anything_is_trained(pool):
+    trained = []
+
+    def recipe(model, data, rng):
+        trained.append(1)
+        return model.fit(data.x, data.y)
+
+    with pytest.raises(InputError, match="no attack 'lyra'"):
+        play(pool, recipe=recipe, model=TREE, attacks=["lyra"])
+    assert not trained
+    with pytest.raises(gl.AuditError, match="The target could not be trained"):
+        play((pool[0], np.where(pool[1] == 0, np.nan, 1.0)), recipe=LinearRegression())
+    torch_labels = pool[1] + 1
+    pytest.importorskip("torch")
+    with pytest.raises(InputError, match="labels that the model was not trained on"):
+        play((pool[0], torch_labels), recipe=gl.Fit(epochs=1), model=gl.mlp(4, 3, hidden=(4,)))

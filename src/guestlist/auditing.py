@@ -35,8 +35,8 @@ from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.collecting.inputs import Inputs, prepare, store_for
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
-from guestlist.collecting.until import UntilWidth, grow
-from guestlist.errors import AuditWarning
+from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
+from guestlist.errors import AuditWarning, InputError
 from guestlist.findings.checks import check_codes, of_duplicates
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
@@ -140,6 +140,10 @@ def collect(
     settings = Settings(
         references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about
     )
+    if settings.until is not None:
+        raise ValueError(
+            f"Expected references={references} to be a whole number: what grows is an audit, which judges."
+        )
     target = as_target(model)
     given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
     checks = _checks(given, settings.ignore)
@@ -243,7 +247,10 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
     possible = now | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
     every = named(settings.attacks, settings.fewest, possible, missing, says)
-    try_out(every, target.classes_of(pool.y), settings.fewest, says)
+    if settings.until is not None and not any(attack.on_mocks and not attack.oracle for attack in every.values()):
+        raise InputError(NO_MOCKS)
+    unmade = any(EVIDENCE[name].made_up is None for name in now)
+    try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
     with _folder(settings.folder) as place, locked(place):
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=settings.about)
         kinds = frozenset(collected(store) | now)

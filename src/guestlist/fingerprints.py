@@ -8,8 +8,10 @@ import importlib
 import importlib.metadata
 import inspect
 import sys
+import types
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import joblib
 
@@ -53,7 +55,9 @@ def described(recipe) -> str:
 
     A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
     """
-    options = ", ".join(f"{field.name}={describe(getattr(recipe, field.name))}" for field in fields(recipe))
+    names = [field.name for field in fields(recipe)]
+    names += sorted(set(vars(recipe)) - set(names)) if hasattr(recipe, "__dict__") else []  # set beside the fields
+    options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"
 
 
@@ -110,15 +114,36 @@ def _function(value) -> str:
 
 
 def _held(function) -> str:
-    """Defaults, and what the function closes over: a class by its name, since a method may close over its own."""
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    closed = [_qualified(content) if isinstance(content, type) else describe(content) for content in cells]
+    """Defaults, and what the function closes over; a method's own class (for ``super()``) by its name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = [
+        _qualified(cell.cell_contents) if name == "__class__" else _once(cell.cell_contents) for name, cell in cells
+    ]
     return f"{describe(function.__defaults__)}{describe(function.__kwdefaults__)}[{', '.join(closed)}]"
 
 
+def _once(value) -> str:
+    """The description of what a function closes over; by its name alone where it closes over itself."""
+    if id(value) in _OPEN:
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    _OPEN.add(id(value))
+    try:
+        return describe(value)
+    finally:
+        _OPEN.discard(id(value))
+
+
+# What is being described, so that a local class or function that holds itself comes to an end.
+_OPEN: set[int] = set()
+
+
 def _code(value) -> str:
-    code = value.__code__
-    constants = [constant for constant in code.co_consts if not inspect.iscode(constant)]
+    return _bytes(value.__code__)
+
+
+def _bytes(code: types.CodeType) -> str:
+    """What a function does, where its text cannot be had; functions inside it included."""
+    constants = [_bytes(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants!r} {code.co_names!r}"
 
 
@@ -146,7 +171,12 @@ def _version_of(module: str) -> str | None:
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names and top != "__main__":
         return "python"
-    found = getattr(importlib.import_module(top), "__version__", None)
+    package = importlib.import_module(top)
+    # A package that is worked on keeps its version while its source changes.
+    where = getattr(package, "__file__", None) or next(iter(getattr(package, "__path__", ())), "")
+    if not {"site-packages", "dist-packages"} & set(Path(where).parts) and top != "guestlist":
+        return None
+    found = getattr(package, "__version__", None)
     if found is not None:
         return str(found)
     names = importlib.metadata.packages_distributions().get(top)

@@ -98,7 +98,7 @@ def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:
     if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
         return ()
     score = f"score_{attack}"
-    members = results.records[results.records["member"]]
+    members = results.records[results.records["member"] & results.records[score].notna()]
     if limit.fpr is not None:
         nonmembers = results.records.loc[~results.records["member"], score].to_numpy()
         members = members[members[score] >= threshold_at_fpr(nonmembers, limit.fpr)]

@@ -7,19 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from guestlist import checks
+from guestlist.attacks import named
 from guestlist.auditing import REFERENCES, Settings, audited, engine_of
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
+from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs
 from guestlist.collecting.readout import one_thread
 from guestlist.collecting.until import UntilWidth
 from guestlist.data import Data, as_data
-from guestlist.defences.recipe import Recipe
+from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
-from guestlist.errors import InputError
-from guestlist.games import Game, Split, draw
+from guestlist.errors import AuditError, InputError
+from guestlist.games import Game, Split, check_game, draw
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
@@ -70,6 +74,8 @@ def play(
     settings = Settings(
         references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
     )
+    check_game(game)
+    named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = (group,) if isinstance(group, str) else tuple(group)
     records = as_data(data, side="data", label=label, group=groups, id=id)
     return audited(_drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed), settings)
@@ -80,7 +86,13 @@ def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed:
     split = draw(game, data, 1, seed)
     if not split.members.any() or not split.nonmembers.any():
         raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
-    target = _trained(recipe, model, options, data, split, seed)
+    if model is None:
+        if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
+            raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
+        recipe, model = Refit(), recipe
+    how, rng = as_recipe(recipe), stream(seed, "training", 0)
+    make = _torch_target if hasattr(model, "state_dict") else _estimator_target
+    target = make(how, model, options, data, split, rng)
     pool = target.fitting(data, "data")
     checks.check_sides({"members": pool}, target.classes)
     checks.check_finite("data", pool, target.predict)
@@ -88,18 +100,28 @@ def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed:
     return Inputs(target, pool, split, game=game)
 
 
-def _trained(recipe, model, options: dict[str, Any], data: Data, split: Split, seed: int) -> Target:
+def _estimator_target(recipe: Recipe, model, options, data: Data, split: Split, rng: np.random.Generator) -> Target:
+    fitted = _trained(recipe, model, data.take(split.members), rng)
+    return estimator_target(fitted, train=recipe, untrained=model)
+
+
+def _torch_target(recipe: Recipe, module, options, data: Data, split: Split, rng: np.random.Generator) -> Target:
+    before = torch_target(module, train=recipe, **options)
+    pool = before.fitting(data, "data")
+    checks.check_sides({"members": pool}, before.classes)
+    if before.scale.has_classes and not getattr(recipe, "given_labels", False):
+        pool = replace(pool, y=before.classes_of(pool.y))
+    return torch_target(
+        _trained(recipe, module, pool.take(split.members), rng), train=recipe, untrained=module, **options
+    )
+
+
+def _trained(recipe: Recipe, model, members: Data, rng: np.random.Generator):
     """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
-    rng, members = stream(seed, "training", 0), data.take(split.members)
-    if model is None:
-        if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
-            raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
-        recipe, model = Refit(), recipe
     with one_thread(), global_generators(rng):
-        if not hasattr(model, "state_dict"):
-            return estimator_target(recipe(model, members, rng), train=recipe)
-        untrained = torch_target(model, train=recipe, **options)
-        members = untrained.fitting(members, "data")
-        if untrained.scale.has_classes:
-            members = replace(members, y=untrained.classes_of(members.y))
-        return torch_target(recipe(model, members, rng), train=recipe, **options)
+        try:
+            return recipe(model, members, rng)
+        except AuditError:
+            raise
+        except Exception as error:
+            raise AuditError(f"The target could not be trained ({type(error).__name__}: {error}).") from error

@@ -283,3 +283,95 @@ def test_every_row_makes_a_recipe(name):
     assert describe(recipe) == recipe.describe()
     assert DEFENCES[name].summary
     assert name in CliRunner().invoke(main, ["show", "defences"]).output
+
+
+# -- what decides how a model is trained is in its identity -------------------------------------------------------------
+
+
+def test_options_set_beside_the_fields_count():
+    class Smooth(gl.Fit):
+        def __init__(self, smoothing):
+            super().__init__()
+            object.__setattr__(self, "smoothing", smoothing)
+
+    assert describe(Smooth(0.0)) != describe(Smooth(0.4))
+
+
+def test_functions_inside_a_function_count():
+    one, other = (lambda x: (lambda: x + 1)()), (lambda x: (lambda: x + 2)())
+    assert describe(one) != describe(other)
+    texts = [f"def train(data, rng):\n    def step(x):\n        return x + {k}\n    return step" for k in (1, 2)]
+    made = [{}, {}]
+    for text, names in zip(texts, made, strict=True):
+        exec(text, names)
+    assert describe(made[0]["train"]) != describe(made[1]["train"])
+
+
+def test_a_class_that_a_function_closes_over_counts_by_what_it_does():
+    def factory(depth):
+        if depth == 1:
+
+            class Model:
+                def fit(self):
+                    return 1
+        else:
+
+            class Model:
+                def fit(self):
+                    return 2
+
+        return lambda data, rng: Model()
+
+    assert describe(factory(1)) != describe(factory(2))
+    assert describe(factory(1)) == describe(factory(1))
+
+
+def test_what_holds_itself_comes_to_an_end():
+    def factory():
+        class Chain:
+            def next(self):
+                return Chain()
+
+        def again(k):
+            return again(k - 1) if k else Chain()
+
+        return again
+
+    assert describe(factory()) == describe(factory())
+
+
+def test_a_package_that_is_worked_on_counts_by_its_source(tmp_path, monkeypatch):
+    import importlib
+    import sys
+
+    package = tmp_path / "mylib_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = '0.1'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for k in (1, 2):
+        (package / "r.py").write_text(f"class Recipe:\n    def train(self):\n        return {k}{'0' * k}\n")
+        for name in [name for name in sys.modules if name.startswith("mylib_of_mine")]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        import linecache
+
+        linecache.clearcache()
+        found.append(describe(importlib.import_module("mylib_of_mine.r").Recipe))
+    assert found[0] != found[1]
+
+
+def test_plain_attributes_of_a_module_count():
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.last, self.scale = torch.nn.Linear(2, 2), scale
+
+        def forward(self, x):
+            return self.scale * self.last(x)
+
+    one, other, same = (gl.torch_target(Net(scale), train=gl.Fit()).recipe for scale in (1.0, 50.0, 1.0))
+    assert one != other
+    assert one == same

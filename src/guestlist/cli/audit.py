@@ -86,6 +86,7 @@ FOR_MODELS = (
     "evidence",
     "engine",
     "address",
+    "jobs",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Sides, Split, inclusion_rate, one_target, options_of
 from guestlist.store import Manifest, Store, open_store
+from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
 
 
@@ -108,10 +109,15 @@ def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
     """Name and options of the game; more references later must not change those that are there."""
     if inputs.game is not None:
         return options_of(inputs.game)
-    if (folder / "manifest.json").exists():
-        return open_store(folder).manifest.game
     members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
-    return options_of(Sides(members, nonmembers, inclusion_rate(members, len(inputs.pool), references)))
+    game = options_of(Sides(members, nonmembers, inclusion_rate(members, len(inputs.pool), references)))
+    if not (folder / "manifest.json").exists():
+        return game
+    there = open_store(folder)
+    if (folder / "split.npz").exists() and len(there.split) > 1:
+        return there.manifest.game
+    write_manifest(folder / "manifest.json", replace(there.manifest, game=game))  # no reference was drawn by it yet
+    return game
 
 
 def _keep_split(store: Store, split: Split) -> None:

@@ -15,6 +15,11 @@ GROWTH = 1.5
 # Where half as many references again narrow the interval by less than this share, what is left comes from the records.
 LEAST_GAIN = 0.03
 
+NO_MOCKS = (
+    "References are added until an attack on them, as mock targets, is known well; none of these attacks can be tried on "
+    "mock targets. Name one more, such as lira_bayes."
+)
+
 T = TypeVar("T")
 
 
@@ -49,10 +54,7 @@ def grow(run: Callable[[int], T], width_of: Callable[[T], float | None], until: 
         found = run(count)
         width = width_of(found)
         if width is None:
-            raise InputError(
-                "References are added until an attack on them, as mock targets, is known well; none of these attacks can "
-                "be tried on mock targets. Name one more, such as lira_bayes."
-            )
+            raise InputError(NO_MOCKS)
         stalled = width > (1 - LEAST_GAIN) * before
         if width <= until.width or math.isnan(width) or stalled or count == until.at_most:
             return found

@@ -120,7 +120,7 @@ def evaluate_attack(
         who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member),
-        detectable_auc=smallest_detectable_auc(int(member.sum()), int((~member).sum())),
+        detectable_auc=smallest_detectable_auc(*_scored(scores, member)),
         advantage=advantage(scores, member),
         rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
         balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
@@ -142,8 +142,14 @@ def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Sig
     return attack.threshold(view) if attack.threshold else np.nan
 
 
+def _scored(scores: np.ndarray, member: np.ndarray) -> tuple[int, int]:
+    """How many members and non-members have a score: what could be seen follows from these."""
+    scored = ~np.isnan(scores)
+    return int((member & scored).sum()), int((~member & scored).sum())
+
+
 def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
-    members, nonmembers = int(member.sum()), int((~member).sum())
+    members, nonmembers = _scored(scores, member)
     enough = resolution(fpr, nonmembers)
     return Rate(
         fpr=fpr,

@@ -56,9 +56,11 @@ def read_case(folder: str | Path, references: int | None = None) -> Case:
         references: take only the first so many.
     """
     store = open_store(folder)
-    evidence, count = read_evidence(store), max(store.models(), default=0)
-    says = as_scale(store.manifest.scale).signal_names
-    attacks = named(None, count if references is None else references, set(evidence.parts), signals=says)
+    evidence, there = read_evidence(store), max(store.models(), default=0)
+    says, count = as_scale(store.manifest.scale).signal_names, there if references is None else min(there, references)
+    attacks = named(None, count, set(evidence.parts), signals=says)
+    if store.manifest.recipe == PREDICTIONS:  # a shadow has records of its own: models are not compared on one record
+        attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
     return case_in(store, attacks, references=references, evidence=evidence)
 
 
@@ -69,7 +71,7 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         classes=len(known.classes),
         scale=known.scale,
         seed=known.seed,
-        rate=float(known.game.get("rate") or np.nan),
+        rate=float(known.game.get("rate") or store.split.members.mean()),
         fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
         answers=answers,
         predictions=known.recipe == PREDICTIONS,

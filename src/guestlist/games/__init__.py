@@ -4,7 +4,7 @@ from guestlist.games.bernoulli import Bernoulli, inclusion_rate
 from guestlist.games.game import Game, draw
 from guestlist.games.sides import Sides
 from guestlist.games.split import Split, one_target
-from guestlist.games.table import GAMES, GameRow, game_of, options_of
+from guestlist.games.table import GAMES, GameRow, check_game, game_of, options_of
 
 __all__ = [
     "GAMES",
@@ -13,6 +13,7 @@ __all__ = [
     "GameRow",
     "Sides",
     "Split",
+    "check_game",
     "draw",
     "game_of",
     "inclusion_rate",

@@ -15,8 +15,8 @@ class Game(Protocol):
 
     name: ClassVar[str]
 
-    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """(records,) whom model ``k`` trains on, and (records,) whom the adversary is asked about.
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """(records,) whom model ``k`` trains on, and (records,) whom the adversary is asked about; None: as for model 0.
 
         Every model draws from a stream of its own, so that more of them later leave the earlier ones as they were.
         """
@@ -31,5 +31,8 @@ def draw(game: Game, data: Data, models: int, seed: int, given: Split | None = N
     """
     first = [] if given is None else list(zip(given.member, given.asked, strict=True))[:models]
     rows = [*first, *(game.row(k, data, seed) for k in range(len(first), models))]
-    member, asked = zip(*rows, strict=True)
-    return Split(np.stack(member), np.stack(asked))
+    of_target = rows[0][1]
+    return Split(
+        np.stack([member for member, _ in rows]),
+        np.stack([of_target if asked is None else asked for _, asked in rows]),
+    )

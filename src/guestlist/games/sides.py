@@ -39,8 +39,10 @@ class Sides:
         if self.rate is not None and not 0 < self.rate < 1:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
-    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Model 0 has the sides; references are asked about the records that it is asked about."""
+        if k:
+            return coins(len(data), self.members / len(data) if self.rate is None else self.rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
@@ -49,5 +51,4 @@ class Sides:
         target, asked = (np.zeros(len(data), dtype=bool) for _ in range(2))
         target[order[: self.members]] = True
         asked[order[: self.members + self.nonmembers]] = True
-        rate = self.members / len(data) if self.rate is None else self.rate
-        return (target if k == 0 else coins(len(data), rate, seed, k)), asked
+        return target, asked

@@ -41,6 +41,18 @@ GAMES: dict[str, GameRow] = {
 }
 
 
+def check_game(game: Game) -> None:
+    """Raise unless a manifest can name this game, and nothing else by that name."""
+    if isinstance(game, type) or not callable(getattr(game, "row", None)):
+        raise InputError(f"Expected a game with its options, such as gl.Sides(1000, 1000), found {game!r}.")
+    row = GAMES.get(game.name)
+    if row is None or row.game is not type(game):
+        raise InputError(
+            f"{type(game).__name__} is not the game that GAMES knows as {game.name!r}: give it a name and a row of its own, "
+            "so that references added later are drawn by it too."
+        )
+
+
 def options_of(game: Game) -> dict[str, object]:
     """The name and the options of a game, as a manifest keeps them."""
     return {"name": game.name, **asdict(game)}  # type: ignore[call-overload]

@@ -6,32 +6,65 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import log_softmax
 
 from guestlist.attacks import Attack
-from guestlist.errors import InputError
+from guestlist.errors import InputError, NotCollectedError
 from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.views.evidence import FullAnswersView
+from guestlist.views.signals import Signals
 
 
 def try_out(
-    attacks: Mapping[str, Attack], labels: np.ndarray, references: int, signals: Collection[str] | None = None
+    attacks: Mapping[str, Attack],
+    labels: np.ndarray,
+    references: int,
+    signals: Collection[str] | None = None,
+    population: np.ndarray | None = None,
+    *,
+    unmade: bool = False,
 ) -> None:
     """Run a user's own attacks on made-up signals of the same shape.
 
     Args:
+        labels: (records,) positions of the true classes.
         signals: those that the target gives; by default those of a classifier.
+        population: (records,) true for records that nobody asks about.
+        unmade: whether the audit has evidence that cannot be made up, which an attack may then ask for here in vain.
     """
     for name, attack in attacks.items():
         if not attack.own:
             continue
-        view = replace(gaussian_world(0.0, records=len(labels), models=1 + references).facing(0), labels=labels)
-        if signals is not None:
-            made = {"residual": view.values["margin"], **view.values}
-            view = replace(view, values={name: made[name] for name in signals})
+        view = _made_up(labels, references, signals, population)
         try:
             scores = np.asarray(attack.score(view), dtype=np.float64)
+        except NotCollectedError:
+            if unmade:
+                continue
+            raise
         except Exception as error:
             raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
         if scores.shape != labels.shape:
             raise InputError(
                 f"Attack {name!r} must give one score per record, shaped {labels.shape}, found {scores.shape}."
             )
+
+
+def _made_up(
+    labels: np.ndarray, references: int, signals: Collection[str] | None, population: np.ndarray | None
+) -> Signals:
+    """A view of as many records, classes and references; whole answers as any model might give them."""
+    view = gaussian_world(0.0, records=len(labels), models=1 + references).facing(0)
+    classes = max(2, int(labels.max(initial=0)) + 1)
+
+    def answers(rows: int) -> np.ndarray:
+        drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
+        return log_softmax(drawn, axis=2).astype(np.float32)
+
+    whole = FullAnswersView(answers(references), view.reference_member)
+    evidence = view.evidence.with_part("full_answers", whole)
+    view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
+    if signals is None:
+        return view
+    made = {"residual": view.values["margin"], **view.values}
+    return replace(view, values={name: made[name] for name in signals})

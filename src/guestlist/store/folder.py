@@ -15,6 +15,7 @@ A folder made for other data, another recipe or another target is refused; see `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -150,15 +151,16 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     found = read_manifest(path)
     if manifest is None:
         return Store(folder, found)
-    if found.about != manifest.about and not differences(found, manifest):
-        write_manifest(path, manifest)  # where the inputs are now, and with which options
-        return Store(folder, manifest)
     differs = differences(found, manifest)
     if differs:
         raise FolderError(
             f"{folder} holds an audit of {' and '.join(MEANS[name] for name in differs)}. "
             "Its signals say nothing about this one: choose another folder."
         )
+    about = {**found.about, **manifest.about}  # where the inputs are now; what others noted stays
+    if about != found.about:
+        found = replace(found, about=about)
+        write_manifest(path, found)
     return Store(folder, found)
 
 

@@ -18,12 +18,16 @@ from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtB
 from guestlist.targets.trees import reaching_last, tree_leaves
 
 
-def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: str | None = None) -> Target:
+def estimator_target(
+    model, *, train: Recipe | Callable | None = None, untrained=None, recipe: str | None = None
+) -> Target:
     """A target from a fitted classifier with ``predict_proba`` (or ``decision_function``), or from a fitted regressor.
 
     Args:
         train: how references are trained: a recipe ``(model, data, rng) -> fitted model``, or a function
             ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, a clone fitted anew.
+        untrained: what the recipe trains copies of, if that is not a clone of ``model``: a recipe may return another
+            kind of model than it is given.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
     """
     from sklearn.base import clone
@@ -33,7 +37,8 @@ def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: s
     names = getattr(model, "feature_names_in_", None)
     how = as_recipe(Refit() if train is None else train)
     frozen = _frozen(model) if train is None else ""
-    train_one = Train(clone(model), classes, how)  # unfitted: it travels to every worker
+    start = model if untrained is None else untrained
+    train_one = Train(clone(start), classes, how)  # unfitted: it travels to every worker
     can: dict[str, Callable] = {} if frozen else {"train": train_one}
     cannot = {"train": frozen, "distil": frozen or _unweighted(model, how)} if scale.has_classes else {"train": frozen}
     if not frozen and not scale.has_classes:
@@ -45,7 +50,7 @@ def estimator_target(model, *, train: Recipe | Callable | None = None, recipe: s
         predict=Answers(model, classes) if scale.has_classes else Numbers(model),
         classes=classes,
         scale=scale,
-        recipe=f"{describe(model)}\n{describe(how)}" if recipe is None else recipe,
+        recipe=f"{describe(start)}\n{describe(how)}" if recipe is None else recipe,
         name=_name(model),
         reads=Reads(
             features=None if names is None else tuple(names),

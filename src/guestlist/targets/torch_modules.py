@@ -25,6 +25,7 @@ def torch_target(
     train: Recipe | Callable | None = None,
     distil: Callable | None = None,
     scale: Scale | str = "logits",
+    untrained=None,
     batch_size: int = 1024,
     recipe: str | None = None,
     name: str | None = None,
@@ -41,6 +42,8 @@ def torch_target(
         distil: ``(data, soft, rng) -> module``, the same with (records, classes) probabilities in the place of labels;
             a recipe that can do so itself, as ``Fit`` does, needs none.
         scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
+        untrained: the module that the recipe trains copies of; by default ``module`` itself, of which a recipe that
+            draws fresh parameters takes the shape alone.
         batch_size: how many records are asked about at once.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
     """
@@ -54,13 +57,14 @@ def torch_target(
     how = None if train is None else as_recipe(train)
     _check_loss(how, scale)
     labels = _labels(module, classes) if scale.has_classes else classes
-    train_one = None if how is None else _Train(module, labels, how, batch_size)
-    can, cannot = _capabilities(module, labels, train_one, how, distil, batch_size)
+    start = module if untrained is None else untrained
+    train_one = None if how is None else _Train(start, labels, how, batch_size)
+    can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
     return Target(
         predict=_Outputs(module, batch_size),
         classes=np.array([]) if labels is None else np.asarray(labels),
         scale=scale,
-        recipe=_recipe(module, how, distil) if recipe is None else recipe,
+        recipe=_recipe(start, how, distil) if recipe is None else recipe,
         name=name or type(module).__name__,
         reads=Reads(arrays=True),
         can=can,
@@ -68,7 +72,9 @@ def torch_target(
     )
 
 
-def _capabilities(module, labels, train_one, how, distil, batch_size) -> tuple[dict[str, Callable], dict[str, str]]:
+def _capabilities(
+    module, start, labels, train_one, how, distil, batch_size
+) -> tuple[dict[str, Callable], dict[str, str]]:
     can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size)}
     cannot: dict[str, str] = {}
     if train_one is not None:
@@ -78,7 +84,7 @@ def _capabilities(module, labels, train_one, how, distil, batch_size) -> tuple[d
     elif labels is None and train_one is not None:
         can["distil"] = TaughtByValues(train_one)
     elif hasattr(how, "distil"):
-        can["distil"] = _DistilByRecipe(module, how, batch_size)
+        can["distil"] = _DistilByRecipe(start, how, batch_size)
     elif how is not None:
         cannot["distil"] = "its training does not take any"
     if labels is None:
@@ -171,9 +177,15 @@ def _outputs(module) -> int:
     return sizes[-1]
 
 
+def _settings(part) -> str:
+    """Plain attributes of a module, which its ``forward`` may use and its text may not show."""
+    plain = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "training"}
+    return repr({name: value for name, value in sorted(plain.items()) if isinstance(value, int | float | str | tuple)})
+
+
 def _recipe(module, train, distil) -> str:
     """The module as it prints itself, the classes that it is made of, and how it is trained."""
     if train is None and distil is None:
         return str(module)  # nothing like it is trained
-    parts = "\n".join(sorted({describe(type(part)) for part in module.modules()}))
+    parts = "\n".join(sorted({f"{describe(type(part))}{_settings(part)}" for part in module.modules()}))
     return f"{module}\n{parts}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")

@@ -40,6 +40,10 @@ class Lazily(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def __reduce__(self) -> tuple:
+        """Travels with everything made: what makes it may be a file that is not there, or cannot travel."""
+        return dict, (dict(self.items()),)
+
 
 def read_only(array: np.ndarray) -> np.ndarray:
     """The same numbers, which whoever gets them cannot change."""
