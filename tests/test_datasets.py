@@ -18,6 +18,7 @@ def test_adult_is_read_from_the_users_folder(real_data, monkeypatch):
     assert adult["split"].value_counts().to_dict() == {"train": 32561, "test": 16281}
 
 
+@pytest.mark.slow
 def test_adult_as_published_has_the_pinned_checksums_and_parses_to_the_same_table(real_data, tmp_path, monkeypatch):
     """The public files, written from the table byte for byte, go through the download path."""
     adult = pd.read_parquet(real_data("adult.parquet"))

@@ -94,6 +94,7 @@ def test_the_sharp_edges_are_sharp(tmp_path):
     assert all("assert " in code for code in ran[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["defences.md", "regression.md"])
 def test_pages_about_models_run(name, tmp_path, monkeypatch):
     pytest.importorskip("torch")

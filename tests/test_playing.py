@@ -43,6 +43,7 @@ def test_an_estimator_is_its_own_recipe(pool, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(pool, tmp_path):
     first = play(pool, folder=tmp_path / "a")
     assert play(pool, folder=tmp_path / "a").document() == first.document()

@@ -17,5 +17,9 @@ class NotCollectedError(AuditError):
     """An attack needs a signal or references that the audit folder does not hold."""
 
 
+class MissingEvidenceError(NotCollectedError):
+    """An attack looks at a kind of evidence that was not collected."""
+
+
 class AuditWarning(UserWarning):
     """The audit goes on, but a reader of its numbers should know this."""

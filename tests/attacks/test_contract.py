@@ -57,6 +57,7 @@ def test_no_advantage_where_there_is_no_leak(models, design):
     assert not {name: mean - 0.5 for name, mean in zip(ON_MOCKS, means, strict=True) if abs(mean - 0.5) >= 0.003}
 
 
+@pytest.mark.slow
 def test_no_advantage_of_evidence_where_there_is_no_leak():
     """What these attacks look at is collected about one target, and does not depend on how many references there are."""
     found = {name: [] for name in ON_EVIDENCE}

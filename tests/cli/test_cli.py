@@ -205,6 +205,7 @@ def test_damaged_results_are_named(audited, tmp_path):
         assert "results.json" in found.stderr
 
 
+@pytest.mark.slow
 def test_demo_runs_on_embedded_data(tmp_path):
     found = guestlist("demo", "--quick", "--out", tmp_path / "demo", "--jobs", 1, "--quiet")
     assert found.exit_code == 0

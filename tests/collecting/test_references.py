@@ -34,6 +34,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["forest", "network"])
 def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
     model = tree

@@ -13,6 +13,8 @@ pytest.importorskip("torch")
 from papers.hypothesis_tests import audits, figures, page, published, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS, Configuration
 
+pytestmark = pytest.mark.slow  # processes are started, or networks trained
+
 
 def clusters():
     rng = np.random.default_rng(0)

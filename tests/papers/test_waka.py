@@ -182,6 +182,7 @@ def test_scores_from_laws_are_those_of_the_attacks(k):
     np.testing.assert_allclose(attack.likelihood_ratio(laws, loss), ratio, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_exact_scores_are_no_worse_than_those_of_few_shadow_models(pool):
     rows, times = attack.outcomes(pool, repeats=40)
     by = {(row.k, row.attack): row for row in rows}

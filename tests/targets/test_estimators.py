@@ -131,6 +131,7 @@ def test_the_recipe_ignores_seeds_and_threads_but_no_other_parameter():
     assert describe(nested) != describe(make_pipeline(StandardScaler(), LogisticRegression(C=3)))
 
 
+@pytest.mark.slow
 def test_the_recipe_is_the_same_in_every_process():
     code = (
         "from sklearn.ensemble import RandomForestClassifier; from sklearn.pipeline import make_pipeline;"

@@ -112,6 +112,7 @@ def boosted(library):
     return lightgbm.LGBMRegressor(n_estimators=40, min_child_samples=3, n_jobs=1, verbose=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -139,6 +140,7 @@ def test_overfitted_regressors_are_found(model, diabetes):
     assert results.headline.same_recipe.auc.low > 0.5
 
 
+@pytest.mark.slow
 def test_a_torch_regressor_is_found(diabetes, tmp_path):
     pytest.importorskip("torch")
     members, nonmembers = ((10 * x, (y - 150) / 80) for x, y in diabetes)
@@ -213,6 +215,7 @@ def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path
         quiet(other, *diabetes, references=4, folder=tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_one_and_two_jobs_give_the_same_numbers(forest, diabetes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gl.AuditWarning)

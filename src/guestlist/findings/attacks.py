@@ -120,7 +120,7 @@ def evaluate_attack(
         who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member),
-        detectable_auc=smallest_detectable_auc(*_scored(scores, member)),
+        detectable_auc=_detectable_auc(*_scored(scores, member)),
         advantage=advantage(scores, member),
         rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
         balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
@@ -142,6 +142,10 @@ def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Sig
     return attack.threshold(view) if attack.threshold else np.nan
 
 
+def _detectable_auc(members: int, nonmembers: int) -> float:
+    return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
+
+
 def _scored(scores: np.ndarray, member: np.ndarray) -> tuple[int, int]:
     """How many members and non-members have a score: what could be seen follows from these."""
     scored = ~np.isnan(scores)
@@ -157,7 +161,7 @@ def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> R
         ppv=positive_predictive_value(scores, member, fpr, prior),
         prior=prior,
         resolution=str(enough),
-        detectable=np.nan if enough == "withheld" else _detectable(fpr, members, nonmembers),
+        detectable=np.nan if enough == "withheld" or not members else _detectable(fpr, members, nonmembers),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from guestlist.attacks import Attack
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.errors import InputError, MissingEvidenceError
 from guestlist.selfcheck.worlds import gaussian_world
 from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Signals
@@ -38,11 +38,9 @@ def try_out(
         view = _made_up(labels, references, signals, population)
         try:
             scores = np.asarray(attack.score(view), dtype=np.float64)
-        except NotCollectedError:
-            if unmade:
-                continue
-            raise
         except Exception as error:
+            if unmade and isinstance(error, MissingEvidenceError):
+                continue
             raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
         if scores.shape != labels.shape:
             raise InputError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from guestlist.errors import NotCollectedError
+from guestlist.errors import MissingEvidenceError
 from guestlist.views.lazily import Lazily, locked
 
 
@@ -200,7 +200,7 @@ class Evidence:
         """One part of it; an error that says how to collect it where it is missing."""
         part = self.get(name)
         if part is None:
-            raise NotCollectedError(f"This attack {lacking(name, self.missing)}")
+            raise MissingEvidenceError(f"This attack {lacking(name, self.missing)}")
         return part
 
     def take(self, records: np.ndarray) -> Evidence:

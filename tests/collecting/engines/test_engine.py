@@ -17,6 +17,8 @@ from guestlist.collecting.engines.engine import WORK, Here
 from guestlist.collecting.engines.local import TRIES, Local
 from guestlist.errors import AuditError, InputError
 
+pytestmark = pytest.mark.slow  # processes are started, or networks trained
+
 
 @pytest.mark.parametrize("engine", [Local(1), Local(2), Local(3)], ids=repr)
 def test_the_same_bits_on_every_engine(engine, expected, tmp_path):

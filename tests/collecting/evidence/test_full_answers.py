@@ -95,6 +95,7 @@ def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
     assert len(FullAnswers.read(open_store(tmp_path / "a")).member) == 12
 
 
+@pytest.mark.slow
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         run(tree, blobs, tmp_path / str(jobs), jobs=jobs, attacks=["loss"])

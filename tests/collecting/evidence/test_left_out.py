@@ -118,6 +118,7 @@ def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         plan = gl.LeftOut(records=4, models=2)

@@ -141,6 +141,7 @@ def test_without_noise_the_score_is_a_rising_function_of_the_shift(world, tmp_pa
     assert ((scores[:MEMBERS] > 0) == (world.margin[:MEMBERS] < 1)).all()
 
 
+@pytest.mark.slow
 def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
     """Every model adds normal noise of deviation τ to its margin, the target included. With n models, the target's
     margin over their mean and deviation is noncentral t: n - 1 degrees of freedom, noncentrality
@@ -169,6 +170,7 @@ def test_with_noise_the_power_is_that_of_the_noncentral_t(world, tmp_path):
     assert share[chosen & ~members].mean() == pytest.approx(alpha, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(world, tmp_path):
     noise, n = 0.05, 8
     models, _ = world.collect(tmp_path, LeftOut(records=MEMBERS, models=n), Train(noise))
