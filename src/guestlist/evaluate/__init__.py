@@ -12,6 +12,7 @@ from guestlist.evaluate.levels import rates_at_level
 from guestlist.evaluate.low_fpr import (
     Resolution,
     positive_predictive_value,
+    predictive_value_of,
     records_needed,
     resolution,
     roc_band,
@@ -42,6 +43,7 @@ __all__ = [
     "pooled_auc",
     "pooled_tpr_at_fpr",
     "positive_predictive_value",
+    "predictive_value_of",
     "proportion",
     "proportion_difference",
     "rates_at_level",

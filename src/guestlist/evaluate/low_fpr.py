@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from scipy import optimize, special, stats
@@ -124,8 +125,12 @@ def positive_predictive_value(
     already pays for the threshold that realises ``fpr``. It rises with the TPR, so the ends carry over. With
     tied scores the calls may stay below ``fpr``; the figure is then for the whole budget: a lower bound.
     """
+    return predictive_value_of(tpr_at_fpr(scores, member, fpr, confidence=confidence), fpr, prior)
+
+
+def predictive_value_of(tpr: Estimate, fpr: float, prior: float) -> Estimate:
+    """The same from a TPR that is known already."""
     check_share(prior=prior)
-    tpr = tpr_at_fpr(scores, member, fpr, confidence=confidence)
     return Estimate(*(_ppv(share, fpr, prior) for share in tpr))
 
 
@@ -163,10 +168,18 @@ def _limits(
     >= fpr. q below it means that more than j exceed q, though each does with chance <= fpr. So binomial tails
     give the two ranks, ties or not.
     """
-    side, n = error_of(confidence) / 4, len(nonmembers)
-    strict = _count_above(members, nonmembers, stats.binom.ppf(side, n, fpr) - 1)
-    lenient = _count_above(members, nonmembers, stats.binom.isf(side, n, fpr))
+    side = error_of(confidence) / 4
+    fprs = np.atleast_1d(np.asarray(fpr, dtype=np.float64))
+    lower, upper = (ranks.reshape(np.shape(fpr)) for ranks in _binomial_ranks(side, len(nonmembers), fprs.tobytes()))
+    strict, lenient = _count_above(members, nonmembers, lower), _count_above(members, nonmembers, upper)
     return lower_share(strict, len(members), side), upper_share(lenient, len(members), side)
+
+
+@lru_cache(maxsize=64)
+def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of the non-members whose scores bound a threshold on either side: the same for every attack of an audit."""
+    rates = np.frombuffer(fprs)
+    return stats.binom.ppf(side, n, rates) - 1, stats.binom.isf(side, n, rates)
 
 
 def _allowed(fpr: float, n: int) -> int:

@@ -16,7 +16,7 @@ from guestlist.evaluate import (
     auc,
     balanced_accuracy,
     best_threshold,
-    positive_predictive_value,
+    predictive_value_of,
     resolution,
     roc,
     roc_band,
@@ -154,11 +154,11 @@ def _scored(scores: np.ndarray, member: np.ndarray) -> tuple[int, int]:
 
 def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
     members, nonmembers = _scored(scores, member)
-    enough = resolution(fpr, nonmembers)
+    enough, tpr = resolution(fpr, nonmembers), tpr_at_fpr(scores, member, fpr)
     return Rate(
         fpr=fpr,
-        tpr=tpr_at_fpr(scores, member, fpr),
-        ppv=positive_predictive_value(scores, member, fpr, prior),
+        tpr=tpr,
+        ppv=predictive_value_of(tpr, fpr, prior),
         prior=prior,
         resolution=str(enough),
         detectable=np.nan if enough == "withheld" or not members else _detectable(fpr, members, nonmembers),
