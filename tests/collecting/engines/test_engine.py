@@ -214,10 +214,12 @@ def test_ctrl_c_in_the_middle(engine, expected, tmp_path):
 
 def test_a_killed_driver_leaves_no_process_behind(tmp_path):
     process = start(tmp_path / "work", "Local(2)")
+    assert workers(tmp_path / "work")  # or else there would be nobody to leave behind
     process.kill()
     process.communicate()
-    while alive(workers(tmp_path / "work")):
+    while alive(workers(tmp_path / "work")):  # until the suite's own time limit
         time.sleep(0.01)
+    assert not alive(workers(tmp_path / "work"))
 
 
 def test_an_audit_is_the_same_bytes_on_every_engine(tree, blobs, tmp_path):

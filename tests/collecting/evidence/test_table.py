@@ -97,10 +97,6 @@ def toy(monkeypatch):
     EVIDENCE.pop("shrunk"), ATTACKS.pop("shrunk_confidence")
 
 
-def test_the_page_runs(toy):
-    exec(compile(toy.pop("example"), str(PAGE), "exec"), toy)
-
-
 def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp_path):
     assert parse_plan("shrunk:copies=2") == toy["Shrunk"](copies=2)
     audit = {"references": 0, "folder": tmp_path, "jobs": 1}
