@@ -85,7 +85,7 @@ class Case:
     Args:
         view: the adversary's view of the target, with its evidence.
         truth: over all records of the pool.
-        records: one row per record of the pool: ``id``, ``label``, ``class`` and groups.
+        records: one row per record of the pool: ``id``, ``label``, ``class``, groups, and ``person`` where it is known.
         mocks: the references alone, each in turn as a target of the others; None where there are fewer than two.
         attacks: name to attack.
         prior: share of members among the people an attacker asks about.
@@ -112,6 +112,13 @@ class Case:
     def p_values(self) -> dict[str, np.ndarray]:
         """Attack to (records,) p-values, of the attacks that have some for the asked records."""
         return p_values_of(self.attacks, self.view, self.truth.asked)
+
+    @cached_property
+    def persons(self) -> np.ndarray | None:
+        """(asked records,) numbers of the persons whose records these are; None where each record stands alone."""
+        if "person" not in self.records:
+            return None
+        return np.unique(self.records["person"].to_numpy()[self.truth.asked], return_inverse=True)[1]
 
     def of(self, find: Callable[[Case], Found]) -> Found:
         """What ``find`` finds in this case, computed once: findings ask each other."""
