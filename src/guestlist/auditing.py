@@ -32,12 +32,12 @@ from guestlist.collecting.evidence.gathering import (
     with_default,
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
-from guestlist.collecting.inputs import Inputs, prepare, store_for
+from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import check_codes, of_duplicates
+from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
@@ -59,6 +59,7 @@ def audit(
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
     references: int | UntilWidth = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
     evidence: Sequence[AnyPlan] = (),
@@ -81,6 +82,8 @@ def audit(
         nonmembers: records of the same source that it was not trained on.
         population: more records of the same source, for references to train on; they are not asked about.
         label, group, id: columns of tables; ``group`` may be several.
+        person: the column that says whose record each is, where people have several: intervals then count persons, and
+            references train on whole persons.
         references: how many models to train for comparison; 0 runs only the attacks that need none;
             ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
@@ -92,7 +95,7 @@ def audit(
         jobs: processes; -1, one per core, by default. Short for ``engine=Local(jobs)``.
         engine: where models are trained: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. The results do not depend on
             it.
-        duplicates: ``drop`` leaves out non-members that are equal to a member.
+        duplicates: ``drop`` leaves out non-members that are equal to a member, or of a person among the members.
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
             ignored.
@@ -105,8 +108,8 @@ def audit(
     settings = Settings(
         references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
     )
-    target = as_target(model)
-    given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     return audited(given, settings)
 
 
@@ -120,6 +123,7 @@ def collect(
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
     references: int = REFERENCES,
     evidence: Sequence[AnyPlan] = (),
     seed: int = 0,
@@ -144,8 +148,8 @@ def collect(
         raise ValueError(
             f"Expected references={references} to be a whole number: what grows is an audit, which judges."
         )
-    target = as_target(model)
-    given = prepare(target, members, nonmembers, population, label=label, group=group, id=id, duplicates=duplicates)
+    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     checks = _checks(given, settings.ignore)
     with _begun(given, settings) as work:
         return work.case(references, checks)
@@ -279,7 +283,7 @@ def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
 
 def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
     """What was found before the long work; the user hears of it now."""
-    found = () if inputs.duplicates is None else of_duplicates(inputs.duplicates)
+    found = (() if inputs.duplicates is None else of_duplicates(inputs.duplicates)) + of_repeats(inputs.repeats)
     for check in found:
         if check.state == "issue" and check.code not in ignore:
             warnings.warn(sentence(check), AuditWarning, stacklevel=4)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 
-from guestlist.data import Data, concatenate, encode, row_hashes
+from guestlist.data import Data, concatenate, encode
 from guestlist.errors import InputError
 
 # From this share of non-members that are also members on, the two sides are not two sides.
@@ -39,21 +41,35 @@ def check_finite(side: str, data: Data, predict) -> None:
         ) from error
 
 
-def check_readable(side: str, data: Data, predict) -> None:
-    """Raise where the model cannot answer about a few of the records: before the folder is made."""
-    try:
-        predict(data.take(np.arange(min(5, len(data)))).x)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"The model cannot read {side} ({type(error).__name__}: {error}).") from error
+def check_readable(sides: Mapping[str, Data], predict) -> None:
+    """Raise where the model cannot answer about a few records of each side: before the folder is made."""
+    few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
+    with suppress(Exception):
+        predict(concatenate(list(few.values())).x)  # all in one call: some models take long to begin
+        return
+    for side, data in few.items():
+        try:
+            predict(data.x)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"The model cannot read {side} ({type(error).__name__}: {error}).") from error
 
 
-def duplicates_across(members: Data, nonmembers: Data) -> np.ndarray:
-    """(non-members,) true where a record also stands among the members, features and label alike."""
-    # In one table: a column that is whole numbers on one side and not on the other is one kind of number there.
-    hashes = row_hashes(concatenate([members, nonmembers]))
-    return np.isin(hashes[len(members) :], hashes[: len(members)])
+def members_again(
+    hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray
+) -> np.ndarray:
+    """(records,) true for non-members that stand among the members too: an equal record, or one of the same person.
+
+    Args:
+        hashes: (records,) of features and label.
+        persons: (records,) whose they are, where it is known.
+        member, outside: (records,) members, and non-members; the others are population.
+    """
+    again = np.isin(hashes, hashes[member])
+    if persons is not None:
+        again = again | np.isin(persons, persons[member])
+    return again & outside
 
 
 def check_not_the_same(duplicate: np.ndarray) -> None:

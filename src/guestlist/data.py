@@ -28,21 +28,24 @@ class Data:
         y: (records,) labels as the user wrote them.
         ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
+        persons: (records,) whose record each is, as text; None: each is a person of its own.
     """
 
     x: np.ndarray | pd.DataFrame
     y: np.ndarray
     ids: np.ndarray = None  # type: ignore[assignment]
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    persons: np.ndarray | None = None
 
     def __post_init__(self):
         if self.ids is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
         lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
+        lengths |= {} if self.persons is None else {"persons": len(self.persons)}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-            raise InputError(f"Records, labels, ids and groups must have one length; found {found}.")
+            raise InputError(f"Records, labels, ids, groups and persons must have one length; found {found}.")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -50,7 +53,8 @@ class Data:
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
         groups = {name: values[records] for name, values in self.groups.items()}
-        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups)
+        persons = None if self.persons is None else self.persons[records]
+        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups, persons)
 
     def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
         """The same records described by other features."""
@@ -64,6 +68,7 @@ def as_data(
     label: str | None = None,
     group: Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
 ) -> Data:
     """``Data`` from what a user has at hand.
 
@@ -71,8 +76,8 @@ def as_data(
         source: ``Data``; ``(x, y)`` with arrays or DataFrames; a pandas or polars table, or the path of a
             CSV or Parquet file, holding the label in column ``label``.
         side: ``members``, ``nonmembers`` or ``population``; used in messages and in made-up ids.
-        label, group, id: names of columns. The label and id columns are not features; group columns stay
-            features (a model that was fitted without them does not get them).
+        label, group, id, person: names of columns. The label, id and person columns are not features; group columns
+            stay features (a model that was fitted without them does not get them).
     """
     if isinstance(source, Data):
         return source
@@ -81,9 +86,9 @@ def as_data(
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError(f"Expected {side}=(x, y), found a tuple of {len(source)}.")
-        return _from_arrays(*source, side=side, group=group, id=id)
+        return _from_arrays(*source, side=side, group=group, id=id, person=person)
     if _is_frame(source):
-        return _from_table(_to_pandas(source), side=side, label=label, group=group, id=id)
+        return _from_table(_to_pandas(source), side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Expected {side} as (x, y), a table or a path, found {type(source).__name__}. "
         "Give members=(x, y), or a DataFrame with label='column'."
@@ -112,7 +117,15 @@ def concatenate(parts: Sequence[Data]) -> Data:
     else:
         x = np.concatenate([part.x for part in parts])
     groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
-    return Data(x, np.concatenate([part.y for part in parts]), np.concatenate([part.ids for part in parts]), groups)
+    y, ids = (np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids"))
+    return Data(x, y, ids, groups, _all_persons(parts))
+
+
+def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:
+    known = [part.persons for part in parts if part.persons is not None]
+    if len(known) not in (0, len(parts)):
+        raise InputError("Some of the records say whose they are, and some do not: give persons for all, or for none.")
+    return np.concatenate(known) if known else None
 
 
 def ordered_like(data: Data, first: Data) -> Data:
@@ -181,20 +194,25 @@ def _plain_labels(y: np.ndarray):
     return (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
 
 
-def fingerprint(data: Data) -> str:
-    """Hexadecimal digest of features, labels, ids and groups, in order."""
-    digest = hashlib.sha256(row_hashes(data).tobytes())
+def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
+    """Hexadecimal digest of features, labels, ids, groups and persons, in order.
+
+    Args:
+        hashes: those of the rows, where they are known already.
+    """
+    digest = hashlib.sha256((row_hashes(data) if hashes is None else hashes).tobytes())
     if isinstance(data.x, pd.DataFrame):
         digest.update(repr([(str(c), str(t)) for c, t in data.x.dtypes.items()]).encode())
     else:
         digest.update(repr((data.x.dtype.str, data.x.shape)).encode())
-    for name, values in {"id": data.ids, **data.groups}.items():
+    persons = {} if data.persons is None else {"whose": data.persons}
+    for name, values in {"id": data.ids, **data.groups, **persons}.items():
         digest.update(name.encode())
         digest.update(pd.util.hash_array(values.astype(object)).tobytes())
     return digest.hexdigest()
 
 
-def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None) -> Data:
+def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
     if _is_frame(x):
         x = _to_pandas(x)
     elif hasattr(x, "toarray"):
@@ -211,35 +229,55 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None) -> Da
     if len(x) != len(y):
         raise InputError(f"{side} has {len(x)} records but {len(y)} labels.")
     if not isinstance(x, pd.DataFrame):
-        if group or id:
-            raise InputError(f"Columns are named ({', '.join([*group, *filter(None, [id])])}), but {side} is an array.")
+        if group or id or person:
+            named = ", ".join([*group, *filter(None, [id, person])])
+            raise InputError(
+                f"Columns are named ({named}), but {side} is an array. Give a table, or gl.Data(x, y, ids=…, persons=…)."
+            )
         return Data(x, y, _made_up_ids(side, len(x)))
-    return Data(*_features(x, y, side=side, group=group, id=id))
+    return _features(x, y, side=side, group=group, id=id, person=person)
 
 
-def _from_table(table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None) -> Data:
+def _from_table(
+    table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None
+) -> Data:
     if label is None:
         raise InputError(f"Which column of {side} is the label? Its columns are {_names(table)}.")
     _require(table, [label], side)
     if (table.columns == label).sum() > 1:
         raise InputError(f"{side} has several columns named {label!r}; which is the label?")
-    return Data(*_features(table.drop(columns=label), _labels(table[label]), side=side, group=group, id=id))
+    rest = table.drop(columns=label)
+    return _features(rest, _labels(table[label]), side=side, group=group, id=id, person=person)
 
 
-def _features(x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None):
-    _require(x, [*group, *filter(None, [id])], side)
+def _features(
+    x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None, person: str | None
+) -> Data:
+    _require(x, [*group, *filter(None, [id, person])], side)
     repeated = x.columns[x.columns.duplicated()]
     if len(repeated):
         raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
+    groups = {name: as_text(x[name]) for name in group}
+    persons = None if person is None else persons_of(x[person], side)
     # A user's own index says which record this is; the default one only counts rows.
     if id is not None:
-        ids, x = as_text(x[id]), x.drop(columns=id)
+        ids = as_text(x[id])
     elif isinstance(x.index, pd.RangeIndex):
         ids = _made_up_ids(side, len(x))
     else:
         ids = x.index.astype(str).to_numpy(dtype=object)
-    groups = {name: as_text(x[name]) for name in group}
-    return x.reset_index(drop=True), y, ids, groups
+    features = x.drop(columns=list({name for name in (id, person) if name is not None}))
+    return Data(features.reset_index(drop=True), y, ids, groups, persons)
+
+
+def persons_of(column: pd.Series, side: str) -> np.ndarray:
+    """Whose record each is, as text; an error where it is not known."""
+    if column.isna().any():
+        raise InputError(
+            f"{side} has {column.isna().sum()} records without a value in {column.name!r}: whose are they? Records of "
+            "unknown persons cannot be told from those of one person."
+        )
+    return as_text(column)
 
 
 def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:

@@ -16,7 +16,7 @@ from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.table import EVIDENCE
-from guestlist.collecting.inputs import Inputs
+from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.readout import one_thread
 from guestlist.collecting.until import UntilWidth
 from guestlist.data import Data, as_data
@@ -42,6 +42,7 @@ def play(
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
     references: int | UntilWidth = REFERENCES,
     attacks: Sequence[str | Callable] | None = None,
     evidence: Sequence[AnyPlan] = (),
@@ -66,7 +67,7 @@ def play(
         model: a torch module, or an estimator, that the recipe trains copies of.
         classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
-        label, group, id, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, progress, about:
+        label, group, id, person, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, progress, about:
             as for ``audit``.
 
     The target is trained anew in every call, with the same bits for the same seed.
@@ -77,8 +78,10 @@ def play(
     check_game(game)
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = (group,) if isinstance(group, str) else tuple(group)
-    records = as_data(data, side="data", label=label, group=groups, id=id)
-    return audited(_drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed), settings)
+    records = as_data(data, side="data", label=label, group=groups, id=id, person=person)
+    given = _drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed)
+    named_once = id is None or person is not None
+    return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
 
 
 def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed: int) -> Inputs:
@@ -96,7 +99,7 @@ def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed:
     pool = target.fitting(data, "data")
     checks.check_sides({"members": pool}, target.classes)
     checks.check_finite("data", pool, target.predict)
-    checks.check_readable("data", pool, target.predict)
+    checks.check_readable({"data": pool}, target.predict)
     return Inputs(target, pool, split, game=game)
 
 

@@ -15,14 +15,15 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import ATTACKS, named
-from guestlist.case import PRIOR
-from guestlist.collecting.inputs import digest
+from guestlist.case import PRIOR, Check
+from guestlist.collecting.inputs import Duplicates, digest, repeats
 from guestlist.errors import InputError
-from guestlist.findings.checks import check_codes
+from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.games import Sides, Split, options_of
+from guestlist.randomness import stream
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Manifest, Store, locked, open_store
@@ -63,14 +64,17 @@ def audit_predictions(
         place = Path(passing) / "audit" if folder is None else Path(folder)
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
-            case = case_in(store, chosen, prior=prior, ignore=tuple(ignore))
+            case = case_in(store, chosen, prior=prior, checks=_checks(predictions), ignore=tuple(ignore))
             results = judge(case, Results)
             write_results(store.folder, results, case.scores)
             return results
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:
-    parts = [target] if shadow is None else [target, shadow]
+    given = [target] if shadow is None else [target, shadow]
+    # In an order that says nothing: an attack that ranks equals by their place must not know the truth.
+    rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(given)]
+    parts = [part.take(order) for part, order in zip(given, rows, strict=True)]
     if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
         raise InputError("The shadow's answers must have the target's classes and scale.")
     classes = np.arange(target.answers.shape[1]) if target.classes is None else target.classes
@@ -87,7 +91,7 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
         about={"name": "predictions", **about},
     )
     store = open_store(folder, manifest)
-    store.write_pool(_pool(parts, classes))
+    store.write_pool(_pool(parts, rows, classes))
     store.write_answers(np.concatenate([part.answers for part in parts]))
     store.write_split(split)
     scale = target.scale.resolved(target.answers, target.labels)
@@ -100,18 +104,29 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     return store
 
 
-def _pool(parts: Sequence[Predictions], classes: np.ndarray) -> pd.DataFrame:
-    """The target's records, then a shadow's own, about which nobody asks."""
+def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.ndarray) -> pd.DataFrame:
+    """The target's records, then a shadow's own, about which nobody asks; ``rows`` says where each stood before."""
     tables = []
-    for k, part in enumerate(parts):
-        named = (f"row:{row}" for row in range(len(part.labels)))
-        ids = np.array(list(named), dtype=object) if part.ids is None else part.ids
+    for k, (part, order) in enumerate(zip(parts, rows, strict=True)):
+        ids = np.array([f"row:{row}" for row in order], dtype=object) if part.ids is None else part.ids
         label = classes[part.labels].astype(str) if part.scale.has_classes else part.labels.astype(str)
-        table = pd.DataFrame({"id": ids, "label": label, "class": part.positions})
+        table = pd.DataFrame({"id": ids, "label": label, "class": part.positions, "row": order})
+        if parts[0].persons is not None:
+            table["person"] = part.persons if k == 0 else ""
         tables.append(
             table.assign(**{f"group_{name}": values for name, values in part.groups.items()} if k == 0 else {})
         )
     return pd.concat(tables, ignore_index=True)
+
+
+def _checks(target: Predictions) -> tuple[Check, ...]:
+    """Of names that repeat, and of persons on both sides: predictions have no features by which records could be equal."""
+    named = repeats(target.ids) if target.ids is not None and target.persons is None else None
+    if target.persons is None:
+        return of_repeats(named)
+    both = np.isin(target.persons, target.persons[target.member]) & ~target.member
+    people = len(set(target.persons[both]))
+    return of_duplicates(Duplicates(int(both.sum()), int((~target.member).sum()), False, people)) + of_repeats(named)
 
 
 def _split(parts: Sequence[Predictions]) -> Split:
@@ -138,4 +153,6 @@ def _fingerprint(parts: Sequence[Predictions]) -> str:
     for part in parts:
         for array in (part.answers, part.labels, part.member):
             digest.update(np.ascontiguousarray(array).tobytes())
+        if part.persons is not None:
+            digest.update("\n".join(map(str, part.persons)).encode())
     return digest.hexdigest()

@@ -111,7 +111,7 @@ def test_an_audit_tells_levels_agreement_and_p_values(audited):
     assert "p_entropy" not in records
     outside = records[~records["member"]]
     for name in ("loss", "shadow"):
-        assert [level.alpha for level in results.levels(name)] == [0.05, 0.1, 0.3]  # more than 1 % have no loss at all
+        assert {0.05, 0.1, 0.3} <= {level.alpha for level in results.levels(name)}
         for level in results.levels(name):
             assert level.fpr.value == np.mean(outside[f"p_{name}"] <= level.alpha)
             assert table.loc[name, f"realised_fpr@{level.alpha:g}"] == level.fpr.value

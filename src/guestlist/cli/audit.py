@@ -33,6 +33,7 @@ from guestlist.cli.request import Request, carry_out, means, means_of
 @click.option("--label", help="Column that holds the label.")
 @click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times.")
 @click.option("--id", "id_", help="Column that names the records.")
+@click.option("--person", help="Column that says whose record each is, where people have several.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -44,7 +45,11 @@ from guestlist.cli.request import Request, carry_out, means, means_of
 @attacks
 @evidence
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
-@click.option("--drop-duplicates", is_flag=True, help="Leave out non-members that are equal to a member.")
+@click.option(
+    "--drop-duplicates",
+    is_flag=True,
+    help="Leave out non-members that are equal to a member, or of a person who is one.",
+)
 @click.option(
     "--prior",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -105,6 +110,7 @@ def _of_model(out: Path, options: dict):
         label=options["label"],
         group=options["group"],
         id=options["id_"],
+        person=options["person"],
         attacks=options["attacks"],
         evidence=options["evidence"],
         seed=options["seed"],
@@ -121,7 +127,7 @@ def _of_predictions(out: Path, options: dict):
 
     path, scale = options["predictions"], options["scale"]
     return audit_predictions(
-        read_predictions(path, scale=scale, group=options["group"], id=options["id_"]),
+        read_predictions(path, scale=scale, group=options["group"], id=options["id_"], person=options["person"]),
         shadow=options["shadow"] and read_predictions(options["shadow"], scale=scale),
         attacks=options["attacks"] or None,
         folder=out,

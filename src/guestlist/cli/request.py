@@ -29,6 +29,7 @@ class Request:
     label: str | None = None
     group: tuple[str, ...] = ()
     id: str | None = None
+    person: str | None = None
     attacks: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     seed: int = 0
@@ -88,6 +89,7 @@ def carry_out(request: Request, folder: Path, references: int | UntilWidth, mean
         label=request.label,
         group=request.group,
         id=request.id,
+        person=request.person,
         references=references,
         attacks=request.attacks or None,
         evidence=[parse_plan(text) for text in request.evidence],

@@ -6,27 +6,50 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like
+from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like, row_hashes
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Sides, Split, inclusion_rate, one_target, options_of
+from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
 
 
+class Columns(TypedDict, total=False):
+    """Names of columns in a user's tables."""
+
+    label: str | None
+    group: str | Sequence[str]
+    id: str | None
+    person: str | None
+
+
 @dataclass(frozen=True)
 class Duplicates:
-    """How many of the non-members that were given are equal to a member, and whether they were left out."""
+    """How many of the non-members that were given are members too, and whether they were left out.
+
+    A record is if it equals a member's, or is of a person who stands among the members; ``persons`` is how many those are,
+    where it is known whose records these are.
+    """
 
     found: int
     nonmembers: int
     dropped: bool
+    persons: int | None = None
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Records of a pool, and how many names they have in the column that names them."""
+
+    records: int
+    names: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +61,9 @@ class Inputs:
         split: whom the target was trained on, and who is asked about.
         duplicates: None where membership was drawn by us: twins are then part of the game.
         game: that drew the split and draws that of the references; None: the sides are the user's own.
+        rows: (records,) where each stood among the records as they were given; None: they stand so still.
+        hashes: (records,) of features and label, where they are known.
+        repeats: None where nobody named the records, or it is known whose they are.
     """
 
     target: Target
@@ -45,6 +71,9 @@ class Inputs:
     split: Split
     duplicates: Duplicates | None = None
     game: Game | None = None
+    rows: np.ndarray | None = None
+    hashes: np.ndarray | None = None
+    repeats: Repeats | None = None
 
 
 def prepare(
@@ -56,14 +85,21 @@ def prepare(
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
+    seed: int = 0,
 ) -> Inputs:
-    """Check the inputs and bring them into one form; nothing here takes long."""
+    """Check the inputs and bring them into one form; nothing here takes long.
+
+    The records are shuffled: if members came first, an attack that ranks equals by their order would know the truth.
+    """
+    if duplicates not in ("warn", "drop"):
+        raise ValueError(f"Expected duplicates={duplicates!r} to be 'warn' or 'drop'.")
     target = as_target(model)
     given = {"members": members, "nonmembers": nonmembers, "population": population}
     groups = (group,) if isinstance(group, str) else tuple(group)
     sides = {
-        side: as_data(source, side=side, label=label, group=groups, id=id)
+        side: as_data(source, side=side, label=label, group=groups, id=id, person=person)
         for side, source in given.items()
         if source is not None
     }
@@ -71,12 +107,38 @@ def prepare(
     checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)
-        checks.check_readable(side, data, target.predict)
-    sides, found = _without_twins(sides, duplicates)
-    sizes = [len(data) for data in sides.values()]
-    member = np.repeat([side == "members" for side in sides], sizes)
-    asked = np.repeat([side != "population" for side in sides], sizes)
-    return Inputs(target, concatenate(list(sides.values())), one_target(member, asked), found)
+    checks.check_readable(sides, target.predict)
+    pool = concatenate(list(sides.values()))
+    hashes, sizes = row_hashes(pool), [len(data) for data in sides.values()]
+    member, outside = (np.repeat([side == one for side in sides], sizes) for one in ("members", "nonmembers"))
+    again = checks.members_again(hashes, pool.persons, member, outside)
+    both = None if pool.persons is None else len(set(pool.persons[member]) & set(pool.persons[outside]))
+    found = Duplicates(int(again.sum()), int(outside.sum()), duplicates == "drop", both)
+    if duplicates == "drop" and again.sum() == outside.sum():
+        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
+    if duplicates == "warn":
+        checks.check_not_the_same(again[outside])
+    kept = ~again if duplicates == "drop" else np.ones(len(pool), dtype=bool)
+    rows = stream(seed, "pool").permutation(np.flatnonzero(kept))
+    return Inputs(
+        target,
+        _renumbered(pool.take(rows)),
+        one_target(member[rows], (member | outside)[rows]),
+        found,
+        rows=rows,
+        hashes=hashes[rows],
+        repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,
+    )
+
+
+def _renumbered(pool: Data) -> Data:
+    """Rows of tables numbered in their order, as they were before they were shuffled."""
+    return pool.with_x(pool.x.reset_index(drop=True)) if isinstance(pool.x, pd.DataFrame) else pool
+
+
+def repeats(ids: np.ndarray) -> Repeats:
+    """How often records share a name."""
+    return Repeats(len(ids), len(set(ids)))
 
 
 def store_for(
@@ -85,7 +147,7 @@ def store_for(
     """The audit folder for these inputs: a new one, or the one that was made for them before."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
     manifest = Manifest(
-        data=digest(fingerprint(pool)),
+        data=digest(fingerprint(pool, inputs.hashes)),
         split=digest(split.member[0].tobytes().hex(), split.asked[0].tobytes().hex()),
         recipe=digest(target.recipe),
         seed=seed,
@@ -96,7 +158,9 @@ def store_for(
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
-    store.write_pool(table.assign(**{f"group_{name}": values for name, values in pool.groups.items()}))
+    table = table.assign(**{f"group_{name}": values for name, values in pool.groups.items()})
+    table = table if pool.persons is None else table.assign(person=pool.persons)
+    store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
     _keep_split(store, split)
     return store
 
@@ -128,16 +192,3 @@ def _keep_split(store: Store, split: Split) -> None:
         raise FolderError(
             f"{store.folder / 'split.npz'} does not fit the manifest beside it: the folder is damaged. Choose another."
         )
-
-
-def _without_twins(sides: dict[str, Data], choice: str) -> tuple[dict[str, Data], Duplicates]:
-    if choice not in ("warn", "drop"):
-        raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
-    duplicate = checks.duplicates_across(sides["members"], sides["nonmembers"])
-    found = Duplicates(int(duplicate.sum()), len(duplicate), choice == "drop")
-    if choice == "warn":
-        checks.check_not_the_same(duplicate)
-        return sides, found
-    if duplicate.all():
-        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
-    return {**sides, "nonmembers": sides["nonmembers"].take(np.flatnonzero(~duplicate))}, found

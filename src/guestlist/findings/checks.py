@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from guestlist.case import Case, Check, Figure, State, signal_of
-from guestlist.collecting.inputs import Duplicates
+from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
 from guestlist.evaluate import proportion_difference
 from guestlist.findings import attacks, headline, subject
@@ -74,11 +74,21 @@ def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
 
 def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
     """The checks of records that stand on both sides, made before they are gone."""
-    figures = {"duplicates": duplicates.found, "nonmembers": duplicates.nonmembers}
+    figures: dict[str, Figure] = {"duplicates": duplicates.found, "nonmembers": duplicates.nonmembers}
+    figures |= {} if duplicates.persons is None else {"persons": duplicates.persons}
     found = _state(duplicates.found > 0, figures)
     if not duplicates.dropped:
         return Check("GL101", *found), Check("GL102", *NOT_APPLICABLE)
     return Check("GL101", "passed", {**figures, "duplicates": 0}), Check("GL102", *found)
+
+
+def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
+    """The check of names that several records share, although nobody said whose records these are."""
+    if repeats is None:
+        return (Check("GL114", *NOT_APPLICABLE),)
+    return (
+        Check("GL114", *_state(repeats.names < repeats.records, {"records": repeats.records, "names": repeats.names})),
+    )
 
 
 def chance_accuracy(case: Case) -> Outcome:
@@ -218,4 +228,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL111": CheckRow("interval still wide", width),
     "GL112": CheckRow("members rank below non-members", reversed_sides),
     "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack),
+    "GL114": CheckRow("several records of one name"),
 }

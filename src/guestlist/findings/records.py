@@ -58,6 +58,13 @@ def record_table(case: Case) -> pd.DataFrame:
     return records
 
 
+def as_given(records: pd.DataFrame) -> pd.DataFrame:
+    """The table in the order in which the records were given: inside, they stand in an order that says nothing."""
+    if "row" not in records:
+        return records
+    return records.sort_values("row").drop(columns="row").reset_index(drop=True)
+
+
 def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     score = f"score_{attack}"
     members = records[records["member"] & records[score].notna()]

@@ -48,4 +48,4 @@ def judge(
         findings: name to what finds it.
     """
     found: dict[str, Any] = {name: case.of(find) for name, find in findings.items()}
-    return form(**found, records=case.of(records.record_table))
+    return form(**found, records=records.as_given(case.of(records.record_table)))

@@ -1,5 +1,8 @@
 """Each model trains on each record of the pool with one probability, independently.
 
+Where it is known whose records these are, a coin is for a person, with all of that person's records: someone who takes
+part takes part with everything, and the records of one person say too much about each other.
+
 Independence matters. Where every record has an exact number of models that trained on it, the count of the
 *remaining* ones gives the target's membership away: an attack that looks at nothing else is then right. With
 independent draws the count says nothing, and every model can serve as a mock target.
@@ -42,12 +45,15 @@ class Bernoulli:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        return coins(len(data), self.rate, seed, k), np.ones(len(data), dtype=bool)
+        return coins(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
 
-def coins(records: int, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
-    """(records,) true with probability ``rate``, from the stream of model ``k``."""
-    return stream(seed, purpose, k).random(records) < rate
+def coins(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
+    """(records,) true with probability ``rate``, alike for all records of a person, from the stream of model ``k``."""
+    if data.persons is None:
+        return stream(seed, purpose, k).random(len(data)) < rate
+    persons, whose = np.unique(data.persons, return_inverse=True)
+    return (stream(seed, purpose, k).random(len(persons)) < rate)[whose]
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:

@@ -20,6 +20,8 @@ from guestlist.randomness import stream
 class Sides:
     """So many members, drawn at random, and so many non-members; the rest of the pool is population.
 
+    Where it is known whose records these are, whole persons are drawn, until there are at least so many records.
+
     Args:
         members: records that the target trains on.
         nonmembers: others that are asked about.
@@ -42,13 +44,16 @@ class Sides:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Model 0 has the sides; references are asked about the records that it is asked about."""
         if k:
-            return coins(len(data), self.members / len(data) if self.rate is None else self.rate, seed, k), None
+            return coins(data, self.members / len(data) if self.rate is None else self.rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
             )
-        order = stream(seed, "rows", 0).permutation(len(data))
-        target, asked = (np.zeros(len(data), dtype=bool) for _ in range(2))
-        target[order[: self.members]] = True
-        asked[order[: self.members + self.nonmembers]] = True
-        return target, asked
+        whose = np.arange(len(data)) if data.persons is None else np.unique(data.persons, return_inverse=True)[1]
+        order = stream(seed, "rows", 0).permutation(whose.max() + 1)
+        before = np.concatenate([[0], np.cumsum(np.bincount(whose)[order])])  # records of those drawn earlier
+        members = int(np.searchsorted(before, self.members))
+        asked = int(np.searchsorted(before, before[members] + self.nonmembers))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return place[whose] < members, place[whose] < asked

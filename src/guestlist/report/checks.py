@@ -73,15 +73,29 @@ def _said(check: Check) -> str:
 
 
 def _duplicates(f: Mapping) -> str:
+    drop = "Drop them with duplicates='drop' (--drop-duplicates)."
+    if f.get("persons"):
+        return (
+            f"{f['duplicates']} of {f['nonmembers']} non-members are equal to a member or of one of the {f['persons']} persons "
+            "who stand on both sides: the model was trained on these people, which makes it look more private than it is. "
+            f"{drop}"
+        )
     return (
         f"{f['duplicates']} of {f['nonmembers']} non-members are equal to a member, features and label alike: no attack "
-        "can tell such twins apart, which makes the model look more private than it is. Drop them with "
-        "duplicates='drop' (--drop-duplicates)."
+        f"can tell such twins apart, which makes the model look more private than it is. {drop}"
     )
 
 
 def _dropped(f: Mapping) -> str:
-    return f"{f['duplicates']} of {f['nonmembers']} non-members were dropped because they are equal to a member."
+    why = "equal to a member, or of a person who is one" if f.get("persons") else "equal to a member"
+    return f"{f['duplicates']} of {f['nonmembers']} non-members were dropped because they are {why}."
+
+
+def _repeats(f: Mapping) -> str:
+    return (
+        f"{f['records']} records have {f['names']} different names. If a name is that of a person, records of one person say "
+        "much the same, and every interval here is too narrow: give the column as person=… (--person)."
+    )
 
 
 def _chance(f: Mapping) -> str:
@@ -195,4 +209,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL111": _width,
     "GL112": _reversed,
     "GL113": _gap,
+    "GL114": _repeats,
 }

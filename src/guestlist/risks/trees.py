@@ -68,7 +68,7 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
     check_sides({"members": data}, target.classes)
     check_finite("members", data, target.predict)
-    check_readable("members", data, target.predict)
+    check_readable({"members": data}, target.predict)
     leaf = leaves(data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees.")

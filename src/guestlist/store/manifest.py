@@ -12,7 +12,7 @@ from guestlist.errors import FolderError
 from guestlist.games import Game, game_of
 from guestlist.store.files import write_json
 
-FORMAT = 2
+FORMAT = 3
 # Stands for a recipe where there is no model, only what it answered.
 PREDICTIONS = "predictions"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from guestlist.data import as_text, encode, read_table
+from guestlist.data import as_text, encode, persons_of, read_table
 from guestlist.errors import InputError
 from guestlist.store.files import read_npz
 from guestlist.targets.scales import Probabilities, Scale, as_scale
@@ -30,6 +30,7 @@ class Predictions:
         labels: (records,) true class, as a position in ``classes``; or the true value.
         member: (records,) true where the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
+        persons: (records,) whose record each is; None: each is a person of its own.
     """
 
     answers: np.ndarray
@@ -39,6 +40,7 @@ class Predictions:
     classes: np.ndarray | None = None
     ids: np.ndarray | None = None
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
+    persons: np.ndarray | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "scale", as_scale(self.scale))
@@ -52,7 +54,8 @@ class Predictions:
             )
         records = len(self.answers)
         given = {"labels": self.labels, "member": self.member, **self.groups}
-        for name, values in (given if self.ids is None else {**given, "ids": self.ids}).items():
+        known = {"ids": self.ids, "persons": self.persons}
+        for name, values in {**given, **{name: v for name, v in known.items() if v is not None}}.items():
             if np.shape(values) != (records,):
                 raise InputError(
                     f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
@@ -62,6 +65,18 @@ class Predictions:
             side = "members" if self.member.all() else "non-members"
             raise InputError(f"All {records} records are {side}: an audit compares both.")
         self.scale.check(self.answers)
+
+    def take(self, records: np.ndarray) -> Predictions:
+        """Some of the records, by position."""
+        return replace(
+            self,
+            answers=self.answers[records],
+            labels=self.labels[records],
+            member=self.member[records],
+            ids=None if self.ids is None else self.ids[records],
+            groups={name: values[records] for name, values in self.groups.items()},
+            persons=None if self.persons is None else self.persons[records],
+        )
 
     def _check_labels(self) -> None:
         if not self.scale.has_classes:
@@ -83,21 +98,29 @@ class Predictions:
 
 
 def read_predictions(
-    path: str | Path, *, scale: Scale | str | None = None, group: Sequence[str] = (), id: str | None = None
+    path: str | Path,
+    *,
+    scale: Scale | str | None = None,
+    group: Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
 ) -> Predictions:
     """Predictions from a file.
 
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` if any.
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` and
+    ``persons`` if any.
     ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
     (probabilities) or ``z_<class>`` (logits). For regression, an array ``values``, or a column ``predicted``; the labels
     are then the true values.
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
-        if group or id:
-            raise InputError(f"{path} has no columns to take groups or ids from; give a .csv or .parquet file.")
+        if group or id or person:
+            raise InputError(
+                f"{path} has no columns to take groups, ids or persons from; give a .csv or .parquet file."
+            )
         return _from_npz(path, scale)
-    return _from_table(path, read_table(path), scale, group, id)
+    return _from_table(path, read_table(path), scale, group, id, person)
 
 
 def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:
@@ -127,17 +150,23 @@ def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:
         member=_as_bool(arrays["member"], path),
         scale=scale,
         ids=arrays["ids"].astype(str).astype(object) if "ids" in arrays else None,
+        persons=arrays["persons"].astype(str).astype(object) if "persons" in arrays else None,
     )
 
 
 def _from_table(
-    path: Path, table: pd.DataFrame, scale: Scale | str | None, group: Sequence[str], id: str | None
+    path: Path,
+    table: pd.DataFrame,
+    scale: Scale | str | None,
+    group: Sequence[str],
+    id: str | None,
+    person: str | None,
 ) -> Predictions:
-    wanted = ["label", "member", *group, *filter(None, [id])]
+    wanted = ["label", "member", *group, *filter(None, [id, person])]
     missing = [name for name in wanted if name not in table]
     predicts = PREDICTED in table if scale is None else not as_scale(scale).has_classes
     if predicts:
-        return _values_from_table(path, table, missing, group, id)
+        return _values_from_table(path, table, missing, group, id, person)
     prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
     if missing or prefix is None:
         lacks = [*map(repr, missing), *([] if prefix else ["'p_<class>' or 'z_<class>' for every class"])]
@@ -158,11 +187,12 @@ def _from_table(
         scale=as_scale(scale or PREFIXES[prefix]),
         classes=classes,
         ids=as_text(table[id]) if id else None,
+        persons=persons_of(table[person], str(path)) if person else None,
         groups={name: as_text(table[name]) for name in group},
     )
 
 
-def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], group, id) -> Predictions:
+def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], group, id, person) -> Predictions:
     """Predicted values and true ones, from columns ``predicted`` and ``label``."""
     missing = [*missing, *([] if PREDICTED in table else [PREDICTED])]
     if missing:
@@ -177,6 +207,7 @@ def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], grou
         member=_as_bool(table["member"].to_numpy(), path),
         scale=as_scale("values"),
         ids=as_text(table[id]) if id else None,
+        persons=persons_of(table[person], str(path)) if person else None,
         groups={name: as_text(table[name]) for name in group},
     )
 

@@ -103,7 +103,7 @@ class Distilling:
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        rows = coins(len(pool), self.rate, self.seed, k, "distilled rows") & self.taught
+        rows = coins(pool, self.rate, self.seed, k, "distilled rows") & self.taught
         rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
         answers = self.readout.trained_answers(
