@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr
 
 from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
@@ -80,8 +81,10 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     score = f"score_{attack}"
     compared = "p_among_models" in records
     members = records[records["member"] & records[score].notna()]
+    if compared:
+        members = members.assign(**_standing(members))
     # Ties are broken by id, so that the list does not hang on the order of the records.
-    by = {"p_among_models": True, "gap": False} if compared else {}
+    by = {"as_high": True, "tail": True} if compared else {}
     by |= {score: False, "id": True}
     top = members.sort_values([*by], ascending=[*by.values()], kind="stable").head(MOST)
     groups = group_columns(records)
@@ -97,6 +100,17 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
         )
         for _, row in top.iterrows()
     )
+
+
+def _standing(members: pd.DataFrame) -> dict[str, np.ndarray]:
+    """What the list is ordered by: the share of OUT models that score as high, then Student's tail of the gap.
+
+    Not by the p-value: its smallest values go to the records that happen to have most OUT models.
+    """
+    models, gap = members["models"].to_numpy(float), members["gap"].to_numpy(float)
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
+        as_high = (members["p_among_models"].to_numpy(float) * (1 + models) - 1) / models
+        return {"as_high": np.round(as_high, 9), "tail": stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))}
 
 
 def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> np.ndarray:
