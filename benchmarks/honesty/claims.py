@@ -81,7 +81,9 @@ def recipe(worlds: int = 1000, records: int = 100, models: int = 16, shift: floa
     return intervals([one(number) for number in range(worlds)])
 
 
-def recipe_until(worlds: int = 1000, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1) -> Figures:
+def recipe_until(
+    worlds: int = 1000, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1
+) -> Figures:
     """The same where references are added until the interval is narrow enough."""
     attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
 
@@ -163,7 +165,9 @@ def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int
 # -- exposed records ----------------------------------------------------------------------------------------------------
 
 
-def exposed_records(worlds: int = 40, records: int = 300, models: int = 65, shift: float = 1.0, seed: int = 3) -> Figures:
+def exposed_records(
+    worlds: int = 40, records: int = 300, models: int = 65, shift: float = 1.0, seed: int = 3
+) -> Figures:
     """Listed records, asked of models that did not train on them: in which share would they be called at 5 %?
 
     ``by score`` are the records with the highest scores, held to the share of non-members that score as high.

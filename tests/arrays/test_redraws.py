@@ -59,7 +59,7 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
     rng = np.random.default_rng(1)
     scores = scores_with_everything(rng, 150)
     deals = dealt(rng.random(150) < 0.4, 50)
-    gaps = rank_gaps(scores, deals)
+    (gaps,) = rank_gaps(scores[None], deals)
     one_by_one = aucs(np.broadcast_to(scores, deals.shape), deals)
     scored = ~np.isnan(scores)
     for deal, gap, auc in zip(deals, gaps, one_by_one, strict=True):
@@ -69,9 +69,18 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
         total = scored.sum()
         variance = ((total + 1) - (ties**3 - ties).sum() / (total * (total - 1))) / (12 * inside * outside)
         assert gap == pytest.approx((auc - 0.5) / np.sqrt(variance))  # the textbook's formula with ties
-    for fpr in (0.02, 0.05, 0.3, 0.97):
-        expected = [tpr_at_fpr(scores, deal, fpr).value for deal in deals]
-        assert tprs_of_draws(scores, deals, fpr) == pytest.approx(np.array(expected))
+    for fprs in ((0.02,), (0.02, 0.05), (0.05, 0.3, 0.97)):
+        expected = [[tpr_at_fpr(scores, deal, fpr).value for deal in deals] for fpr in fprs]
+        assert tprs_of_draws(scores, deals, fprs) == pytest.approx(np.array(expected))
+
+
+def test_figures_of_several_attacks_are_those_of_each():
+    rng = np.random.default_rng(4)
+    scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
+    deals = dealt(rng.random(80) < 0.5, 20)
+    for row, found in zip(scores, rank_gaps(scores, deals), strict=True):
+        known = ~np.isnan(row)
+        assert found == pytest.approx(rank_gaps(row[None, known], deals[:, known])[0])
 
 
 def test_equally_good_deals_are_found_equal():
@@ -79,27 +88,26 @@ def test_equally_good_deals_are_found_equal():
     rng = np.random.default_rng(2)
     scores = (rng.random(101) < 0.3).astype(float)
     deals = dealt(np.arange(101) < 50, 500)
-    assert len(np.unique(rank_gaps(scores, deals))) == len(np.unique(deals @ scores))
+    assert len(np.unique(rank_gaps(scores[None], deals))) == len(np.unique(deals @ scores))
 
 
 def test_nothing_to_tell_is_no_gap():
     deals = np.array([[True, True, False], [False, False, False]])
-    assert list(rank_gaps(np.array([1.0, 1.0, 1.0]), deals)) == [0, 0]
-    assert list(rank_gaps(np.array([1.0, 2.0, 3.0]), deals))[1] == 0
-    assert list(rank_gaps(np.full(3, np.nan), deals)) == [0, 0]
-    assert list(tprs_of_draws(np.array([3.0, 2.0, 1.0]), deals, 0.5)) == [1, 0]
+    scores = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
+    assert (rank_gaps(scores, deals) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]).all()
+    assert tprs_of_draws(np.array([3.0, 2.0, 1.0]), deals, (0.5,)).tolist() == [[1, 0]]
 
 
 def test_p_values_are_those_of_all_deals():
     """Against the list of all deals of a small sample: Fisher's own test."""
     rng = np.random.default_rng(3)
-    scores = rng.normal(size=9)
-    member = scores >= np.sort(scores)[-3]  # the three highest: only 1 of 84 deals is as good
+    scores = rng.normal(size=(1, 9))
+    member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
     every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
-    exact = (rank_gaps(scores, every) >= rank_gaps(scores, member[None])).mean()
+    own = rank_gaps(scores, member[None])[:, 0]
+    exact = (rank_gaps(scores, every) >= own).mean()
     assert exact == pytest.approx(1 / 84)
-    drawn = rank_gaps(scores, dealt(member, 20_000))
-    assert p_values_of_best(rank_gaps(scores, member[None]), drawn[None])[0] == pytest.approx(exact, abs=0.003)
+    assert p_values_of_best(own, rank_gaps(scores, dealt(member, 20_000)))[0] == pytest.approx(exact, abs=0.003)
 
 
 def test_the_best_of_many_is_judged_by_the_best_of_many():

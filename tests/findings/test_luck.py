@@ -5,7 +5,7 @@ import pytest
 
 from guestlist.evaluate import auc
 from guestlist.findings import luck
-from guestlist.findings.luck import SHARES, SHOWN, luck_of, luck_of_groups, paid, shown
+from guestlist.findings.luck import SHARES, SHOWN, Seen, luck_of, luck_of_groups, paid, shown
 
 RATES = (0.05,)
 
@@ -21,7 +21,9 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
 
 
 def judged(scores, member, rng, persons=None):
-    return luck_of(scores, member, {name: RATES for name in scores}, "a0", rng, persons)
+    """Every figure is asked for, whether its own interval lies beyond guessing or not."""
+    every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
+    return luck_of(Seen(scores, dict.fromkeys(scores, RATES), "a0", every, below=True), member, rng, persons)
 
 
 def claimed(found):
@@ -73,9 +75,23 @@ def test_an_attack_is_judged_among_all_but_the_headline():
 
 def test_without_other_attacks_or_rates():
     member = np.arange(40) < 20
-    found = luck_of({"a0": member * 1.0}, member, {"a0": ()}, "a0", np.random.default_rng(0))
+    seen = Seen({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    found = luck_of(seen, member, np.random.default_rng(0))
     assert found.auc["a0"] == pytest.approx(2 / (luck.DRAWS + 1))
-    assert found.rates == {}
+    assert (found.rates, found.reversed) == ({}, None)
+
+
+def test_luck_is_asked_only_where_something_could_be_claimed():
+    """And then about all figures that it is the best of."""
+    rng, member = np.random.default_rng(6), np.arange(100) < 50
+    scores = several(rng, 100, attacks=5)
+    rates = dict.fromkeys(scores, RATES)
+    assert luck_of(Seen(scores, rates, "a0", frozenset(), below=False), member, rng) == luck.Luck({}, {}, None)
+    some = Seen(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
+    found = luck_of(some, member, np.random.default_rng(0))
+    every = judged(scores, member, np.random.default_rng(0))
+    assert found.auc == {name: every.auc[name] for name in ("a1", "a2", "a3", "a4")}
+    assert found.rates == {("a0", 0.05): every.rates["a0", 0.05]}
 
 
 def test_persons_change_sides_as_a_whole(monkeypatch):
@@ -110,4 +126,3 @@ def test_groups_keep_their_members_and_pay_for_each_other(monkeypatch):
     assert luck_of_groups(exposed, member, masks, strata, 4, np.random.default_rng(0))[3] == pytest.approx(
         4 * luck_of_groups(exposed, member, masks, strata, 1, np.random.default_rng(0))[3]
     )
-    assert not len(luck_of_groups(exposed, member, [], strata, 1, rng))

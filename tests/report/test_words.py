@@ -187,7 +187,10 @@ def test_what_luck_explains_is_not_claimed():
     lucky = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
     told = answer.answer(with_headline(base, **lucky))
     assert told.startswith("Not shown. ")
-    assert "lira has a 95% interval beyond guessing, but among 9 attacks with several figures each that may be luck" in told
+    assert (
+        "lira has a 95% interval beyond guessing, but among 9 attacks with several figures each that may be luck"
+        in told
+    )
     assert answer.answer(with_finding(base, "entropy", **lucky)).startswith("Not shown. ")
     sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
     assert answer.answer(sure).startswith("There are signs of it. ")
@@ -207,7 +210,9 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run():
 
     assert "lira reaches an AUC of" in told()
     assert "lira reaches an AUC of" in told("lira", "lira", "lira")
-    assert "loss, chosen on other models than those it is reported on, reaches an AUC of" in told("loss", "loss", "loss")
+    assert "loss, chosen on other models than those it is reported on, reaches an AUC of" in told(
+        "loss", "loss", "loss"
+    )
     both = told("loss", "lira", "loss")
     assert "lira and loss, each chosen on one half of them and reported on the other, reach an AUC of" in both
 

@@ -26,9 +26,7 @@ def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np
     return np.where(np.isnan(scores), np.nan, (1 + as_high) / (len(calibration) + 1))
 
 
-def p_values_among_models(
-    own: np.ndarray, scores: np.ndarray, member: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def p_values_among_models(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(1 + number of OUT models under which a record scores as high) / (n + 1), per record, and n.
 
     OUT models did not train on the record. Where the target did not either, it is one more of them, and P(p <= a) <= a for

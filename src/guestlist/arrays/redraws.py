@@ -10,7 +10,7 @@ and for scores of few values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -50,30 +50,30 @@ def redraws(
 
 
 def rank_gaps(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(draws,) by how much members outrank non-members, in standard deviations of what chance gives.
+    """(figures, draws) by how much members outrank non-members, in standard deviations of what chance gives.
 
     It orders the deals as the AUC does, and can be compared between attacks and between groups of other sizes.
 
     Args:
-        scores: (records,) NaN is left out.
+        scores: (figures, records) NaN is left out.
         member: (draws, records).
 
     Returns:
         0 where nothing can be told: one side is empty, or all scores are equal.
     """
     scored = ~np.isnan(scores)
-    ranks, inside = _doubled_ranks(scores[scored]), member[:, scored]
-    if not len(ranks):
-        return np.zeros(len(member))
-    members, records, mean = inside.sum(axis=1), len(ranks), ranks.mean()
+    ranks = np.stack([_doubled_ranks(row) for row in scores])
     # Whole numbers add up exactly, in whatever order: deals that are equally good must be found equal.
-    found = inside.astype(np.float64) @ ranks - members * mean
-    spread = np.square(ranks - mean).sum() * members * (records - members) / max(records * (records - 1), 1)
-    return np.where(spread > 0, found / np.sqrt(np.where(spread > 0, spread, 1)), 0.0)
+    sums, members = np.split(np.vstack([ranks, scored]) @ member.T.astype(np.float64), 2)
+    records = scored.sum(axis=1, keepdims=True)
+    mean = ranks.sum(axis=1, keepdims=True) / np.maximum(records, 1)
+    squares = (np.square(ranks - mean) * scored).sum(axis=1, keepdims=True)
+    spread = squares * members * (records - members) / np.maximum(records * (records - 1), 1)
+    return np.where(spread > 0, (sums - members * mean) / np.sqrt(np.where(spread > 0, spread, 1)), 0.0)
 
 
-def tprs_of_draws(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
-    """(draws,) share of members strictly above the non-member that would be one too many at ``fpr``.
+def tprs_of_draws(scores: np.ndarray, member: np.ndarray, fprs: Sequence[float]) -> np.ndarray:
+    """(rates, draws) share of members strictly above the non-member that would be one too many at each of ``fprs``.
 
     Args:
         scores: (records,) NaN is left out.
@@ -82,21 +82,25 @@ def tprs_of_draws(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndar
     Returns:
         0 where there are no members.
     """
-    scored = np.flatnonzero(~np.isnan(scores))
-    order = scored[np.argsort(-scores[scored], kind="stable")]
-    outside = ~member[:, order]
-    nonmembers = outside.sum(axis=1)
-    allowed = np.floor(fpr * nonmembers + ROUNDING).astype(int)
+    scored = ~np.isnan(scores)
+    order = np.argsort(-scores, kind="stable")[: scored.sum()]
+    members = member.sum(axis=1) if scored.all() else member[:, scored].sum(axis=1)
+    nonmembers = len(order) - members
     # A low rate is decided among the highest scores: look at all only if some draw needs them.
-    head = min(len(order), math.ceil(4 * fpr * len(order)) + 50)
-    false = np.cumsum(outside[:, :head], axis=1, dtype=np.int32)
-    if head < len(order) and (false[:, -1] <= allowed).any():
-        false = np.cumsum(outside, axis=1, dtype=np.int32)
-    stop = (false <= allowed[:, None]).sum(axis=1)  # the non-member that is one too many
-    first = np.append(tie_ends(-scores[order][None])[0][0], len(order))[stop]  # its ties are not above it
-    before = np.take_along_axis(np.pad(false, ((0, 0), (1, 0))), first[:, None], axis=1)[:, 0]
-    members = len(order) - nonmembers
-    return np.where(members > 0, (first - before) / np.maximum(members, 1), 0.0)
+    head = min(len(order), math.ceil(4 * max(fprs) * len(order)) + 50)
+    false = np.cumsum(~member[:, order[:head]], axis=1, dtype=np.int32)
+    if (false[:, -1] <= max(fprs) * nonmembers + ROUNDING).any():
+        false = np.cumsum(~member[:, order], axis=1, dtype=np.int32)
+    before = np.pad(false, ((0, 0), (1, 0)))
+    ties = np.append(tie_ends(-scores[order][None])[0][0], len(order))
+    found = []
+    for fpr in fprs:
+        allowed = np.floor(fpr * nonmembers + ROUNDING)
+        stop = (false <= allowed[:, None]).sum(axis=1)  # the non-member that is one too many;
+        first = ties[stop]  # its ties are not above it
+        above = first - np.take_along_axis(before, first[:, None], axis=1)[:, 0]
+        found.append(np.where(members > 0, above / np.maximum(members, 1), 0.0))
+    return np.stack(found)
 
 
 def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -111,11 +115,10 @@ def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 
 def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
-    """Twice the mid-ranks, which are whole numbers, in the order of the scores."""
-    if not len(scores):
-        return np.zeros(0)
-    order = np.argsort(scores, kind="stable")
-    first, last = tie_ends(scores[order][None])
-    ranks = np.empty(len(scores))
-    ranks[order] = first[0] + last[0]
+    """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
+    ranks, known = np.zeros(len(scores)), int((~np.isnan(scores)).sum())
+    if known:
+        order = np.argsort(scores, kind="stable")[:known]  # NaN last
+        first, last = tie_ends(scores[order][None])
+        ranks[order] = first[0] + last[0] + 2
     return ranks

@@ -28,7 +28,7 @@ from guestlist.evaluate import (
     unscored,
 )
 from guestlist.findings import headline
-from guestlist.findings.luck import SHOWN, Luck, luck_of, shown
+from guestlist.findings.luck import SHOWN, Luck, Seen, luck_of, shown
 from guestlist.randomness import stream
 from guestlist.views.signals import Signals
 
@@ -42,7 +42,7 @@ class Rate:
 
     ``ppv`` is the share of true members among those called where a share ``prior`` of the people in question are members;
     ``detectable`` the smallest TPR that an audit of this size finds four times in five. ``p_value`` is the chance of such a TPR
-    where nothing leaks, paid for all that was looked at; None where nobody asked.
+    where nothing leaks, paid for all that was looked at; None where nobody asked, since the interval holds guessing.
     """
 
     fpr: float
@@ -86,8 +86,8 @@ class AttackResult:
     ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
     an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
     ``p_value`` is the chance of such an AUC where nothing leaks, and ``p_reversed``, of the headline alone, that of one so
-    small: both paid for all that was looked at. ``beyond_headline`` is by how much the AUC exceeds the headline's; the
-    intervals of all attacks hold together.
+    small: both paid for all that was looked at, and None where nobody asked. ``beyond_headline`` is by how much the AUC
+    exceeds the headline's; the intervals of all attacks hold together.
     """
 
     name: str
@@ -136,17 +136,23 @@ def find(case: Case) -> tuple[AttackResult, ...]:
         for name, attack in case.attacks.items()
     )
     first = case.of(headline.find).name
-    rates = {one.name: [rate.fpr for rate in one.rates if not np.isnan(rate.tpr.value)] for one in found}
-    rng = stream(case.setting.seed, "luck")
-    luck = luck_of(scores, member, rates, first, rng, case.persons)
+    luck = luck_of(_seen(found, scores, first), member, stream(case.setting.seed, "luck"), case.persons)
     return tuple(_with_luck(one, luck, first, scores, member) for one in found)
+
+
+def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
+    above: list[tuple[str, float | None]] = [(one.name, None) for one in found if one.auc.low > CHANCE]
+    above += [(one.name, rate.fpr) for one in found for rate in one.rates if rate.tpr.low > rate.fpr]
+    below = any(one.name == first and one.auc.high < CHANCE for one in found)
+    rates = {one.name: [rate.fpr for rate in one.rates if not np.isnan(rate.tpr.value)] for one in found}
+    return Seen(scores, rates, first, frozenset(above), below)
 
 
 def _with_luck(
     found: AttackResult, luck: Luck, first: str, scores: Mapping[str, np.ndarray], member: np.ndarray
 ) -> AttackResult:
     rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
-    found = replace(found, rates=rates, p_value=luck.auc[found.name])
+    found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
     if found.name == first:
         return replace(found, p_reversed=luck.reversed)
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.

@@ -76,6 +76,8 @@ def _of_column(
         if min(inside, outside) >= FEWEST:
             found.append(GroupResult(name, str(value), inside, outside, auc(scores[rows], member[rows])))
             masks.append(np.isin(np.arange(len(member)), rows))
+    if not any(one.auc.low > CHANCE for one in found):
+        return found  # none of them claims anything: luck need not be asked
     rng = stream(case.setting.seed, "luck of groups", number)
     p_values = luck_of_groups(scores, member, masks, strata, columns, rng, case.persons)
     return [replace(one, p_value=float(p_value)) for one, p_value in zip(found, p_values, strict=True)]

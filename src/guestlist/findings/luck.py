@@ -8,7 +8,7 @@ been paid for: where nothing leaks, the chance that an audit has any p-value of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ DRAWS = 1999
 
 @dataclass(frozen=True)
 class Luck:
-    """The p-values of every figure of every attack, paid for.
+    """The p-values of figures of attacks, paid for; of those alone whose own interval lies beyond guessing.
 
     Args:
         auc: attack to the chance of such an AUC.
@@ -40,7 +40,28 @@ class Luck:
 
     auc: Mapping[str, float]
     rates: Mapping[tuple[str, float], float]
-    reversed: float
+    reversed: float | None
+
+
+Figure = tuple[str, float | None]  # an attack and a false-positive rate; None stands for its AUC
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was looked at: every figure, and which of them have an interval beyond guessing of their own.
+
+    Args:
+        scores: attack to (records,).
+        rates: attack to the false-positive rates that its records can resolve.
+        above: the figures whose interval lies above guessing; the others claim nothing, and luck need not be asked.
+        below: whether the interval of the headline's AUC lies below.
+    """
+
+    scores: Mapping[str, np.ndarray]
+    rates: Mapping[str, Sequence[float]]
+    headline: str
+    above: frozenset[Figure]
+    below: bool
 
 
 def shown(p_value: float | None) -> bool:
@@ -53,41 +74,33 @@ def paid(p_value: float, share: str, parts: float = 1) -> float:
     return float(min(1.0, p_value * parts / SHARES[share]))
 
 
-def luck_of(
-    scores: Mapping[str, np.ndarray],
-    member: np.ndarray,
-    rates: Mapping[str, Sequence[float]],
-    headline: str,
-    rng: np.random.Generator,
-    persons: np.ndarray | None = None,
-) -> Luck:
+def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None) -> Luck:
     """What luck gives for all attacks together, with the headline apart from the others.
 
     Args:
-        scores: attack to (records,).
         member: (records,) the truth.
-        rates: attack to the false-positive rates that its records can resolve.
         persons: (records,) whose records these are.
     """
-    blocks = [_figures(scores, block, rates) for block in redraws(member, DRAWS, rng, persons=persons)]
-    drawn = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
-    found = {key: values[0] for key, values in _figures(scores, member[None], rates).items()}
-    own = headline, None
-    below = (1 + (drawn[own] <= found[own]).sum()) / (1 + DRAWS)
-    p_values = {own: paid(_best([own], found, drawn)[own], "headline")}
-    of_headline = [(headline, fpr) for fpr in rates[headline]]
-    for key in of_headline:
-        p_values[key] = paid(_best([key], found, drawn)[key], "headline rates", len(of_headline))
-    others = [key for key in found if key[0] != headline]
-    kinds = sorted({fpr for _, fpr in others if fpr is not None})
-    for kind in (None, *kinds):  # half of what others have is for their AUCs
-        best = _best([key for key in others if key[1] == kind], found, drawn)
-        parts = (2 if kinds else 1) if kind is None else 2 * len(kinds)
-        p_values |= {key: paid(p_value, "others", parts) for key, p_value in best.items()}
+    own: Figure = seen.headline, None
+    families = _families(seen)
+    asked = [family for family in families if not seen.above.isdisjoint(family.figures)]
+    needed = {figure for family in asked for figure in family.figures} | ({own} if seen.below else set())
+    if not needed:
+        return Luck({}, {}, None)
+    drawn = _over_blocks(seen.scores, needed, redraws(member, DRAWS, rng, persons=persons))
+    found = {figure: values[0] for figure, values in _figures(seen.scores, needed, member[None]).items()}
+    p_values: dict[Figure, float] = {}
+    for family in asked:
+        chances = p_values_of_best(
+            np.array([found[figure] for figure in family.figures]),
+            np.stack([drawn[figure] for figure in family.figures]),
+        )
+        p_values |= {f: paid(p, family.share, family.parts) for f, p in zip(family.figures, chances, strict=True)}
+    below = (1 + (drawn[own] <= found[own]).sum()) / (1 + DRAWS) if seen.below else None
     return Luck(
-        {name: p_values[name, None] for name in scores},
-        {(name, fpr): p_values[name, fpr] for name, fprs in rates.items() for fpr in fprs},
-        paid(below, "reversed"),
+        {name: p_value for (name, fpr), p_value in p_values.items() if fpr is None},
+        {(name, fpr): p_value for (name, fpr), p_value in p_values.items() if fpr is not None},
+        None if below is None else paid(below, "reversed"),
     )
 
 
@@ -109,34 +122,54 @@ def luck_of_groups(
         strata: (records,) number of the group to which each record belongs.
         columns: how many columns of groups there are.
     """
-    if not groups:
-        return np.empty(0)
-    blocks = [
-        np.stack([rank_gaps(scores[group], block[:, group]) for group in groups])
-        for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)
-    ]
-    found = np.array([rank_gaps(scores[group], member[None, group])[0] for group in groups])
-    best = p_values_of_best(found, np.concatenate(blocks, axis=1))
+
+    def gaps(deals: np.ndarray) -> np.ndarray:
+        return np.concatenate([rank_gaps(scores[None, group], deals[:, group]) for group in groups])
+
+    blocks = [gaps(block) for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)]
+    best = p_values_of_best(gaps(member[None])[:, 0], np.concatenate(blocks, axis=1))
     return np.array([paid(p_value, "groups", columns) for p_value in best])
 
 
-Figure = tuple[str, float | None]  # an attack and a false-positive rate; None stands for its AUC
+@dataclass(frozen=True)
+class _Family:
+    """Figures of which the best is judged by the best, and the part of a share of the error that they have."""
+
+    figures: tuple[Figure, ...]
+    share: str
+    parts: int
 
 
-def _figures(
-    scores: Mapping[str, np.ndarray], member: np.ndarray, rates: Mapping[str, Sequence[float]]
+def _families(seen: Seen) -> tuple[_Family, ...]:
+    own, others = seen.rates[seen.headline], [name for name in seen.scores if name != seen.headline]
+    kinds = sorted({fpr for name in others for fpr in seen.rates[name]})
+    at = {fpr: tuple((name, fpr) for name in others if fpr in seen.rates[name]) for fpr in kinds}
+    return (
+        _Family(((seen.headline, None),), "headline", 1),
+        *(_Family(((seen.headline, fpr),), "headline rates", len(own)) for fpr in own),
+        # Half of what the others have is for their AUCs.
+        _Family(tuple((name, None) for name in others), "others", 2 if kinds else 1),
+        *(_Family(at[fpr], "others", 2 * len(kinds)) for fpr in kinds),
+    )
+
+
+def _over_blocks(
+    scores: Mapping[str, np.ndarray], needed: Set[Figure], blocks: Iterable[np.ndarray]
 ) -> dict[Figure, np.ndarray]:
-    """Every figure to (draws,) how large it is."""
-    found: dict[Figure, np.ndarray] = {(name, None): rank_gaps(values, member) for name, values in scores.items()}
-    for name, fprs in rates.items():
-        found |= {(name, fpr): tprs_of_draws(scores[name], member, fpr) for fpr in fprs}
+    parts = [_figures(scores, needed, block) for block in blocks]
+    return {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
+
+
+def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray) -> dict[Figure, np.ndarray]:
+    """Every figure that is needed to (draws,) how large it is."""
+    ranked = [name for name in scores if (name, None) in needed]
+    found: dict[Figure, np.ndarray] = {}
+    if ranked:
+        gaps = rank_gaps(np.stack([scores[name] for name in ranked]), member)
+        found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
+    for name in scores:
+        fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
+        if fprs:
+            rows = tprs_of_draws(scores[name], member, fprs)
+            found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
     return found
-
-
-def _best(
-    keys: Sequence[Figure], found: Mapping[Figure, np.floating], drawn: Mapping[Figure, np.ndarray]
-) -> dict[Figure, float]:
-    if not keys:
-        return {}
-    p_values = p_values_of_best(np.array([found[key] for key in keys]), np.stack([drawn[key] for key in keys]))
-    return dict(zip(keys, map(float, p_values), strict=True))
