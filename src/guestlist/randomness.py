@@ -17,6 +17,8 @@ STREAMS = {
     "left out": 5,
     "evidence": 6,
     "pool": 7,
+    "luck": 20,
+    "luck of groups": 21,
 }
 
 

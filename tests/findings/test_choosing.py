@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.honesty.claims import recipe, recipe_until
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.errors import InputError
 from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.findings.choosing import choose, mean_auc, mean_tpr, mock_targets
+from guestlist.findings.choosing import choose, halves, mean_auc, mean_tpr, mock_targets
 from guestlist.findings.headline import same_recipe
 from worlds import gaussian_world, noise_world
 
@@ -95,3 +96,51 @@ def test_a_target_like_the_others_stands_anywhere_among_them():
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1
+
+
+# -- what is reported about mock targets --------------------------------------------------------------------------------
+
+
+def test_no_mock_target_takes_part_in_the_choice_of_its_attack():
+    world = gaussian_world(1.0, records=200, models=12)
+    late = halves(world.blocks)
+    before = choose(world, SOME)
+    values = {name: matrix.copy() for name, matrix in world.values.items()}
+    for matrix in values.values():
+        matrix[late] = np.random.default_rng(0).normal(size=(6, 200))
+    changed = choose(replace(world, values=values), SOME)
+    names = np.array([before.crossed_names, changed.crossed_names])
+    assert (names[0, late] == names[1, late]).all()
+    alone = choose(world.take(np.flatnonzero(~late)), SOME)
+    assert set(names[0, late]) == {alone.name}
+    for row, name in enumerate(before.crossed_names):
+        assert (before.crossed[row] == ATTACKS[name].score(world)[row]).all()
+
+
+def test_complementary_pairs_stay_together():
+    assert list(halves(np.array([3, 3, 5, 5, 9, 9]))) == [False, False, True, True, False, False]
+
+
+def test_halves_that_are_too_small_take_the_first_attack():
+    for models in (2, 3):
+        found = choose(gaussian_world(1.0, records=100, models=models), {"loss": ATTACKS["loss"]})
+        assert set(found.crossed_names) == {"loss"}
+    learners = {name: replace(attack, learns=True) for name, attack in SOME.items()}
+    found = choose(gaussian_world(1.0, records=100, models=9), learners)
+    assert set(found.crossed_names) == {"loss"}
+    assert (found.crossed == ATTACKS["loss"].score(gaussian_world(1.0, records=100, models=9))).all()
+
+
+def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
+    """Chosen and reported on the same mock targets, the mean would be .51 and more."""
+    found = recipe(50, records=60, models=8)
+    assert found["mean"] == pytest.approx(0.5, abs=0.01)
+    assert found["above guessing"] <= 5 / 50
+    grown = recipe_until(5, records=60, width=0.08)
+    assert grown["mean"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_recipes_interval_holds_where_it_leaks():
+    found = recipe(25, records=60, models=8, shift=1.0)
+    assert found["above guessing"] == 1
+    assert found["covers"] >= 0.8

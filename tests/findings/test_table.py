@@ -59,12 +59,12 @@ def counted(name: str, calls: Counter):
     return replace(attack, score=score)
 
 
-def test_every_attack_scores_the_target_once_and_the_mocks_once():
+def test_every_attack_scores_the_target_once_and_the_mocks_once_and_by_halves():
     calls = Counter()
     case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
     judge(case)
-    assert set(calls.values()) == {1}
-    assert len(calls) == 6
+    assert {calls[name, "target"] for name in case.attacks} == {1}
+    assert {calls[name, "mocks"] for name in case.attacks} == {3}
 
 
 def test_a_finding_is_computed_once(monkeypatch):
@@ -168,7 +168,8 @@ def empty_table():
 
 def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
     found = judge(leaking())
-    better = replace(found.outcomes[0], name="leaf_shares", who="has the model file", auc=gl.Estimate(0.99, 0.98, 1.0))
+    sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
+    better = replace(found.outcomes[0], name="leaf_shares", who="has the model file", **sure)
     results = replace(found, outcomes=(better, *found.outcomes))
     before = [form(results) for form in (page, summary, fragment)]
     assert "run by someone who has the model file" in before[0]

@@ -8,6 +8,7 @@ import pytest
 
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.attacks import Rate
+from guestlist.findings.persons import ExposedPerson
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.format import ends, per, percent
 from guestlist.report.sections import answer, exposed, groups, headline, limits
@@ -159,14 +160,61 @@ def test_the_most_clearly_exposed_group_is_named():
     assert groups.exposed_group(predictions_only()) is None
 
 
-def test_a_group_is_only_said_to_differ_where_intervals_do_not_overlap():
+def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_rest():
     results = leaking()
-    overall = words.headline(results).auc
-    apart, overlapping = (
-        replace(results.groups[0], auc=Estimate(0.95, low, 0.99)) for low in (overall.high + 0.01, overall.high - 0.01)
+    group = replace(results.groups[0], p_value=0.001)
+    apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
+    assert "more than among the other records, by 0.120 (0.020 to 0.200)" in groups.exposed_group(
+        replace(results, groups=(apart,))
     )
-    assert "more than over all records" in groups.exposed_group(replace(results, groups=(apart,)))
-    assert "may not differ" in groups.exposed_group(replace(results, groups=(overlapping,)))
+    alike = replace(group, beyond_rest=Estimate(0.12, -0.02, 0.25))
+    assert "not shown to be more exposed than the other" in groups.exposed_group(replace(results, groups=(alike,)))
+    whole = replace(group, beyond_rest=WITHHELD)  # there are no other records
+    assert "other records" not in groups.exposed_group(replace(results, groups=(whole,)))
+
+
+def test_a_group_that_luck_explains_is_not_named():
+    results = leaking()
+    lucky, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
+    lucky = replace(lucky, auc=Estimate(0.99, 0.98, 1.0))
+    assert f"exposed is {sure.group} = {sure.value}:" in groups.exposed_group(replace(results, groups=(lucky, sure)))
+    assert "The one group is not shown" in groups.exposed_group(replace(results, groups=(lucky,)))
+
+
+def test_what_luck_explains_is_not_claimed():
+    """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
+    base = quiet()
+    lucky = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
+    told = answer.answer(with_headline(base, **lucky))
+    assert told.startswith("Not shown. ")
+    assert (
+        "lira has a 95% interval beyond guessing, but among 9 attacks with several figures each that may be luck"
+        in told
+    )
+    assert answer.answer(with_finding(base, "entropy", **lucky)).startswith("Not shown. ")
+    sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
+    assert answer.answer(sure).startswith("There are signs of it. ")
+    assert "more than luck gives the best of 9 attacks" in answer.answer(sure)
+    rates = tuple(replace(rate, p_value=0.2) for rate in words.headline(few_at_low_fpr()).rates)
+    assert answer.answer(with_headline(base, rates=rates)).startswith("Not shown. ")
+    turned = with_headline(base, auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.2)
+    assert answer.answer(turned).startswith("Not shown. ")
+
+
+def test_the_attack_on_the_recipe_is_the_one_that_was_run():
+    base = leaking()
+
+    def told(*attacks):
+        place = replace(base.headline.same_recipe, attacks=attacks)
+        return headline.recipe(replace(base, headline=replace(base.headline, same_recipe=place)))
+
+    assert "lira reaches an AUC of" in told()
+    assert "lira reaches an AUC of" in told("lira", "lira", "lira")
+    assert "loss, chosen on other models than those it is reported on, reaches an AUC of" in told(
+        "loss", "loss", "loss"
+    )
+    both = told("loss", "lira", "loss")
+    assert "lira and loss, each chosen on one half of them and reported on the other, reach an AUC of" in both
 
 
 def test_records_without_a_score_are_told():
@@ -198,6 +246,9 @@ def test_an_attack_clearly_better_than_the_headline_is_told():
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
     assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in answer.answer(better)
     assert "does better still" not in answer.answer(leaking())
+    for gain, said in ((Estimate(0.15, 0.01, 0.3), True), (Estimate(0.15, -0.01, 0.3), False)):
+        compared = with_finding(better, "entropy", beyond_headline=gain)
+        assert ("does better still" in answer.answer(compared)) == said
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
@@ -212,3 +263,25 @@ def test_p_values_are_not_promised_where_they_cannot_occur():
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
     assert "about 20 of them would still have a p-value of 0.02 or less" in exposed.p_values(few.subject)
     assert "about 3 of them would still have a p-value of 0.01 or less" in exposed.p_values(quiet().subject)
+
+
+def test_a_list_of_records_is_called_what_it_is():
+    base = leaking()
+    assert exposed.title(base) == "Members with the highest scores"
+    assert "may come from an easy record" in exposed.reading(base)
+    compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
+    assert exposed.title(compared) == "Most exposed records"
+    assert "With 24 such models no p-value is below 0.04" in exposed.reading(compared)
+    assert "about 100 of 2,000 members would still have a p-value of 0.05 or less" in exposed.reading(compared)
+    by_luck = at_chance(words.headline(compared))
+    nothing = with_headline(compared, auc=by_luck.auc, rates=by_luck.rates)
+    assert exposed.title(nothing) == "Records that stand out most"
+
+
+def test_persons_are_listed_beside_records():
+    base = leaking()
+    person = ExposedPerson("patient <7>", 12, 0.91, 0.004, 0.02, 49)
+    made = page(replace(base, exposed_persons=(person,)))
+    assert "patient &lt;7&gt;" in made
+    assert "judged by all their records together" in made
+    assert "judged by all their records together" not in page(base)

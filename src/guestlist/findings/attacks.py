@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from guestlist.evaluate import (
     Estimate,
     advantage,
     auc,
+    auc_difference,
     balanced_accuracy,
     best_threshold,
     predictive_value_of,
@@ -25,6 +27,9 @@ from guestlist.evaluate import (
     tpr_at_fpr,
     unscored,
 )
+from guestlist.findings import headline
+from guestlist.findings.luck import SHOWN, Luck, Seen, luck_of, shown
+from guestlist.randomness import stream
 from guestlist.views.signals import Signals
 
 FPRS = (0.001, 0.01, 0.05)
@@ -36,7 +41,8 @@ class Rate:
     """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
 
     ``ppv`` is the share of true members among those called where a share ``prior`` of the people in question are members;
-    ``detectable`` the smallest TPR that an audit of this size finds four times in five.
+    ``detectable`` the smallest TPR that an audit of this size finds four times in five. ``p_value`` is the chance of such a TPR
+    where nothing leaks, paid for all that was looked at; None where nobody asked, since the interval holds guessing.
     """
 
     fpr: float
@@ -45,10 +51,11 @@ class Rate:
     prior: float
     resolution: str
     detectable: float
+    p_value: float | None = None
 
     @property
     def beats_guessing(self) -> bool:
-        return self.tpr.low > self.fpr
+        return self.tpr.low > self.fpr and shown(self.p_value)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ class AttackResult:
     ``who`` says what an attacker must have beyond the model's answers, as the end of a sentence; empty where answers do.
     ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
     an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
+    ``p_value`` is the chance of such an AUC where nothing leaks, and ``p_reversed``, of the headline alone, that of one so
+    small: both paid for all that was looked at, and None where nobody asked. ``beyond_headline`` is by how much the AUC
+    exceeds the headline's; the intervals of all attacks hold together.
     """
 
     name: str
@@ -93,19 +103,62 @@ class AttackResult:
     unscored: int
     curve: Curve
     histogram: Histogram
+    p_value: float | None = None
+    p_reversed: float | None = None
+    beyond_headline: Estimate | None = None
+
+    @property
+    def ranks_above(self) -> bool:
+        """Whether it is shown to rank members above non-members, over all records."""
+        return self.auc.low > CHANCE and shown(self.p_value)
+
+    @property
+    def ranks_below(self) -> bool:
+        """Whether it is shown to rank members below non-members."""
+        return self.auc.high < CHANCE and shown(self.p_reversed)
 
     @property
     def beats_guessing(self) -> bool:
         """Whether it is shown to: by its AUC, or by its TPR at some false-positive rate."""
-        return self.auc.low > CHANCE or any(rate.beats_guessing for rate in self.rates)
+        return self.ranks_above or any(rate.beats_guessing for rate in self.rates)
+
+    @property
+    def apart(self) -> bool:
+        """Whether some 95 % interval of its own lies beyond guessing, paid for or not."""
+        return self.auc.low > CHANCE or any(rate.tpr.low > rate.fpr for rate in self.rates)
 
 
 def find(case: Case) -> tuple[AttackResult, ...]:
     asked, member = case.truth.asked, case.truth.of_asked
-    return tuple(
-        evaluate_attack(name, attack, case.scores[name][asked], member, case.view, case.prior)
+    scores = {name: values[asked] for name, values in case.scores.items()}
+    found = tuple(
+        evaluate_attack(name, attack, scores[name], member, case.view, case.prior)
         for name, attack in case.attacks.items()
     )
+    first = case.of(headline.find).name
+    luck = luck_of(_seen(found, scores, first), member, stream(case.setting.seed, "luck"), case.persons)
+    return tuple(_with_luck(one, luck, first, scores, member) for one in found)
+
+
+def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
+    above: list[tuple[str, float | None]] = [(one.name, None) for one in found if one.auc.low > CHANCE]
+    above += [(one.name, rate.fpr) for one in found for rate in one.rates if rate.tpr.low > rate.fpr]
+    below = any(one.name == first and one.auc.high < CHANCE for one in found)
+    rates = {one.name: [rate.fpr for rate in one.rates if not np.isnan(rate.tpr.value)] for one in found}
+    return Seen(scores, rates, first, frozenset(above), below)
+
+
+def _with_luck(
+    found: AttackResult, luck: Luck, first: str, scores: Mapping[str, np.ndarray], member: np.ndarray
+) -> AttackResult:
+    rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
+    found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
+    if found.name == first:
+        return replace(found, p_reversed=luck.reversed)
+    # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
+    together = 1 - SHOWN / (len(scores) - 1)
+    gain = auc_difference(scores[found.name], scores[first], member, confidence=together)
+    return replace(found, beyond_headline=gain)
 
 
 def evaluate_attack(

@@ -190,11 +190,12 @@ def width(case: Case) -> Outcome:
 def reversed_sides(case: Case) -> Outcome:
     """Members that rank clearly below non-members: models do not fit what they were trained on worse."""
     name = case.of(headline.find).name
-    auc = next(found.auc for found in case.of(attacks.find) if found.name == name)
+    found = next(found for found in case.of(attacks.find) if found.name == name)
+    auc = found.auc
     if np.isnan(auc.value):
         return NOT_RUN
     figures: dict[str, Figure] = {"attack": name, "auc": auc.value, "low": auc.low, "high": auc.high}
-    return _state(auc.high < attacks.CHANCE, figures)
+    return _state(found.ranks_below, figures)
 
 
 def gap_without_attack(case: Case) -> Outcome:

@@ -7,7 +7,7 @@ The headline is never the attack that did best on the target: with enough refere
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
-from guestlist.findings.choosing import choose
+from guestlist.findings.choosing import Choice, choose
 
 # Fixed beforehand, best first.
 PREFERRED = ("lira_bayes", "loss")
@@ -26,15 +26,17 @@ FIXED = "fixed"
 
 @dataclass(frozen=True)
 class SameRecipe:
-    """The headline attack on other models of the same recipe: is this model unlucky, or is it the recipe?
+    """Other models of the same recipe: is this model unlucky, or is it the recipe?
 
     ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
-    of them with a larger AUC than the target's, equals counting one half.
+    of them with a larger AUC than the target's, equals counting one half. ``attacks`` are the attacks that were run, one for
+    each model: chosen on models of the other half, as the headline was chosen on models other than the target.
     """
 
     auc: Estimate
     aucs: tuple[float, ...]
     share_larger: float
+    attacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Headline:
     """The attack that the answer rests on.
 
     ``measure`` is what was compared on ``mocks`` mock targets, ``tpr@0.01`` or ``auc``; ``fixed`` where the attack was fixed
-    before the audit. ``same_recipe`` is how it does on the mock targets, where it was chosen on some.
+    before the audit. ``same_recipe`` is how the mock targets do, where it was chosen on some.
     """
 
     name: str
@@ -53,17 +55,24 @@ class Headline:
 
 def find(case: Case) -> Headline:
     """The attack that does best on mock targets; where there are too few, one that was fixed before the audit."""
-    attacks = {name: attack for name, attack in case.attacks.items() if not attack.oracle}
-    mocks, asked = case.mocks, case.truth.asked
-    if mocks is None or len(mocks.member) < FEWEST_MOCKS:
-        return _fixed(attacks)
-    try:
-        choice = choose(mocks, attacks, asked)
-    except InputError:  # none of them can be tried on mock targets
-        return _fixed(attacks)
+    choice = case.of(chosen)
+    if choice is None:
+        return _fixed(_candidates(case))
+    assert case.mocks is not None  # there was something to choose on
+    asked = case.truth.asked
     own = case.scores[choice.name][asked]
-    place = same_recipe(choice.scores, mocks.member[:, asked], own, case.truth.of_asked)
-    return Headline(choice.name, choice.measure, choice.mocks, place)
+    place = same_recipe(choice.crossed, case.mocks.member[:, asked], own, case.truth.of_asked)
+    return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
+
+
+def chosen(case: Case) -> Choice | None:
+    """The choice on mock targets; None where there are too few, or no attack can be tried on them."""
+    if case.mocks is None or len(case.mocks.member) < FEWEST_MOCKS:
+        return None
+    try:
+        return choose(case.mocks, _candidates(case), case.truth.asked)
+    except InputError:  # none of them can be tried on mock targets
+        return None
 
 
 def same_recipe(scores: np.ndarray, member: np.ndarray, own: np.ndarray, own_member: np.ndarray) -> SameRecipe:
@@ -78,6 +87,10 @@ def same_recipe(scores: np.ndarray, member: np.ndarray, own: np.ndarray, own_mem
     found, auc = aucs(scores, member), float(aucs(own[None], own_member[None])[0])
     larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
     return SameRecipe(pooled_auc(scores, member), tuple(map(float, found)), larger / len(found))
+
+
+def _candidates(case: Case) -> dict[str, Attack]:
+    return {name: attack for name, attack in case.attacks.items() if not attack.oracle}
 
 
 def _fixed(attacks: Mapping[str, Attack]) -> Headline:

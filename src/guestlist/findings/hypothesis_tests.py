@@ -11,6 +11,7 @@ from guestlist.attacks.hypotheses import population_p_value
 from guestlist.case import Case
 from guestlist.collecting.evidence.table import without_fault
 from guestlist.evaluate import Estimate, rates_at_level
+from guestlist.findings.luck import SHARES, SHOWN
 from guestlist.views.signals import Signals
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
@@ -21,11 +22,20 @@ _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy":
 
 @dataclass(frozen=True)
 class Level:
-    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised."""
+    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised.
+
+    ``least_fpr`` is the low end of an interval that pays for the number of levels at which tests were held to their promise.
+    """
 
     alpha: float
     fpr: Estimate
     tpr: Estimate
+    least_fpr: float | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is shown to raise more false alarms than it was asked for."""
+        return self.fpr.low > self.alpha and (self.least_fpr is None or self.least_fpr > self.alpha)
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,11 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
     asked, member = case.truth.asked, case.truth.of_asked
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
     found = {name: levels_of(tests[name], values, case.view, asked, member) for name, values in case.p_values.items()}
+    error = SHOWN * SHARES["promises"] / max(sum(map(len, found.values())), 1)
+    found = {
+        name: tuple(_with_least(level, case.p_values[name][asked], member, error) for level in levels)
+        for name, levels in found.items()
+    }
     return tuple(
         HypothesisTest(name, found.get(name, ()), attack.p_value is population_p_value)
         for name, attack in tests.items()
@@ -64,6 +79,11 @@ def levels_of(
     """
     reach = smallest_p_value(attack, view, asked)
     return tuple(Level(a, *rates_at_level(p_values[asked], member, a)) for a in ALPHAS if a >= reach)
+
+
+def _with_least(level: Level, p_values: np.ndarray, member: np.ndarray, error: float) -> Level:
+    fpr, _ = rates_at_level(p_values, member, level.alpha, confidence=1 - 2 * error)
+    return replace(level, least_fpr=fpr.low)
 
 
 def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:

@@ -19,6 +19,7 @@ from guestlist.findings.attacks import AttackResult
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
+from guestlist.findings.persons import ExposedPerson
 from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed
 from guestlist.findings.references import References
@@ -45,6 +46,7 @@ class Results:
     agreement: AgreementResult | None = None
     groups: tuple[GroupResult, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None
+    exposed_persons: tuple[ExposedPerson, ...] | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None

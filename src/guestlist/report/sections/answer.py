@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from guestlist.findings.attacks import CHANCE, AttackResult
+from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import count, decimal, interval, percent, with_interval
@@ -42,19 +42,19 @@ def answer(results: Results) -> str:
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
     elif attack.beats_guessing:
         said = [*_yes(attack), *_stronger(results, attack)]
-    elif attack.auc.high < CHANCE:
+    elif attack.ranks_below:
         said = [*_reversed(attack), *_others(results)]
     elif successes(results):
         not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
         said = ["There are signs of it.", not_this, *_others(results)]
     else:
-        said = [_no(results, attack)]
+        said = [_no(results, attack), *_by_luck(results)]
     return " ".join(said)
 
 
 def _yes(attack: AttackResult) -> list[str]:
     shown = [rate for rate in attack.rates if rate.beats_guessing]
-    if not attack.auc.low > CHANCE:
+    if not attack.ranks_above:
         over_all = f"Over all records the attack {attack.name} is not shown to beat guessing"
         return [f"Yes, for some. {over_all}, but it singles some out.", in_people(shown[0])]
     better = f"Yes. The attack {attack.name} tells members from non-members better than guessing"
@@ -74,6 +74,16 @@ def _no(results: Results, attack: AttackResult) -> str:
     )
     better = f"{none} members from non-members better than guessing"
     return f"Not shown. {better}. That does not mean that nobody can: {_unseen(attack)}."
+
+
+def _by_luck(results: Results) -> list[str]:
+    """Which attacks have an interval beyond guessing that does not pay for all that was looked at."""
+    apart = [outcome.name for outcome in results.outcomes or () if outcome.apart]
+    if not apart:
+        return []
+    who = f"{apart[0]} has" if len(apart) == 1 else f"{count(len(apart))} attacks have"
+    many = f"among {words.things(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
+    return [f"{who} a 95% interval beyond guessing, but {many}."]
 
 
 def _unseen(attack: AttackResult) -> str:
@@ -100,19 +110,32 @@ def _others(results: Results) -> list[str]:
     best = max(found, key=lambda outcome: outcome.auc.low)
     many = f"{len(found)} attacks beat guessing, most clearly {best.name}"
     who = f"{best.name} beats guessing" if len(found) == 1 else many
-    luck = "one may do so by luck: confirm it on other records with that attack alone"
-    return [f"{who}: {_evidence(best)}.", f"As {words.things(len(results.outcomes or ()), 'attack')} were run, {luck}."]
+    return [f"{who}: {_evidence(best)}.", _how_sure(best, results)]
+
+
+def _how_sure(outcome: AttackResult, results: Results) -> str:
+    """Whether the number of attacks has been paid for."""
+    many = words.things(len(results.outcomes or ()), "attack")
+    confirm = "confirm it on other records with that attack alone"
+    if outcome.p_value is None:
+        return f"As {many} were run, one may do so by luck: {confirm}."
+    return f"That is more than luck gives the best of {many}; to be surer still, {confirm}."
 
 
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
-    """Which attack ranks members clearly better than the headline does, if one does."""
+    """Which attack ranks members clearly better than the headline does, if one is shown to."""
     overall = attack.auc
-    better = [outcome for outcome in successes(results) if outcome.auc.low > overall.high]
+    better = [outcome for outcome in successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
     if not better:
         return []
     best = max(better, key=lambda outcome: outcome.auc.low)
     better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}"
     return [f"{best.name}{_by_whom(best)} {better_still}."]
+
+
+def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:
+    gain = outcome.beyond_headline  # None: results of earlier versions did not compare the two
+    return outcome.auc.low > attack.auc.high if gain is None else gain.low > 0
 
 
 def _by_whom(outcome: AttackResult) -> str:
@@ -121,7 +144,7 @@ def _by_whom(outcome: AttackResult) -> str:
 
 
 def _evidence(outcome: AttackResult) -> str:
-    if outcome.auc.low > CHANCE:
+    if outcome.ranks_above:
         return f"AUC {with_interval(outcome.auc)}"
     rate = next(rate for rate in outcome.rates if rate.beats_guessing)
     found = f"{percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"

@@ -1,4 +1,4 @@
-"""The members that the headline attack ranks highest."""
+"""The members, and the persons, that stand out most under the headline attack."""
 
 from __future__ import annotations
 
@@ -15,18 +15,67 @@ def section(results: Results) -> Section | None:
     body = filled(
         "exposed.html",
         exposed=results.exposed,
+        persons=results.exposed_persons or (),
         groups=sorted(results.exposed[0].groups),
         attack=results.headline.name if results.headline else "the headline attack",
-        reading=p_values(results.subject) if results.subject else "",
+        compared=compared(results),
+        reading=reading(results),
+        of_persons=of_persons(results),
     )
-    return Section("exposed", "Most exposed records", body)
+    return Section("exposed", title(results), body)
+
+
+def compared(results: Results) -> bool:
+    """Whether records were compared with themselves under models that did not train on them."""
+    return any(record.p_among_models is not None for record in results.exposed or ())
+
+
+def title(results: Results) -> str:
+    """What the list is; nobody is called exposed by scores that luck, or an easy record, explains."""
+    attack = words.headline(results)
+    if not compared(results):
+        return "Members with the highest scores"
+    return "Most exposed records" if attack is not None and attack.beats_guessing else "Records that stand out most"
+
+
+def reading(results: Results) -> str:
+    """How to read the p-values of the records."""
+    if results.subject is None:
+        return ""
+    return among_models(results) if compared(results) else p_values(results.subject)
+
+
+def among_models(results: Results) -> str:
+    """How to read a comparison of a record with itself under other models."""
+    most = max(record.models or 0 for record in results.exposed or ())
+    members = results.subject.members if results.subject else 0
+    small = max(0.05, 1 / (most + 1))
+    return (
+        "Each record is compared with itself: the p-value is the share of models that did not train on it under which it "
+        "scores at least as high, this model counted in, so that an easy record does not stand out. With "
+        f"{words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}. If nothing leaked, about "
+        f"{count(max(members * small, 1))} of {words.things(members, 'member')} would still have a p-value of {tiny(small)} "
+        "or less."
+    )
+
+
+def of_persons(results: Results) -> str:
+    """How to read the table of persons."""
+    if not results.exposed_persons:
+        return ""
+    return (
+        "Persons are judged by all their records together, so that one with many records does not stand out by the luckiest "
+        "of them. The place is the mean of their records' places among all, from 0 to 1."
+    )
 
 
 def p_values(who: Subject) -> str:
-    """How to read the p-values of the most exposed records."""
+    """How to read the p-values of records that were compared with other records alone."""
     members, nonmembers = who.members, who.nonmembers
     small = max(0.01, 1 / (nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
     return (
+        "No record was compared with itself under other models, so a high score may come from an easy record as well as from "
+        "a remembered one. "
         "The p-value is the share of non-members that score at least as high, the record itself counted in, "
         "so it is never 0. A small one means that few people who were not in the training set look so much "
         "as if they were. "

@@ -7,7 +7,7 @@ import math
 from markupsafe import Markup
 
 from guestlist.findings.attacks import AttackResult, Rate
-from guestlist.findings.headline import FIXED
+from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import count, decimal, ends, interval, per, percent
@@ -72,11 +72,21 @@ def recipe(results: Results) -> str | None:
         return None
     models = count(len(others.aucs))
     larger = round(others.share_larger * len(others.aucs), 1)
-    found = f"on {models} other models trained by the same recipe, {results.headline.name} reaches an AUC of"
+    found = f"on {models} other models trained by the same recipe, {_tried(results.headline, others)} an AUC of"
     fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
     more = f"{larger:g} of them give away more than this one."
     kind = standing(others.share_larger, len(others.aucs))
     return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {kind}"
+
+
+def _tried(headline: Headline, others: SameRecipe) -> str:
+    """Which attack was run on the other models."""
+    if set(others.attacks) <= {headline.name}:
+        return f"{headline.name} reaches"
+    each = words.listed(sorted(set(others.attacks)))
+    if len(set(others.attacks)) == 1:
+        return f"{each}, chosen on other models than those it is reported on, reaches"
+    return f"{each}, each chosen on one half of them and reported on the other, reach"
 
 
 def picks(attack: AttackResult) -> str:

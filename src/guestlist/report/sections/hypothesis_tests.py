@@ -86,10 +86,10 @@ def promises(results: Results) -> str:
 
 
 def broken(results: Results) -> str | None:
-    """Which tests raise more false alarms than they were asked to, each at its worst; None where none does."""
+    """Which tests raise more false alarms than they were asked to, each at its worst; None where none is shown to."""
     worst = []
     for test in tests(results):
-        over = [level for level in test.levels if verdict(level) == TOO_MANY]
+        over = [level for level in test.levels if level.broken]
         if over:
             level = max(over, key=lambda level: level.fpr.low / level.alpha)
             realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"

@@ -1,0 +1,280 @@
+"""``python -m benchmarks.honesty.claims``: how often an audit claims something where there is nothing, and whether it still finds
+what is there.
+
+Each part is a simulation whose truth is known; ``--parts`` runs some of them, and the others' figures are kept. At full size a
+part takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.arrays.conformal import p_values_among_models
+from guestlist.attacks import ATTACKS, named, scores_of_all
+from guestlist.case import Case, Setting, Truth
+from guestlist.collecting.until import UntilWidth, grow
+from guestlist.evaluate import Estimate, pooled_auc
+from guestlist.findings import groups
+from guestlist.findings.choosing import choose, mock_targets
+from guestlist.findings.records import most_exposed, record_table
+from guestlist.findings.results import Results
+from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.views.signals import Rotation
+
+HERE = Path(__file__).parent
+Figures = dict[str, float]
+
+
+# What is true of a target that saw nobody of the pool, although it gives nothing away. Its references did train on the pool, so
+# the recipe may leak; and they resemble each other more than the target resembles them, so that tests do call too many.
+TRUE_OF_STRANGERS = ("recipe", "broken promise")
+
+
+def claims(results: Results) -> tuple[str, ...]:
+    """Every kind of claim that the report makes from these results."""
+    assert results.headline is not None
+    own, place = results.attack(results.headline.name), results.headline.same_recipe
+    others = [found for found in results.outcomes or () if found.name != own.name]
+    exposed = [group for group in results.groups or () if group.exposed]
+    top = max(exposed, key=lambda group: group.auc.low, default=None)
+    gap = results.check("GL113")
+    made = {
+        "yes": own.beats_guessing,
+        "reversed": own.ranks_below,
+        "another attack": any(found.beats_guessing for found in others),
+        "group": bool(exposed),
+        "group beyond the rest": top is not None and top.beyond,
+        "recipe": place is not None and place.auc.low > 0.5,
+        "broken promise": any(level.broken for test in results.hypothesis_tests or () for level in test.levels),
+        "accuracy gap": gap is not None and gap.state == "issue",
+    }
+    return tuple(name for name, claimed in made.items() if claimed)
+
+
+# -- the recipe ---------------------------------------------------------------------------------------------------------
+
+
+def recipe(worlds: int = 1000, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
+    """Intervals of the recipe's AUC among so many mock targets."""
+    attacks = signal_attacks()
+
+    def one(number: int) -> Estimate:
+        world = gaussian_world(shift, records=records, models=models, seed=[seed, number])
+        return pooled_auc(choose(world, attacks).crossed, world.member)
+
+    return intervals([one(number) for number in range(worlds)])
+
+
+def recipe_until(
+    worlds: int = 1000, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1
+) -> Figures:
+    """The same where references are added until the interval is narrow enough."""
+    attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
+
+    def one(number: int) -> Estimate:
+        world = gaussian_world(shift, records=records, models=until.at_most, seed=[seed, number])
+
+        def run(count: int) -> Estimate:
+            some = world.take(np.arange(count))
+            return pooled_auc(choose(some, attacks).crossed, some.member)
+
+        return grow(run, lambda found: found.high - found.low, until)
+
+    return intervals([one(number) for number in range(worlds)])
+
+
+def signal_attacks() -> dict[str, gl.Attack]:
+    """What an audit runs by default on signals alone."""
+    return {name: attack for name, attack in named(None, 32).items() if not attack.evidence}
+
+
+def intervals(found: list[Estimate]) -> Figures:
+    """The mean, how often the interval holds it, and how often it lies above or below guessing."""
+    value, low, high = np.array(found).T
+    mean = value.mean()
+    return {
+        "worlds": len(found),
+        "mean": mean,
+        "covers": ((low <= mean) & (mean <= high)).mean(),
+        "above guessing": (low > 0.5).mean(),
+        "below guessing": (high < 0.5).mean(),
+    }
+
+
+# -- groups -------------------------------------------------------------------------------------------------------------
+
+
+def random_groups(
+    audits: int = 1000, number: int = 50, records: int = 2000, shift: float = 0.0, exposed: float = 0.0, seed: int = 2
+) -> Figures:
+    """Random groups under one attack without references.
+
+    Args:
+        shift: of all members' margins.
+        exposed: shift that the first group's members have beside it.
+    """
+    named_one = more = right = apart = 0
+    for audit in range(audits):
+        rng = np.random.default_rng([seed, audit])
+        of = rng.integers(number, size=records)
+        world = gaussian_world(shift, records=records, models=1, seed=[seed, audit, 1])
+        margin = world.values["margin"] + exposed * (of == 0) * world.member
+        case = case_of(Rotation({"loss": np.logaddexp(0, -margin)}, world.member, world.labels), ("loss",), of, audit)
+        every = groups.find(case)
+        apart += any(group.auc.low > 0.5 for group in every)
+        found = [group for group in every if group.exposed]
+        if found:
+            top = max(found, key=lambda group: group.auc.low)
+            named_one, more, right = named_one + 1, more + top.beyond, right + (top.value == "0")
+    return {
+        "audits": audits,
+        "an interval above guessing": apart / audits,
+        "names a group": named_one / audits,
+        "names the first": right / audits,
+        "more than the rest": more / audits,
+    }
+
+
+def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int = 0) -> Case:
+    """The first model of a world as the target."""
+    labels = world.labels
+    ids = np.array([f"r{i}" for i in range(len(labels))])
+    table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": of.astype(str)})
+    truth = Truth(world.member[0].copy(), np.ones(len(labels), dtype=bool))
+    mocks = mock_targets(world) if len(world.member) > 2 else None
+    setting = Setting("a model", 2, "logits", seed=seed)
+    return Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in attacks}, setting)
+
+
+# -- exposed records ----------------------------------------------------------------------------------------------------
+
+
+def exposed_records(
+    worlds: int = 40, records: int = 300, models: int = 65, shift: float = 1.0, seed: int = 3
+) -> Figures:
+    """Listed records, asked of models that did not train on them: in which share would they be called at 5 %?
+
+    ``by score`` are the records with the highest scores, held to the share of non-members that score as high.
+    """
+    own, by_score = [], []
+    for number in range(worlds):
+        world = gaussian_world(shift, records=records, models=models, seed=[seed, number])
+        case = case_of(world, ("loss",), np.zeros(records, int))
+        table = case.of(record_table)
+        row = {name: at for at, name in enumerate(table["id"])}
+        compared = [row[one.id] for one in most_exposed(table, "loss")]
+        scores = scores_of_all(ATTACKS["loss"], world)
+        highest = [row[one.id] for one in most_exposed(table.drop(columns="p_among_models"), "loss")]
+        for k in range(1, models):
+            others = np.flatnonzero((np.arange(models) != k) & (np.arange(models) != 0))
+            p_values, _ = p_values_among_models(scores[k], scores[others], world.member[others])
+            outside = ~world.member[k]
+            own.extend(p_values[at] <= 0.05 for at in compared if outside[at])
+            threshold = np.quantile(scores[k, outside], 0.95)
+            by_score.extend(scores[k, at] >= threshold for at in highest if outside[at])
+    return {"worlds": worlds, "calls": float(np.mean(own)), "calls by score": float(np.mean(by_score))}
+
+
+# -- whole audits -------------------------------------------------------------------------------------------------------
+
+KINDS: dict[str, Callable[[int], ClassifierMixin]] = {
+    "K-NN": lambda seed: KNeighborsClassifier(5),
+    "forest": lambda seed: RandomForestClassifier(10, random_state=seed),
+    "logistic regression": lambda seed: LogisticRegression(),
+    "tree": lambda seed: DecisionTreeClassifier(random_state=seed),  # all its scores are 0 or 1
+    "shallow tree": lambda seed: DecisionTreeClassifier(max_depth=3, random_state=seed),  # few distinct scores
+}
+
+
+@dataclass
+class Tally:
+    """How many audits claimed something, and what."""
+
+    audits: int = 0
+    claiming: int = 0
+    kinds: Counter = field(default_factory=Counter)
+
+    def count(self, made: tuple[str, ...], true: tuple[str, ...] = ()) -> None:
+        self.audits, self.claiming = self.audits + 1, self.claiming + bool(set(made) - set(true))
+        self.kinds.update(made)
+
+    def figures(self) -> Figures:
+        shares = {name: number / self.audits for name, number in sorted(self.kinds.items())}
+        return {"audits": self.audits, "any claim": self.claiming / self.audits, **shares}
+
+
+def null_audits(kind: str, audits: int = 300, size: int = 100, references: int = 8, seed: int = 4) -> Figures:
+    """Audits of models that saw nobody of the pool: ``any claim`` leaves out what is true all the same."""
+    tally = Tally()
+    for number in range(audits):
+        rng = np.random.default_rng([seed, number])
+        x = rng.normal(size=(3 * size, 5))
+        y = (x[:, 0] + 0.7 * rng.normal(size=3 * size) > 0).astype(int)
+        model = KINDS[kind](number).fit(x[:size], y[:size])
+        sides = [table(x[part], y[part], rng) for part in (slice(size, 2 * size), slice(2 * size, None))]
+        with tempfile.TemporaryDirectory() as folder:
+            found = gl.audit(
+                model, *sides, label="y", group="part", references=references, jobs=1, seed=number, folder=f"{folder}/a"
+            )
+        tally.count(claims(found), TRUE_OF_STRANGERS)
+    return tally.figures()
+
+
+def table(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with five random groups."""
+    columns = {f"x{i}": column for i, column in enumerate(x.T)}
+    return pd.DataFrame(columns).assign(y=y, part=rng.integers(5, size=len(y)).astype(str))
+
+
+# -----------------------------------------------------------------------------------------------------------------------
+
+PARTS: dict[str, Callable[[], Figures]] = {
+    "recipe": recipe,
+    "recipe, leaking": lambda: recipe(300, shift=1.0),
+    "recipe until narrow": recipe_until,
+    "recipe until narrow, leaking": lambda: recipe_until(200, shift=1.0),
+    "50 groups": random_groups,
+    "50 groups that leak alike": lambda: random_groups(300, shift=1.0),
+    "50 groups, one exposed": lambda: random_groups(300, exposed=2.0),
+    "exposed records": exposed_records,
+    **{f"null audits, {kind}": (lambda kind=kind: null_audits(kind)) for kind in KINDS},
+}
+
+
+def run(parts: list[str]) -> Iterator[tuple[str, Figures]]:
+    for part in parts:
+        yield part, {name: round(float(value), 4) for name, value in PARTS[part]().items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
+    path = HERE / "claims.json"
+    warnings.simplefilter("ignore")
+    for part, figures in run(parser.parse_args().parts):
+        print(f"{part:32}", "  ".join(f"{name} {value:g}" for name, value in figures.items()), flush=True)
+        kept = json.loads(path.read_text())["parts"] if path.exists() else {}
+        kept[part] = figures
+        ordered = {name: kept[name] for name in PARTS if name in kept}
+        document = {"command": "python -m benchmarks.honesty.claims", "parts": ordered}
+        path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""What luck alone would have given, so that a claim pays for everything that was looked at.
+
+An audit looks at many figures: the headline's AUC and its rates, those of every other attack, those of every group. If each
+had the usual error of 5 %, an audit that has nothing to find would often claim something. Here the error is spent once, in
+``SHARES``, and within a share membership is dealt out anew to see how good the best figure is by luck. A p-value from here has
+been paid for: where nothing leaks, the chance that an audit has any p-value of at most ``SHOWN`` is at most ``SHOWN``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.arrays.redraws import p_values_of_best, rank_gaps, redraws, tprs_of_draws
+
+SHOWN = 0.05
+# The headline's AUC has what the two-sided interval beside it has on this side; the rest is divided.
+SHARES = {
+    "headline": 0.5,
+    "headline rates": 0.1,
+    "reversed": 0.1,
+    "others": 0.1,
+    "groups": 0.15,
+    "promises": 0.05,
+}
+DRAWS = 1999
+
+
+@dataclass(frozen=True)
+class Luck:
+    """The p-values of figures of attacks, paid for; of those alone whose own interval lies beyond guessing.
+
+    Args:
+        auc: attack to the chance of such an AUC.
+        rates: attack and false-positive rate to the chance of such a TPR.
+        reversed: the chance that the headline ranks members so far below non-members.
+    """
+
+    auc: Mapping[str, float]
+    rates: Mapping[tuple[str, float], float]
+    reversed: float | None
+
+
+Figure = tuple[str, float | None]  # an attack and a false-positive rate; None stands for its AUC
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was looked at: every figure, and which of them have an interval beyond guessing of their own.
+
+    Args:
+        scores: attack to (records,).
+        rates: attack to the false-positive rates that its records can resolve.
+        above: the figures whose interval lies above guessing; the others claim nothing, and luck need not be asked.
+        below: whether the interval of the headline's AUC lies below.
+    """
+
+    scores: Mapping[str, np.ndarray]
+    rates: Mapping[str, Sequence[float]]
+    headline: str
+    above: frozenset[Figure]
+    below: bool
+
+
+def shown(p_value: float | None) -> bool:
+    """Whether luck does not explain it; results of earlier versions did not ask."""
+    return p_value is None or p_value <= SHOWN
+
+
+def paid(p_value: float, share: str, parts: float = 1) -> float:
+    """A p-value that pays for being one of ``parts`` equal parts of a share of the error."""
+    return float(min(1.0, p_value * parts / SHARES[share]))
+
+
+def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None) -> Luck:
+    """What luck gives for all attacks together, with the headline apart from the others.
+
+    Args:
+        member: (records,) the truth.
+        persons: (records,) whose records these are.
+    """
+    own: Figure = seen.headline, None
+    families = _families(seen)
+    asked = [family for family in families if not seen.above.isdisjoint(family.figures)]
+    needed = {figure for family in asked for figure in family.figures} | ({own} if seen.below else set())
+    if not needed:
+        return Luck({}, {}, None)
+    drawn = _over_blocks(seen.scores, needed, redraws(member, DRAWS, rng, persons=persons))
+    found = {figure: values[0] for figure, values in _figures(seen.scores, needed, member[None]).items()}
+    p_values: dict[Figure, float] = {}
+    for family in asked:
+        chances = p_values_of_best(
+            np.array([found[figure] for figure in family.figures]),
+            np.stack([drawn[figure] for figure in family.figures]),
+        )
+        p_values |= {f: paid(p, family.share, family.parts) for f, p in zip(family.figures, chances, strict=True)}
+    below = (1 + (drawn[own] <= found[own]).sum()) / (1 + DRAWS) if seen.below else None
+    return Luck(
+        {name: p_value for (name, fpr), p_value in p_values.items() if fpr is None},
+        {(name, fpr): p_value for (name, fpr), p_value in p_values.items() if fpr is not None},
+        None if below is None else paid(below, "reversed"),
+    )
+
+
+def luck_of_groups(
+    scores: np.ndarray,
+    member: np.ndarray,
+    groups: Sequence[np.ndarray],
+    strata: np.ndarray,
+    columns: int,
+    rng: np.random.Generator,
+    persons: np.ndarray | None = None,
+) -> np.ndarray:
+    """(groups,) p-values of the groups of one column: would one of them have done so well by luck?
+
+    Sides are dealt out within the groups, so that each keeps its number of members.
+
+    Args:
+        groups: (records,) masks.
+        strata: (records,) number of the group to which each record belongs.
+        columns: how many columns of groups there are.
+    """
+
+    def gaps(deals: np.ndarray) -> np.ndarray:
+        return np.concatenate([rank_gaps(scores[None, group], deals[:, group]) for group in groups])
+
+    blocks = [gaps(block) for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)]
+    best = p_values_of_best(gaps(member[None])[:, 0], np.concatenate(blocks, axis=1))
+    return np.array([paid(p_value, "groups", columns) for p_value in best])
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Figures of which the best is judged by the best, and the part of a share of the error that they have."""
+
+    figures: tuple[Figure, ...]
+    share: str
+    parts: int
+
+
+def _families(seen: Seen) -> tuple[_Family, ...]:
+    own, others = seen.rates[seen.headline], [name for name in seen.scores if name != seen.headline]
+    kinds = sorted({fpr for name in others for fpr in seen.rates[name]})
+    at = {fpr: tuple((name, fpr) for name in others if fpr in seen.rates[name]) for fpr in kinds}
+    return (
+        _Family(((seen.headline, None),), "headline", 1),
+        *(_Family(((seen.headline, fpr),), "headline rates", len(own)) for fpr in own),
+        # Half of what the others have is for their AUCs.
+        _Family(tuple((name, None) for name in others), "others", 2 if kinds else 1),
+        *(_Family(at[fpr], "others", 2 * len(kinds)) for fpr in kinds),
+    )
+
+
+def _over_blocks(
+    scores: Mapping[str, np.ndarray], needed: Set[Figure], blocks: Iterable[np.ndarray]
+) -> dict[Figure, np.ndarray]:
+    parts = [_figures(scores, needed, block) for block in blocks]
+    return {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
+
+
+def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray) -> dict[Figure, np.ndarray]:
+    """Every figure that is needed to (draws,) how large it is."""
+    ranked = [name for name in scores if (name, None) in needed]
+    found: dict[Figure, np.ndarray] = {}
+    if ranked:
+        gaps = rank_gaps(np.stack([scores[name] for name in ranked]), member)
+        found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
+    for name in scores:
+        fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
+        if fprs:
+            rows = tprs_of_draws(scores[name], member, fprs)
+            found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
+    return found

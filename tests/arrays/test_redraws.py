@@ -1,0 +1,115 @@
+"""Deals of membership: what they keep, and figures of many deals at once against one deal at a time."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from guestlist.arrays.ranks import aucs
+from guestlist.arrays.redraws import p_values_of_best, rank_gaps, redraws, tprs_of_draws
+from guestlist.evaluate import tpr_at_fpr
+
+
+def dealt(member, draws=200, **how):
+    return np.concatenate(list(redraws(member, draws, np.random.default_rng(0), **how)))
+
+
+def scores_with_everything(rng, records):
+    scores = np.round(rng.normal(size=records), 1)
+    scores[rng.random(records) < 0.05] = np.nan
+    scores[rng.random(records) < 0.03] = np.inf
+    return scores
+
+
+def test_as_many_on_either_side_and_nothing_else_is_kept():
+    member = np.arange(30) < 10
+    found = dealt(member, 3000)
+    assert found.shape == (3000, 30)
+    assert set(found.sum(axis=1)) == {10}
+    assert found.mean(axis=0) == pytest.approx(np.full(30, 1 / 3), abs=0.05)
+
+
+def test_blocks_give_every_draw(monkeypatch):
+    monkeypatch.setattr("guestlist.arrays.redraws.CELLS_AT_ONCE", 100)
+    blocks = list(redraws(np.arange(30) < 10, 10, np.random.default_rng(0)))
+    assert [len(block) for block in blocks] == [3, 3, 3, 1]
+
+
+def test_within_strata_each_keeps_its_members():
+    member, strata = np.arange(30) % 3 == 0, np.arange(30) // 10
+    found = dealt(member, strata=strata)
+    for layer in range(3):
+        assert set(found[:, strata == layer].sum(axis=1)) == {member[strata == layer].sum()}
+
+
+def test_what_a_person_has_on_one_side_changes_sides_together():
+    persons = np.repeat(np.arange(12), np.arange(1, 13))
+    member = persons % 2 == 0
+    member[-1] = True  # the last person has records on both sides
+    found = dealt(member, persons=persons)
+    for person in range(11):
+        own = found[:, persons == person]
+        assert (own == own[:, :1]).all()
+    own = found[:, persons == 11]
+    assert (own[:, :-1] == own[:, :1]).all()
+    assert (own[:, -1] != own[:, 0]).any()
+
+
+def test_figures_of_many_deals_are_those_of_one_at_a_time():
+    rng = np.random.default_rng(1)
+    scores = scores_with_everything(rng, 150)
+    deals = dealt(rng.random(150) < 0.4, 50)
+    (gaps,) = rank_gaps(scores[None], deals)
+    one_by_one = aucs(np.broadcast_to(scores, deals.shape), deals)
+    scored = ~np.isnan(scores)
+    for deal, gap, auc in zip(deals, gaps, one_by_one, strict=True):
+        inside = deal[scored].sum()
+        outside = scored.sum() - inside
+        _, ties = np.unique(scores[scored], return_counts=True)
+        total = scored.sum()
+        variance = ((total + 1) - (ties**3 - ties).sum() / (total * (total - 1))) / (12 * inside * outside)
+        assert gap == pytest.approx((auc - 0.5) / np.sqrt(variance))  # the textbook's formula with ties
+    for fprs in ((0.02,), (0.02, 0.05), (0.05, 0.3, 0.97)):
+        expected = [[tpr_at_fpr(scores, deal, fpr).value for deal in deals] for fpr in fprs]
+        assert tprs_of_draws(scores, deals, fprs) == pytest.approx(np.array(expected))
+
+
+def test_figures_of_several_attacks_are_those_of_each():
+    rng = np.random.default_rng(4)
+    scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
+    deals = dealt(rng.random(80) < 0.5, 20)
+    for row, found in zip(scores, rank_gaps(scores, deals), strict=True):
+        known = ~np.isnan(row)
+        assert found == pytest.approx(rank_gaps(row[None, known], deals[:, known])[0])
+
+
+def test_equally_good_deals_are_found_equal():
+    """Of 0/1 scores many deals are: a sum that is off by rounding would call them worse."""
+    rng = np.random.default_rng(2)
+    scores = (rng.random(101) < 0.3).astype(float)
+    deals = dealt(np.arange(101) < 50, 500)
+    assert len(np.unique(rank_gaps(scores[None], deals))) == len(np.unique(deals @ scores))
+
+
+def test_nothing_to_tell_is_no_gap():
+    deals = np.array([[True, True, False], [False, False, False]])
+    scores = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
+    assert (rank_gaps(scores, deals) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]).all()
+    assert tprs_of_draws(np.array([3.0, 2.0, 1.0]), deals, (0.5,)).tolist() == [[1, 0]]
+
+
+def test_p_values_are_those_of_all_deals():
+    """Against the list of all deals of a small sample: Fisher's own test."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(1, 9))
+    member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
+    every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
+    own = rank_gaps(scores, member[None])[:, 0]
+    exact = (rank_gaps(scores, every) >= own).mean()
+    assert exact == pytest.approx(1 / 84)
+    assert p_values_of_best(own, rank_gaps(scores, dealt(member, 20_000)))[0] == pytest.approx(exact, abs=0.003)
+
+
+def test_the_best_of_many_is_judged_by_the_best_of_many():
+    found, drawn = np.array([2.0, 1.0]), np.array([[0.0, 3.0, 0.5], [1.5, 0.0, 0.5]])
+    assert list(p_values_of_best(found, drawn)) == [2 / 4, 3 / 4]

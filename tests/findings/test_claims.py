@@ -1,0 +1,44 @@
+"""All that an audit may claim, counted together: rarely anything where there is nothing, and what is there where it is."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from benchmarks.honesty.claims import case_of, claims
+
+from guestlist.findings import luck
+from guestlist.findings.table import judge
+from guestlist.report import summary
+from guestlist.report.readable import Results
+from guestlist.selfcheck.worlds import gaussian_world
+
+MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
+
+
+def judged(shift, seed, records=150):
+    world = gaussian_world(shift, records=records, models=10, seed=[seed, 5])
+    of = np.random.default_rng(seed).integers(5, size=records)
+    return judge(case_of(world, MANY, of, seed), Results)
+
+
+@pytest.mark.slow
+def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
+    """Models that leak nothing, of a recipe that leaks nothing."""
+    monkeypatch.setattr(luck, "DRAWS", 399)
+    audits, kinds = 40, Counter()
+    claiming = 0
+    for seed in range(audits):
+        results = judged(0.0, seed)
+        made = claims(results)
+        kinds.update(made)
+        claiming += bool(made)
+        quiet = {"yes", "reversed", "another attack"}.isdisjoint(made)
+        said = " ".join(summary(results).split())
+        assert quiet == ("? Not shown." in said), made  # what is counted is what is said
+        assert ("exposed is random" in said) == ("group" in made)
+    assert claiming <= 6, kinds  # 5 % for the model, 2.5 % for the recipe, and the error of 40 audits
+
+
+def test_an_audit_that_has_something_to_find_finds_it():
+    assert {"yes", "another attack", "recipe"} <= set(claims(judged(2.0, 0)))
+    assert "group" in claims(judged(2.0, 1, records=600))

@@ -1,0 +1,60 @@
+"""Groups: by luck one of many does well, and one does better than the rest; neither is claimed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty.claims import case_of, random_groups
+
+from guestlist.evaluate import auc
+from guestlist.findings import groups, luck
+from worlds import gaussian_world
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(luck, "DRAWS", 499)
+
+
+def test_random_groups_are_not_named(quick):
+    found = random_groups(40, number=30, records=1200)
+    assert found["an interval above guessing"] > 0.25  # each group by its own interval
+    assert found["names a group"] <= 2 / 40
+    assert found["more than the rest"] <= found["names a group"]
+
+
+def test_an_exposed_group_is_named_and_told_from_the_rest(quick):
+    found = random_groups(10, number=30, records=1800, exposed=2.5)
+    assert found["names the first"] >= 0.9
+    assert found["more than the rest"] >= 0.5
+
+
+def test_where_all_leak_alike_one_is_named_but_none_is_said_to_leak_more(quick):
+    found = random_groups(15, number=20, records=1200, shift=1.5)
+    assert found["names a group"] == 1
+    assert found["more than the rest"] <= 1 / 15
+
+
+def test_a_group_is_compared_with_records_outside_it():
+    world = gaussian_world(1.0, records=600, models=1)
+    of = np.arange(600) % 3
+    case = case_of(world, ("loss",), of)
+    scores, member = case.scores["loss"], case.truth.of_asked
+    for group in groups.find(case):
+        inside = of == int(group.value)
+        own, rest = auc(scores[inside], member[inside]), auc(scores[~inside], member[~inside])
+        assert group.auc == own
+        assert group.beyond_rest.value == pytest.approx(own.value - rest.value)
+        plain = np.hypot(own.value - own.low, rest.high - rest.value)
+        assert plain < group.beyond_rest.value - group.beyond_rest.low < 2 * plain  # it pays for three groups
+
+
+def test_the_only_group_has_no_rest_and_values_that_lack_are_no_group():
+    world = gaussian_world(1.0, records=200, models=1)
+    case = case_of(world, ("loss",), np.zeros(200, int))
+    (only,) = groups.find(case)
+    assert np.isnan(only.beyond_rest.value)
+    assert not only.beyond
+    table = case.records.assign(group_random=np.where(np.arange(200) < 100, "a", None))
+    (some,) = groups.find(replace(case, records=table))
+    assert some.members + some.nonmembers == 100

@@ -1,0 +1,128 @@
+"""A claim pays for everything that was looked at: rarely made where there is nothing, still made where there is something."""
+
+import numpy as np
+import pytest
+
+from guestlist.evaluate import auc
+from guestlist.findings import luck
+from guestlist.findings.luck import SHARES, SHOWN, Seen, luck_of, luck_of_groups, paid, shown
+
+RATES = (0.05,)
+
+
+def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
+    """Scores of attacks that resemble each other, one of them 0 or 1; the last one sees a shift."""
+    shared = rng.normal(size=records)
+    scores = {f"a{i}": common * shared + (1 - common**2) ** 0.5 * rng.normal(size=records) for i in range(attacks)}
+    scores["a1"] = (scores["a1"] > 0).astype(float)
+    if member is not None:
+        scores[f"a{attacks - 1}"] = rng.normal(size=records) + shift * member
+    return scores
+
+
+def judged(scores, member, rng, persons=None):
+    """Every figure is asked for, whether its own interval lies beyond guessing or not."""
+    every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
+    return luck_of(Seen(scores, dict.fromkeys(scores, RATES), "a0", every, below=True), member, rng, persons)
+
+
+def claimed(found):
+    return any(p <= SHOWN for p in (*found.auc.values(), *found.rates.values(), found.reversed))
+
+
+def test_the_error_is_spent_once():
+    assert sum(SHARES.values()) == pytest.approx(1)
+    assert paid(0.025, "headline") == SHOWN
+    assert paid(0.9, "others", 3) == 1
+    assert shown(None)
+    assert shown(SHOWN)
+    assert not shown(0.06)
+
+
+def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch):
+    monkeypatch.setattr(luck, "DRAWS", 399)
+    rng, member = np.random.default_rng(0), np.arange(120) < 60
+    worlds, claims, apart = 150, 0, 0
+    for _ in range(worlds):
+        scores = several(rng, 120)
+        claims += claimed(judged(scores, member, rng))
+        apart += any(not e.low <= 0.5 <= e.high for e in (auc(values, member) for values in scores.values()))
+    assert apart / worlds > 0.2  # each attack by its own interval
+    assert claims / worlds <= 0.08  # at most 5 %, and the error of 150 worlds
+
+
+def test_what_stands_out_among_many_is_found():
+    rng = np.random.default_rng(1)
+    member = np.arange(200) < 100
+    found = judged(several(rng, 200, shift=1.0, member=member), member, rng)
+    assert found.auc["a11"] <= SHOWN
+    assert found.rates["a11", 0.05] <= SHOWN
+    assert found.auc["a2"] > SHOWN
+    mirrored = {name: -values for name, values in several(rng, 200).items()} | {"a0": -rng.normal(size=200) - member}
+    assert judged(mirrored, member, rng).reversed <= SHOWN
+
+
+def test_an_attack_is_judged_among_all_but_the_headline():
+    """The same AUC is worth less beside many others, and the headline's does not hang on how many there are."""
+    member = np.arange(200) < 100
+    scores = several(np.random.default_rng(2), 200, attacks=20)
+    scores["a0"] = scores["a19"] = np.random.default_rng(7).normal(size=200) + 0.5 * member
+    few = {name: scores[name] for name in ("a0", "a19")}
+    many, two = (judged(chosen, member, np.random.default_rng(3)) for chosen in (scores, few))
+    assert many.auc["a0"] == two.auc["a0"]
+    assert many.auc["a19"] > two.auc["a19"] > two.auc["a0"]
+
+
+def test_without_other_attacks_or_rates():
+    member = np.arange(40) < 20
+    seen = Seen({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    found = luck_of(seen, member, np.random.default_rng(0))
+    assert found.auc["a0"] == pytest.approx(2 / (luck.DRAWS + 1))
+    assert (found.rates, found.reversed) == ({}, None)
+
+
+def test_luck_is_asked_only_where_something_could_be_claimed():
+    """And then about all figures that it is the best of."""
+    rng, member = np.random.default_rng(6), np.arange(100) < 50
+    scores = several(rng, 100, attacks=5)
+    rates = dict.fromkeys(scores, RATES)
+    assert luck_of(Seen(scores, rates, "a0", frozenset(), below=False), member, rng) == luck.Luck({}, {}, None)
+    some = Seen(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
+    found = luck_of(some, member, np.random.default_rng(0))
+    every = judged(scores, member, np.random.default_rng(0))
+    assert found.auc == {name: every.auc[name] for name in ("a1", "a2", "a3", "a4")}
+    assert found.rates == {("a0", 0.05): every.rates["a0", 0.05]}
+
+
+def test_persons_change_sides_as_a_whole(monkeypatch):
+    """Ten records of each person that resemble each other: taken one by one, they would look like a leak."""
+    monkeypatch.setattr(luck, "DRAWS", 399)
+    rng, persons = np.random.default_rng(4), np.repeat(np.arange(40), 10)
+    member = persons < 20
+    by_person = by_record = 0
+    for _ in range(100):
+        scores = {"a0": rng.normal(size=40)[persons] + rng.normal(size=400)}
+        by_person += judged(scores, member, rng, persons).auc["a0"] <= SHOWN
+        by_record += judged(scores, member, rng).auc["a0"] <= SHOWN
+    assert by_person <= 7  # 2.5 expected
+    assert by_record > 15
+
+
+def test_groups_keep_their_members_and_pay_for_each_other(monkeypatch):
+    monkeypatch.setattr(luck, "DRAWS", 999)
+    rng = np.random.default_rng(5)
+    strata = np.repeat(np.arange(10), 40)
+    member = rng.random(400) < np.where(strata == 0, 0.9, 0.5)  # sides are unequal in one group
+    masks = [strata == g for g in range(10)]
+    named = 0
+    for _ in range(60):
+        p_values = luck_of_groups(rng.normal(size=400), member, masks, strata, 1, rng)
+        named += bool((p_values <= SHOWN).any())
+    assert named <= 2  # 0.75 % each
+    exposed = rng.normal(size=400) + 2 * (member & (strata == 3))
+    p_values = luck_of_groups(exposed, member, masks, strata, 1, rng)
+    assert p_values.argmin() == 3
+    assert list(np.flatnonzero(p_values <= SHOWN)) == [3]
+    assert luck_of_groups(exposed, member, masks, strata, 4, np.random.default_rng(0))[3] == pytest.approx(
+        4 * luck_of_groups(exposed, member, masks, strata, 1, np.random.default_rng(0))[3]
+    )

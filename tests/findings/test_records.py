@@ -1,0 +1,119 @@
+"""Who stands out: a record is compared with itself, and a person by all records together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty.claims import exposed_records
+
+from cases import case_of, leaking
+from guestlist.arrays.conformal import p_values_among_models
+from guestlist.findings import headline, persons, records
+from guestlist.findings.persons import p_value_of_person
+from worlds import gaussian_world, noise_world
+
+
+def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
+    own = np.array([2.0, 2.0, np.nan, 2.0, np.inf])
+    scores = np.array([[1.0, 2.0, 0.0, 0.0, np.inf], [3.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, np.nan, 0.0]])
+    member = np.array([[False, False, False, True, False], [True, False, False, True, False], [False] * 5])
+    p_values, models = p_values_among_models(own, scores, member)
+    assert models.tolist() == [2, 3, 3, 0, 3]
+    assert p_values == pytest.approx([1 / 3, 2 / 4, np.nan, np.nan, 2 / 4], nan_ok=True)
+
+
+def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
+    """Under the loss, easy records have high scores under any model."""
+    found = exposed_records(worlds=4, records=200, models=45)
+    assert 0.01 < found["calls"] <= 0.07
+    assert found["calls by score"] > 0.1
+
+
+def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
+    world = gaussian_world(0.0, records=200, models=25, seed=3)
+    easy, remembered = np.flatnonzero(world.member[0])[:2]
+    margin = world.values["margin"].copy()
+    margin[:, easy] += 20  # under every model
+    margin[:, remembered] -= 4  # a hard record,
+    margin[0, remembered] += 8  # but not for the target
+    values = dict(world.values) | {"margin": margin, "loss": np.logaddexp(0, -margin)}
+    case = case_of(replace(world, values=values), ("loss",))
+    listed = records.find(case)
+    assert listed[0].id == f"r{remembered}"
+    assert listed[0].p_among_models == pytest.approx(1 / (1 + listed[0].models))
+    table = case.of(records.record_table).set_index("id")
+    assert table["p_value"].idxmin() == f"r{easy}"
+    assert table.loc[f"r{easy}", "gap"] < 2 < table.loc[f"r{remembered}", "gap"]
+
+
+def test_without_mock_targets_it_is_the_highest_scores():
+    few = records.find(case_of(gaussian_world(1.0, records=100, models=5)))
+    assert {one.p_among_models for one in few} == {None}
+    scores = [one.score for one in few]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_records_in_another_order_are_listed_alike():
+    case = leaking()
+    listed = records.find(case)
+    table = case.of(records.record_table)
+    turned = table.sample(frac=1, random_state=0)
+    assert records.most_exposed(turned, case.of(headline.find).name) == listed
+
+
+# -- persons ------------------------------------------------------------------------------------------------------------
+
+
+def with_persons(case, each=5):
+    return replace(case, records=case.records.assign(person=[f"p{i // each:03}" for i in range(len(case.records))]))
+
+
+def test_a_persons_p_value_pays_for_the_number_of_records():
+    """A model that trained on nobody: whatever the number of records, and however they resemble each other."""
+    rng = np.random.default_rng(0)
+    for number, shared in ((1, 0.0), (10, 0.0), (10, 2.0)):
+        found, best = [], []
+        for _ in range(2000):
+            scores = rng.normal(size=(40, number)) + shared * rng.normal(size=(40, 1))
+            p_value, models = p_value_of_person(scores[0], scores[1:], np.zeros((39, number), bool))
+            assert models == 39
+            found.append(p_value)
+            best.append(p_values_among_models(scores[0], scores[1:], np.zeros((39, number), bool))[0].min())
+        assert np.mean(np.array(found) <= 0.05) == pytest.approx(0.05, abs=0.02)
+        assert number == 1 or np.mean(np.array(best) <= 0.05) > 0.1  # what the luckiest record would claim
+
+
+def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
+    member = np.array([[False, True], [False, False]])
+    assert p_value_of_person(np.array([1.0, 1.0]), np.array([[9.0, 9.0], [0.0, 0.0]]), member) == (1 / 2, 1)
+    assert p_value_of_person(np.array([1.0]), np.array([[0.0]]), np.array([[True]])) == (None, 0)
+
+
+def test_persons_are_found_where_there_are_some():
+    case = leaking()
+    assert persons.find(case) is None
+    world = gaussian_world(1.5, records=400, models=1, seed=2)
+    person = np.arange(400) // 8
+    world = replace(world, member=(person % 2 == 0)[None])
+    case = with_persons(case_of(world, ("loss",)), each=8)
+    rng = np.random.default_rng(0)
+    margin = rng.normal(size=400) + 3 * (person == 6)
+    values = {name: np.atleast_2d(-margin if name == "loss" else margin) for name in ("loss", "p_y", "correct")}
+    found = persons.find(replace(case, view=replace(case.view, values=values)))
+    assert found[0].person == "p006"
+    assert found[0].records == 8
+    assert found[0].p_value == pytest.approx(1 / 26)
+    assert {one.p_among_models for one in found} == {None}
+    assert len(found) == persons.MOST
+
+
+def test_persons_are_compared_with_themselves_under_other_models():
+    world = noise_world(records=120, models=41, seed=5)
+    person = np.arange(120) // 3
+    coins = np.random.default_rng(1).random((41, 40)) < 0.5
+    world = replace(world, member=coins[:, person])
+    case = with_persons(case_of(world, ("loss",)), each=3)
+    found = persons.find(case)
+    assert all(10 < one.models < 31 for one in found)
+    order = [one.p_among_models for one in found]
+    assert order == sorted(order)
