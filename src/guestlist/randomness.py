@@ -9,7 +9,15 @@ from contextlib import contextmanager
 import numpy as np
 
 # Streams of one seed: no two purposes share one. The numbers are part of every audit folder; never change them.
-STREAMS = {"rows": 1, "training": 2, "distilled rows": 3, "distilled training": 4, "left out": 5, "evidence": 6}
+STREAMS = {
+    "rows": 1,
+    "training": 2,
+    "distilled rows": 3,
+    "distilled training": 4,
+    "left out": 5,
+    "evidence": 6,
+    "blind": 19,
+}
 
 
 def stream(seed: int, purpose: str, *numbers: int) -> np.random.Generator:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from guestlist.blind.baseline import Blind
 from guestlist.case import Case, Check, Figure, State, signal_of
 from guestlist.collecting.inputs import Duplicates
 from guestlist.errors import InputError
@@ -79,6 +80,22 @@ def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
     if not duplicates.dropped:
         return Check("GL101", *found), Check("GL102", *NOT_APPLICABLE)
     return Check("GL101", "passed", {**figures, "duplicates": 0}), Check("GL102", *found)
+
+
+def of_blind(found: Blind) -> Check:
+    """The check of sides that differ without the model."""
+    figures = {"auc": found.auc, "p_value": found.p_value, "detectable_auc": found.detectable_auc}
+    return Check("GL119", *_state(found.told, figures))
+
+
+def told_without_the_model(case: Case) -> Outcome:
+    """Members that a classifier tells from non-members although it never asks the model."""
+    if case.setting.drawn:
+        return NOT_APPLICABLE
+    if case.blind is None:
+        return NOT_RUN
+    made = of_blind(case.blind)
+    return Outcome(made.state, made.figures)
 
 
 def chance_accuracy(case: Case) -> Outcome:
@@ -218,4 +235,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL111": CheckRow("interval still wide", width),
     "GL112": CheckRow("members rank below non-members", reversed_sides),
     "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack),
+    "GL119": CheckRow("members can be told without the model", told_without_the_model),
 }
