@@ -16,7 +16,7 @@ import pandas as pd
 
 from guestlist.arrays.ranks import aucs
 from guestlist.blind.columns import columns_of, design
-from guestlist.blind.ridge import cross_fitted
+from guestlist.blind.ridge import Fold, cross_fitted, folds
 from guestlist.blind.units import exchanged, folds_of, some_of, units_of
 from guestlist.data import Data, row_hashes
 
@@ -95,10 +95,11 @@ def blind(
     data, member = data.take(rows), member[rows]
     fold, columns = folds_of(unit, FOLDS, rng), columns_of(data.x, rng)
     read = design(columns, data.y, data.groups, fold, values=values, rng=rng)
-    auc = float(within_folds(read, fold, member[None])[0])
+    parts = folds(read, fold)
+    auc = float(within_folds(parts, member[None])[0])
     if np.isnan(auc):
         return None
-    p_value, others_aucs = _test(auc, read, fold, unit, member, rng)
+    p_value, others_aucs = _test(auc, parts, unit, member, rng)
     return Blind(
         auc=auc,
         p_value=p_value,
@@ -114,25 +115,27 @@ def blind(
     )
 
 
-def within_folds(read: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
+def within_folds(parts: tuple[Fold, ...], member: np.ndarray) -> np.ndarray:
     """(labellings,) AUC of cross-fitted predictions over the pairs of records that lie in one fold; NaN without any."""
-    scores = cross_fitted(read, fold, np.where(member, 1.0, -1.0))
+    scores = cross_fitted(parts, np.where(member, 1.0, -1.0))
     won, pairs = np.zeros(len(member)), np.zeros(len(member))
-    for one in np.unique(fold):
-        inside = member[:, fold == one]
-        many = inside.sum(axis=1) * (~inside).sum(axis=1)
-        won += np.nan_to_num(aucs(scores[:, fold == one], inside)) * many
+    for part in parts:
+        truth = member[:, part.inside]
+        many = truth.sum(axis=1) * (~truth).sum(axis=1)
+        won += np.nan_to_num(aucs(scores[:, part.inside], truth)) * many
         pairs += many
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no fold has both sides
         return won / pairs
 
 
-def _test(auc: float, read, fold, unit, member, rng: np.random.Generator) -> tuple[float, np.ndarray]:
+def _test(
+    auc: float, parts: tuple[Fold, ...], unit: np.ndarray, member: np.ndarray, rng: np.random.Generator
+) -> tuple[float, np.ndarray]:
     """The p-value, and the AUCs under exchanges of membership."""
     tried = np.empty(0)
     while len(tried) < EXCHANGES:
         count = min(AT_ONCE, EXCHANGES - len(tried))
-        more = within_folds(read, fold, exchanged(unit, member, count, rng))
+        more = within_folds(parts, exchanged(unit, member, count, rng))
         tried = np.append(tried, np.where(np.isnan(more), 0.5, more))
         as_well = np.cumsum(tried >= auc)
         if as_well[-1] >= ENOUGH:

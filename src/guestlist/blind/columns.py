@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from guestlist.blind.ridge import cross_fitted
+from guestlist.blind.ridge import cross_fitted, folds
 from guestlist.data import as_text
 
 FEATURES = 1024  # more are drawn at random from
@@ -113,24 +113,22 @@ def cells(given: Columns, own: Columns, rng: np.random.Generator) -> np.ndarray:
     A tree asks two questions about the columns and one about the label, each a comparison with the value of a random
     record: what a linear model of the columns cannot see, such as labels that fit the features worse on one side.
     """
-    records, found = len(own.values), []
-    for _ in range(TREES):
-        cell = np.zeros(records, dtype=np.int64)
-        for part in (given, given, own):
-            cell = 2 * cell + _question(part, rng)
-        found.append(cell[:, None] == np.unique(cell))
+    asked = [_questions(part, TREES, rng) for part in (given, given, own)]
+    found = [cell[:, None] == np.unique(cell) for cell in 4 * asked[0] + 2 * asked[1] + asked[2]]
     indicators = np.hstack(found).astype(np.float64)
     return indicators - indicators.mean(axis=0)
 
 
-def _question(part: Columns, rng: np.random.Generator) -> np.ndarray:
-    """(records,) whether a random column of a random source is at least the value of a random record, or above it."""
-    if not part.values.shape[1]:
-        return np.zeros(len(part.values), dtype=bool)
-    source = rng.choice(np.unique(part.source))
-    column = part.values[:, rng.choice(np.flatnonzero(part.source == source))]
-    threshold = rng.choice(column)
-    return column >= threshold if threshold == column.max() else column > threshold
+def _questions(part: Columns, count: int, rng: np.random.Generator) -> np.ndarray:
+    """(count, records) 1 where a random column of a random source is above the value of a random record, or else 0."""
+    records, sources = len(part.values), [np.flatnonzero(part.source == one) for one in np.unique(part.source)]
+    if not sources:
+        return np.zeros((count, records), dtype=np.int64)
+    chosen = [rng.choice(sources[place]) for place in rng.integers(len(sources), size=count)]
+    columns = part.values[:, chosen].T
+    threshold = columns[np.arange(count), rng.integers(records, size=count)][:, None]
+    largest = threshold == columns.max(axis=1, keepdims=True)  # nothing is above it
+    return ((columns > threshold) | (largest & (columns == threshold))).astype(np.int64)
 
 
 def _surprise(given: Columns, labels: Columns, fold: np.ndarray, rng: np.random.Generator) -> Columns:
@@ -139,7 +137,7 @@ def _surprise(given: Columns, labels: Columns, fold: np.ndarray, rng: np.random.
     if not given.values.shape[1] or not labels.values.shape[1]:
         return nothing
     known = np.hstack([_of_one_weight(given.values), _of_one_weight(cells(given, nothing, rng))])
-    expected = cross_fitted(known, fold, labels.values.T).T
+    expected = cross_fitted(folds(known, fold), labels.values.T).T
     return _numbers(np.abs(labels.values - expected).sum(axis=1, keepdims=True))
 
 

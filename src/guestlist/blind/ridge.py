@@ -23,26 +23,51 @@ class Spectrum(NamedTuple):
     right: np.ndarray
 
 
-def cross_fitted(x: np.ndarray, fold: np.ndarray, labels: np.ndarray) -> np.ndarray:
+class Fold(NamedTuple):
+    """What is predicted, from what: all of it depends on the records alone.
+
+    Args:
+        inside: (records,) true for those of the fold.
+        others: of the other folds, centred at their mean.
+        x: (records of the fold, columns) from that mean.
+    """
+
+    inside: np.ndarray
+    others: Spectrum
+    x: np.ndarray
+
+
+def folds(x: np.ndarray, fold: np.ndarray) -> tuple[Fold, ...]:
+    """The folds of records, ready for any labelling.
+
+    Args:
+        x: (records, columns).
+        fold: (records,) numbers.
+    """
+    found = []
+    for one in np.unique(fold):
+        inside = fold == one
+        mean = x[~inside].mean(axis=0)
+        found.append(Fold(inside, _spectrum(x[~inside] - mean), x[inside] - mean))
+    return tuple(found)
+
+
+def cross_fitted(parts: tuple[Fold, ...], labels: np.ndarray) -> np.ndarray:
     """(labellings, records) predictions of each fold by the ridge regression on the others.
 
     The penalty is chosen by generalised cross-validation within the other folds (Golub, Heath & Wahba 1979), for each
     labelling anew. Predictions are comparable within a fold.
 
     Args:
-        x: (records, columns).
-        fold: (records,) numbers.
         labels: (labellings, records).
     """
     found = np.zeros(labels.shape)
-    for one in np.unique(fold):
-        rest = fold != one
-        spectrum = _spectrum(x[rest] - x[rest].mean(axis=0))
-        centred = labels[:, rest] - labels[:, rest].mean(axis=1, keepdims=True)
-        inner = centred @ spectrum.left
-        shrunk = _best_shrinkage(spectrum.values, inner, (centred**2).sum(axis=1), int(rest.sum()))
-        weights = (inner * shrunk / spectrum.values) @ spectrum.right
-        found[:, ~rest] = weights @ (x[~rest] - x[rest].mean(axis=0)).T
+    for inside, others, x in parts:
+        known = labels[:, ~inside]
+        centred = known - known.mean(axis=1, keepdims=True)
+        inner = centred @ others.left
+        shrunk = _best_shrinkage(others.values, inner, (centred**2).sum(axis=1), known.shape[1])
+        found[:, inside] = ((inner * shrunk / others.values) @ others.right) @ x.T
     return found
 
 
