@@ -20,6 +20,7 @@ ROOMS = (
     "views",
     "games",
     "store",
+    "blind",
     "defences",
     "targets",
     "datasets",

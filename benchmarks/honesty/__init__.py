@@ -1,1 +1,1 @@
-"""Where nothing leaks, what is claimed? At full size; the tests run the same code at small size."""
+"""Does guestlist say what is so? Worlds whose answer is known, many times over; the tests run them at small size."""

@@ -7,6 +7,7 @@ Data ────────────────┘    slow      disk     n
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from guestlist.attacks import Attack, named
+from guestlist.blind.baseline import Blind
+from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Case, Check
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.engines.local import ALL_CORES, Local
@@ -33,21 +36,23 @@ from guestlist.collecting.evidence.gathering import (
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
+from guestlist.collecting.readout import one_thread
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
+from guestlist.findings.checks import check_codes, of_blind, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
-from guestlist.store import locked
+from guestlist.store import Store, locked
 from guestlist.targets import as_target
 
 REFERENCES = 32
+logger = logging.getLogger(__name__)
 
 
 def audit(
@@ -70,6 +75,7 @@ def audit(
     duplicates: Literal["warn", "drop"] = "warn",
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
+    blind: bool = True,
     progress: Progress | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Results:
@@ -99,6 +105,7 @@ def audit(
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
             ignored.
+        blind: whether to look if members can be told from non-members without the model; a few seconds.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
 
@@ -106,7 +113,7 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     settings = Settings(
-        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
+        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about, blind
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
@@ -130,6 +137,7 @@ def collect(
     jobs: int | None = None,
     engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
+    blind: bool = True,
     progress: Progress | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Case:
@@ -142,7 +150,7 @@ def collect(
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
     settings = Settings(
-        references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about
+        references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about, blind=blind
     )
     if settings.until is not None:
         raise ValueError(
@@ -169,6 +177,7 @@ class Settings:
     ignore: Sequence[str] = ()
     progress: Progress | None = None
     about: Mapping[str, Any] | None = None
+    blind: bool = True
 
     def __post_init__(self):
         if not isinstance(self.fewest, (int, np.integer)) or self.fewest < 0:
@@ -212,6 +221,7 @@ class Work:
         plans: evidence to collect, with what was begun before.
         given: evidence that the target gives at once.
         kinds: of evidence that there will be.
+        blind: how well members are told without the model.
     """
 
     site: Site
@@ -220,6 +230,7 @@ class Work:
     plans: Sequence[Any]
     given: Mapping[str, Any]
     kinds: frozenset[str]
+    blind: Blind | None
 
     def case(self, references: int, checks: tuple[Check, ...]) -> Case:
         """Collect whatever is missing; the case with so many references."""
@@ -235,6 +246,7 @@ class Work:
             checks=checks,
             ignore=tuple(settings.ignore),
             until=settings.until,
+            blind=self.blind,
         )
 
 
@@ -265,6 +277,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
             plans=with_begun(store, plans),
             given=from_target(plans, target, pool, split),
             kinds=kinds,
+            blind=_blind(inputs, settings, store),
         )
 
 
@@ -287,6 +300,24 @@ def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
     for check in found:
         if check.state == "issue" and check.code not in ignore:
             warnings.warn(sentence(check), AuditWarning, stacklevel=4)
+    return found
+
+
+def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
+    """How well members are told without the model, while the records are at hand; the user hears of it before the long work.
+
+    Where members were drawn by us from one pool there is nothing to look for.
+    """
+    if inputs.game is not None or not settings.blind:
+        return None
+    pool = inputs.pool
+    with one_thread():  # the same bits on any number of cores
+        found = blind_baseline(
+            store, pool.x, pool.y, pool.groups, pool.persons, values=not inputs.target.scale.has_classes
+        )
+    if found is not None and found.told and "GL119" not in settings.ignore:
+        # Not a warning: one honest audit in twenty would raise it where warnings are errors.
+        logger.warning("%s", sentence(of_blind(found)))
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import Attack
+from guestlist.blind.baseline import Blind
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.views.signals import Rotation, Signals
@@ -65,6 +66,7 @@ class Setting:
         answers: (records, classes) what the target answered.
         predictions: whether there was nothing but predictions: no model, and no features.
         until: the interval that was wanted, if references were trained until it was narrow enough.
+        drawn: whether members were drawn by us, from one pool.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Setting:
     answers: np.ndarray | None = None
     predictions: bool = False
     until: UntilWidth | None = None
+    drawn: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ class Case:
         prior: share of members among the people an attacker asks about.
         checks: those made before there was anything to judge, such as that for duplicates.
         ignore: codes of checks that the user does not want to hear about.
+        blind: how well members are told without the model; None where that was not looked for. No attack is given it.
     """
 
     view: Signals
@@ -102,6 +106,7 @@ class Case:
     prior: float = PRIOR
     checks: tuple[Check, ...] = ()
     ignore: tuple[str, ...] = ()
+    blind: Blind | None = None
 
     @cached_property
     def scores(self) -> dict[str, np.ndarray]:

@@ -15,8 +15,11 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import ATTACKS, named
+from guestlist.blind.baseline import Blind
+from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Check
 from guestlist.collecting.inputs import Duplicates, digest, repeats
+from guestlist.collecting.readout import one_thread
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
@@ -40,11 +43,13 @@ def audit_predictions(
     prior: float = PRIOR,
     about: Mapping[str, object] | None = None,
     ignore: Sequence[str] = (),
+    blind: bool = True,
 ) -> Results:
     """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those.
 
     Args:
         attacks, folder, prior, about, ignore: as for ``audit``.
+        blind: whether to look if members can be told from non-members by labels and groups: there are no features.
     """
     check_codes(ignore)
     if not 0 < prior < 1:
@@ -64,10 +69,18 @@ def audit_predictions(
         place = Path(passing) / "audit" if folder is None else Path(folder)
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
-            case = case_in(store, chosen, prior=prior, checks=_checks(predictions), ignore=tuple(ignore))
+            told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
+            case = case_in(store, chosen, prior=prior, checks=checks, ignore=tuple(ignore), blind=told)
             results = judge(case, Results)
             write_results(store.folder, results, case.scores)
             return results
+
+
+def _blind(target: Predictions, store: Store) -> Blind | None:
+    """How well members are told by labels and groups; the target's records stand first in the pool."""
+    said = target.take(store.pool["row"].to_numpy()[store.split.asked[0]])  # in the order of the pool
+    with one_thread():  # the same bits on any number of cores
+        return blind_baseline(store, None, said.labels, said.groups, said.persons, values=not said.scale.has_classes)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:

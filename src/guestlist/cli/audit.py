@@ -58,6 +58,7 @@ from guestlist.cli.request import Request, carry_out, means, means_of
     help="Share of members among the people an attacker asks about.",
 )
 @ignore
+@click.option("--no-blind", is_flag=True, help="Do not look whether members can be told without the model.")
 @means
 @as_json
 def audit(out, as_json, **options):
@@ -117,6 +118,7 @@ def _of_model(out: Path, options: dict):
         drop_duplicates=options["drop_duplicates"],
         prior=options["prior"],
         ignore=options["ignore"],
+        blind=not options["no_blind"],
     )
     return carry_out(request, out, options["references"], means_of(options))
 
@@ -133,5 +135,6 @@ def _of_predictions(out: Path, options: dict):
         folder=out,
         prior=options["prior"],
         ignore=options["ignore"],
+        blind=not options["no_blind"],
         about={"name": path.name},
     )

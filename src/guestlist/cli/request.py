@@ -36,6 +36,7 @@ class Request:
     drop_duplicates: bool = False
     prior: float = 0.5
     ignore: tuple[str, ...] = ()
+    blind: bool = True
 
     def seen_from(self, folder: Path) -> Request:
         """The same with paths seen from the folder, so that a project can be moved as a whole."""
@@ -99,6 +100,7 @@ def carry_out(request: Request, folder: Path, references: int | UntilWidth, mean
         duplicates="drop" if request.drop_duplicates else "warn",
         prior=request.prior,
         ignore=request.ignore,
+        blind=request.blind,
         progress=progress_bar(means.quiet),
         about={"request": to_json(request.seen_from(folder))},
     )

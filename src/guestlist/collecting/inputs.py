@@ -154,7 +154,7 @@ def store_for(
         game=_game(inputs, folder, references),
         scale=target.scale.name,
         classes=tuple(map(str, target.classes)),
-        about={"name": target.name, **(about or {})},
+        about={"name": target.name, **({} if inputs.game is None else {"drawn": True}), **(about or {})},
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})

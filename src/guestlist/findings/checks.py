@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from guestlist.blind.baseline import Blind
 from guestlist.case import Case, Check, Figure, State, signal_of
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
@@ -89,6 +90,22 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
     return (
         Check("GL114", *_state(repeats.names < repeats.records, {"records": repeats.records, "names": repeats.names})),
     )
+
+
+def of_blind(found: Blind) -> Check:
+    """The check of sides that differ without the model."""
+    figures = {"auc": found.auc, "p_value": found.p_value, "detectable_auc": found.detectable_auc}
+    return Check("GL119", *_state(found.told, figures))
+
+
+def told_without_the_model(case: Case) -> Outcome:
+    """Members that a classifier tells from non-members although it never asks the model."""
+    if case.setting.drawn:
+        return NOT_APPLICABLE
+    if case.blind is None:
+        return NOT_RUN
+    made = of_blind(case.blind)
+    return Outcome(made.state, made.figures)
 
 
 def chance_accuracy(case: Case) -> Outcome:
@@ -230,4 +247,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL112": CheckRow("members rank below non-members", reversed_sides),
     "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack),
     "GL114": CheckRow("several records of one name"),
+    "GL119": CheckRow("members can be told without the model", told_without_the_model),
 }

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.attacks import Attack, named
+from guestlist.blind.baseline import Blind
+from guestlist.blind.kept import blind_in
 from guestlist.case import PRIOR, Case, Check, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.until import UntilWidth
@@ -30,6 +32,7 @@ def case_in(
     checks: tuple[Check, ...] = (),
     ignore: tuple[str, ...] = (),
     until: UntilWidth | None = None,
+    blind: Blind | None = None,
 ) -> Case:
     """The audit in a folder as a case to judge.
 
@@ -38,13 +41,14 @@ def case_in(
         evidence: what was collected about the target beyond its signals.
         checks: those made before anything was collected.
         until: the interval that was wanted.
+        blind: how well members are told without the model.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
     split, rotation = store.split, rotation_of(store, evidence, references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)
-    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore)
+    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind)
 
 
 def read_case(folder: str | Path, references: int | None = None) -> Case:
@@ -61,7 +65,7 @@ def read_case(folder: str | Path, references: int | None = None) -> Case:
     attacks = named(None, count, set(evidence.parts), signals=says)
     if store.manifest.recipe == PREDICTIONS:  # a shadow has records of its own: models are not compared on one record
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
-    return case_in(store, attacks, references=references, evidence=evidence)
+    return case_in(store, attacks, references=references, evidence=evidence, blind=blind_in(store))
 
 
 def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:
@@ -76,4 +80,5 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         answers=answers,
         predictions=known.recipe == PREDICTIONS,
         until=until,
+        drawn=bool(known.about.get("drawn", False)),
     )

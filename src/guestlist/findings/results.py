@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.blind.baseline import Blind
 from guestlist.case import Check
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
@@ -40,6 +41,7 @@ class Results:
 
     subject: Subject | None = None
     references: References | None = None
+    blind: Blind | None = None
     headline: Headline | None = None
     outcomes: tuple[AttackResult, ...] | None = None
     hypothesis_tests: tuple[HypothesisTest, ...] | None = None

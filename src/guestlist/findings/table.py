@@ -9,6 +9,7 @@ from guestlist.case import Case
 from guestlist.findings import (
     agreement,
     attacks,
+    blind,
     checks,
     groups,
     headline,
@@ -25,6 +26,7 @@ from guestlist.findings.results import AnyResults, Results
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "subject": subject.find,
     "references": references.find,
+    "blind": blind.find,
     "headline": headline.find,
     "outcomes": attacks.find,
     "hypothesis_tests": hypothesis_tests.find,

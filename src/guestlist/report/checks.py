@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from guestlist.case import Check
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.results import Results
-from guestlist.report.format import decimal, percent
+from guestlist.report.format import decimal, percent, tiny
 
 # Issues first; what is folded away stands last.
 ORDER = ("issue", "ignored", "not run", "not applicable", "passed")
@@ -195,6 +195,14 @@ def _gap(f: Mapping) -> str:
     )
 
 
+def _blind(f: Mapping) -> str:
+    return (
+        f"A classifier that never asks the model tells members from non-members with AUC {decimal(f['auc'])} "
+        f"(p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot be put down to the "
+        "model. Take non-members from the source of the members, or have members drawn (gl.play)."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -210,4 +218,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL112": _reversed,
     "GL113": _gap,
     "GL114": _repeats,
+    "GL119": _blind,
 }

@@ -6,6 +6,7 @@ from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.legible import legible
 from guestlist.report.sections.answer import answer
+from guestlist.report.sections.blind import blind
 from guestlist.report.sections.groups import exposed_group
 from guestlist.report.sections.headline import chosen, unscored
 from guestlist.report.sections.limits import limits
@@ -21,6 +22,7 @@ def fragment(results: Results) -> str:
         headline=results.headline.name if results.headline else "",
         question=words.question(results),
         answer=answer(results),
+        blind=blind(results),
         basis=" ".join(filter(None, (words.basis(results), exposed_group(results), unscored(results)))),
         chosen=chosen(results),
         limits=limits(results),

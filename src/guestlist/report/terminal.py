@@ -11,6 +11,7 @@ from guestlist.report import checks, words
 from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
 from guestlist.report.sections.answer import answer
+from guestlist.report.sections.blind import blind
 from guestlist.report.sections.groups import exposed_group
 from guestlist.report.sections.headline import chosen, recipe, unscored
 from guestlist.report.sections.hypothesis_tests import broken
@@ -36,6 +37,7 @@ def summary(results: Results) -> str:
 
 def _context(results: Results) -> list[str]:
     maybe = [
+        blind(results),
         words.basis(results),
         exposed_group(results),
         recipe(results),

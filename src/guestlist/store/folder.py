@@ -4,6 +4,7 @@
     pool.parquet             id, label and groups of every record; no features
     split.npz                member and asked, both (models, records): who trains on what, and who is asked about
     signals/model-0000.npz   one per model; written aside, then renamed, so present means whole
+    blind.json               how well members are told without the model
     answers.npz              the target's full answers
     evidence/distilled/      what else was collected, one folder per kind, with a plan.json
     scores/lira.npy          one per attack

@@ -9,6 +9,7 @@ from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import count, decimal, interval, percent, with_interval
 from guestlist.report.section import Section, filled
+from guestlist.report.sections.blind import unclear
 from guestlist.report.sections.groups import exposed_group
 from guestlist.report.sections.headline import in_people, picks
 
@@ -37,6 +38,8 @@ def answer(results: Results) -> str:
     attack = words.headline(results)
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
+    if results.blind is not None and results.blind.told:
+        return unclear(results.blind, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]

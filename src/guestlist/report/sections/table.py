@@ -10,6 +10,7 @@ from guestlist.report.sections import (
     agreement,
     answer,
     attacks,
+    blind,
     checks,
     curves,
     exposed,
@@ -25,6 +26,7 @@ from guestlist.report.sections import (
 
 SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "answer": answer.section,
+    "blind": blind.section,
     "headline": headline.section,
     "limits": limits.section,
     "curves": curves.section,

@@ -1,0 +1,152 @@
+"""In an audit: made once while the records are at hand, kept in the folder, held against the answer."""
+
+import json
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty import blind as worlds
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from cases import leaking
+from guestlist.blind import kept
+from guestlist.cli import main
+from guestlist.findings.table import judge
+from guestlist.report import page, summary
+from guestlist.report.sections.answer import answer
+from guestlist.store import open_store
+
+
+@pytest.fixture(scope="module")
+def years():
+    """A model, last year's patients and this year's, who are older: it saw neither."""
+    rng = np.random.default_rng(0)
+
+    def patients(records, older):
+        y = rng.integers(2, size=records)
+        return y[:, None] + older + rng.normal(size=(records, 3)), y
+
+    return LogisticRegression().fit(*patients(500, 0.0)), patients(150, 0.0), patients(150, 1.5)
+
+
+def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = gl.audit(*years, references=0, attacks=["loss", "entropy"])
+    assert "never asks the model" in caplog.text
+    assert found.check("GL119").state == "issue"
+    assert found.check("GL119").figures["p_value"] == found.blind.p_value == 1 / 400
+    assert answer(replace(found, blind=None)).startswith("Yes")
+    assert answer(found).startswith("Unclear. Members and non-members differ without the model")
+    assert "sources" not in found.untested
+    words = " ".join(summary(found).split())
+    assert f"tells them apart with AUC {found.blind.auc:.3f}" in words
+    assert "smallest difference that it would have seen" in words
+    source = page(found)
+    assert source.index('id="blind"') < source.index('id="figures"')
+
+
+def test_one_source_keeps_its_answer(tree, blobs, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = gl.audit(tree, *blobs, references=0)
+    assert not caplog.records
+    assert found.check("GL119").state == "passed"
+    assert answer(found).startswith("Yes")
+    assert f"AUC {found.blind.detectable_auc:.3f}." in " ".join(summary(found).split())
+    assert "Not shown that members can be told without the model" in found._repr_html_()
+
+
+def never(*arguments, **options):
+    raise AssertionError("it was made twice")
+
+
+def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
+    first = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    before = (tmp_path / "a" / "results.json").read_bytes()
+    monkeypatch.setattr(kept, "blind", never)
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    assert (tmp_path / "a" / "results.json").read_bytes() == before
+    case = gl.read_case(tmp_path / "a")
+    assert case.blind == first.blind == gl.read_results(tmp_path / "a").blind
+    assert judge(case).check("GL119").state == "passed"
+    assert gl.collect(tree, *blobs, references=0, folder=tmp_path / "a").blind == first.blind
+
+
+def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, blobs, tmp_path):
+    found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    path = tmp_path / "a" / "blind.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "made_of": "others", "found": {**content["found"], "auc": 0.9}}))
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").blind == found.blind
+    path.unlink()
+    assert gl.read_case(tmp_path / "a").blind is None
+    assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").blind == found.blind
+    assert json.loads(path.read_text()) == content
+
+
+def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path):
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
+    store = open_store(tmp_path / "a")
+    names = np.arange(440).astype(str).astype(object)
+    made = {
+        kept._made_of(store, *rest)
+        for rest in (({}, None), ({}, names), ({"sex": names}, None), ({"age": names}, None))
+    }
+    assert len(made) == 4
+
+
+def test_it_can_be_left_out_and_the_results_say_so(years):
+    found = gl.audit(*years, references=0, attacks=["loss"], blind=False)
+    assert found.blind is None
+    assert found.check("GL119").state == "not run"
+    assert "sources" in found.untested
+    assert answer(found).startswith("Yes")
+
+
+def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
+    (x, y), _ = blobs
+    found = gl.play(gl.Sides(100, 100), LogisticRegression(), (x, y), references=0, folder=tmp_path / "a")
+    assert (found.blind, found.check("GL119").state) == (None, "not applicable")
+    assert "sources" not in found.untested
+    assert judge(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
+
+
+def test_no_attack_is_given_it(years):
+    """It knows who is a member; what attacks see is the same with it and without."""
+    one, other = (gl.audit(*years, references=0, blind=blind).records for blind in (True, False))
+    scores = [name for name in one if name.startswith("score_")]
+    assert scores
+    assert one[scores].equals(other[scores])
+
+
+def test_predictions_are_looked_at_by_label_and_group(tmp_path):
+    rng = np.random.default_rng(0)
+    member = np.arange(200) < 100
+    labels = np.where(rng.random(200) < 0.5, rng.integers(2, size=200), member)
+    answers = rng.dirichlet([2, 2], size=200)
+    found = gl.audit_predictions(gl.Predictions(answers, labels, member))
+    assert found.blind.looked_at == ("label",)
+    assert found.blind.told
+    assert "A classifier that sees the label, and never asks the model" in summary(found).replace("\n    ", " ")
+    np.savez(tmp_path / "a.npz", probabilities=answers, labels=labels, member=member)
+    options = ["audit", "--predictions", str(tmp_path / "a.npz"), "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(main, options).exit_code == 0
+    assert gl.read_results(tmp_path / "out").blind == found.blind
+    assert CliRunner().invoke(main, [*options, "--no-blind"]).exit_code == 0
+    assert gl.read_results(tmp_path / "out").check("GL119").state == "not run"
+
+
+def test_a_case_made_by_hand_has_none():
+    found = judge(leaking())
+    assert (found.blind, found.check("GL119").state) == (None, "not run")
+
+
+@pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
+def test_a_model_that_saw_neither_sex_nor_age_group_is_not_said_to_leak(name, real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
+    found = worlds.two_kinds(name, repeats=4, each=100)
+    assert found["says_yes"] == 0
+    assert found["flagged"] == 1
+    assert found["smallest_seen"] > 0.55
