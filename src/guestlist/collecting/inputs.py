@@ -14,7 +14,7 @@ import pandas as pd
 from guestlist import checks
 from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like
 from guestlist.errors import FolderError, InputError
-from guestlist.games import Game, Sides, Split, inclusion_rate, one_target, options_of
+from guestlist.games import Game, Split, one_target, options_of, sides_like
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
@@ -110,7 +110,7 @@ def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
     if inputs.game is not None:
         return options_of(inputs.game)
     members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
-    game = options_of(Sides(members, nonmembers, inclusion_rate(members, len(inputs.pool), references)))
+    game = options_of(sides_like(members, nonmembers, len(inputs.pool), references))
     if not (folder / "manifest.json").exists():
         return game
     there = open_store(folder)

@@ -5,6 +5,9 @@ Independence matters. Where every record has an exact number of models that trai
 independent draws the count says nothing, and every model can serve as a mock target.
 
 Model ``k`` draws its row from a stream of its own, so adding references leaves the earlier ones as they were.
+
+A class of few records might be missing from a row, and many recipes cannot be trained without it: a row is drawn under the
+condition that no class is missing. That is a condition on each row alone, so rows remain independent of each other.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import binom
 
@@ -23,6 +27,9 @@ from guestlist.randomness import stream
 FEWEST = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
+# Of a class whose records are few, a model gets as many as it may expect, up to this many: what cross-validation within a
+# recipe asks of every class.
+ENOUGH_OF_A_CLASS = 5
 
 
 @dataclass(frozen=True)
@@ -42,12 +49,31 @@ class Bernoulli:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        return coins(len(data), self.rate, seed, k), np.ones(len(data), dtype=bool)
+        return coins_by_class(data.y, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
 
 def coins(records: int, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
     """(records,) true with probability ``rate``, from the stream of model ``k``."""
     return stream(seed, purpose, k).random(records) < rate
+
+
+def coins_by_class(labels: np.ndarray, rate: float, seed: int, k: int) -> np.ndarray:
+    """The same, tossed again for a class of which too few came up.
+
+    A class of a single record may be missing, unless there are but two classes: a record that every reference trained on
+    could not be compared with anything. Labels of a regression are nearly all different, and left to chance.
+    """
+    rng = stream(seed, "rows", k)
+    row = rng.random(len(labels)) < rate
+    position = pd.factorize(labels)[0]
+    sizes = np.bincount(position)
+    least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
+    least[(sizes == 1) & (len(sizes) != 2)] = 0
+    for of_class in np.flatnonzero(np.bincount(position[row], minlength=len(sizes)) < least):
+        records = np.flatnonzero(position == of_class)
+        while row[records].sum() < least[of_class]:
+            row[records] = rng.random(len(records)) < rate
+    return row
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.data import Data
-from guestlist.games.bernoulli import coins
+from guestlist.games.bernoulli import coins_by_class, inclusion_rate
 from guestlist.randomness import stream
 
 
@@ -24,11 +24,13 @@ class Sides:
         members: records that the target trains on.
         nonmembers: others that are asked about.
         rate: probability that a reference trains on a record; by default the target's share of the pool.
+        population: how many records of the population, drawn at random, references train on; by default all.
     """
 
     members: int
     nonmembers: int
     rate: float | None = None
+    population: int | None = None
 
     name: ClassVar[str] = "sides"
 
@@ -42,7 +44,7 @@ class Sides:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Model 0 has the sides; references are asked about the records that it is asked about."""
         if k:
-            return coins(len(data), self.members / len(data) if self.rate is None else self.rate, seed, k), None
+            return coins_by_class(data.y, self.members / len(data) if self.rate is None else self.rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
@@ -52,3 +54,22 @@ class Sides:
         target[order[: self.members]] = True
         asked[order[: self.members + self.nonmembers]] = True
         return target, asked
+
+    def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
+        """(records,) true for those that references may train on: all that are asked about, and some of the others."""
+        if self.population is None:
+            return np.ones(len(asked), dtype=bool)
+        allowed, rest = asked.copy(), np.flatnonzero(~asked)
+        allowed[stream(seed, "rows", 0).permutation(rest)[: self.population]] = True
+        return allowed
+
+
+def sides_like(members: int, nonmembers: int, pool: int, references: int) -> Sides:
+    """The game of a user's own sides, in which references are about as large as the target, if they can be.
+
+    Every record that is asked about needs references that trained on it and others that did not, so the rate has bounds. A
+    population needs neither: of a large one, references leave so much aside that they are not larger than the target.
+    """
+    rate, asked = inclusion_rate(members, pool, references), members + nonmembers
+    enough = max(round(members / rate) - asked, 0)
+    return Sides(members, nonmembers, rate, enough if enough < pool - asked else None)
