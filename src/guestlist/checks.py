@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from guestlist.data import Data, concatenate, encode, row_hashes
 from guestlist.errors import InputError
+from guestlist.neighbours.near_twins import NearTwins, near_twins
 
 # From this share of non-members that are also members on, the two sides are not two sides.
 MOSTLY_DUPLICATES = 0.5
@@ -54,6 +56,38 @@ def duplicates_across(members: Data, nonmembers: Data) -> np.ndarray:
     # In one table: a column that is whole numbers on one side and not on the other is one kind of number there.
     hashes = row_hashes(concatenate([members, nonmembers]))
     return np.isin(hashes[len(members) :], hashes[: len(members)])
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Records that were given more than once, or almost.
+
+    Args:
+        copies: members that are equal to another member.
+        members: all of them.
+        in_population: members and non-members that also stand in the population; None: there is no population.
+        asked: members and non-members.
+        near: non-members against members; None: too few to say.
+    """
+
+    copies: int
+    members: int
+    in_population: int | None
+    asked: int
+    near: NearTwins | None
+
+
+def twins_among(sides: dict[str, Data]) -> Twins:
+    """What stands more than once among members, in the population, and almost on both sides."""
+    hashes = row_hashes(concatenate(list(sides.values())))
+    parts = np.split(hashes, np.cumsum([len(data) for data in sides.values()])[:-1])
+    of = dict(zip(sides, parts, strict=True))
+    asked = np.concatenate([of["members"], of["nonmembers"]])
+    _, position, counts = np.unique(of["members"], return_inverse=True, return_counts=True)
+    in_population = int(np.isin(asked, of["population"]).sum()) if "population" in of else None
+    # The same records are looked at every time: nothing here is a result that a seed should change.
+    near = near_twins(sides["members"].x, sides["nonmembers"].x, np.random.default_rng(0))
+    return Twins(int((counts[position] > 1).sum()), len(of["members"]), in_population, len(asked), near)
 
 
 def check_not_the_same(duplicate: np.ndarray) -> None:

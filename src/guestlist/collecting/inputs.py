@@ -37,6 +37,7 @@ class Inputs:
         pool: all records, in the form the target reads.
         split: whom the target was trained on, and who is asked about.
         duplicates: None where membership was drawn by us: twins are then part of the game.
+        twins: records given more than once, or almost; None likewise.
         game: that drew the split and draws that of the references; None: the sides are the user's own.
     """
 
@@ -44,6 +45,7 @@ class Inputs:
     pool: Data
     split: Split
     duplicates: Duplicates | None = None
+    twins: checks.Twins | None = None
     game: Game | None = None
 
 
@@ -76,7 +78,7 @@ def prepare(
     sizes = [len(data) for data in sides.values()]
     member = np.repeat([side == "members" for side in sides], sizes)
     asked = np.repeat([side != "population" for side in sides], sizes)
-    return Inputs(target, concatenate(list(sides.values())), one_target(member, asked), found)
+    return Inputs(target, concatenate(list(sides.values())), one_target(member, asked), found, checks.twins_among(sides))
 
 
 def store_for(
