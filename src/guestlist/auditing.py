@@ -41,7 +41,7 @@ from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import check_codes, of_blind, of_duplicates, of_repeats
+from guestlist.findings.checks import check_codes, of_blind, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
@@ -297,6 +297,7 @@ def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
 def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
     """What was found before the long work; the user hears of it now."""
     found = (() if inputs.duplicates is None else of_duplicates(inputs.duplicates)) + of_repeats(inputs.repeats)
+    found += () if inputs.twins is None else of_twins(inputs.twins)
     for check in found:
         if check.state == "issue" and check.code not in ignore:
             warnings.warn(sentence(check), AuditWarning, stacklevel=4)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from guestlist.data import Data, concatenate, encode
 from guestlist.errors import InputError
+from guestlist.neighbours.near_twins import NearTwins, near_twins
 
 # From this share of non-members that are also members on, the two sides are not two sides.
 MOSTLY_DUPLICATES = 0.5
@@ -70,6 +72,40 @@ def members_again(
     if persons is not None:
         again = again | np.isin(persons, persons[member])
     return again & outside
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Records that were given more than once, or almost.
+
+    Args:
+        copies: members that are equal to another member.
+        members: all of them.
+        in_population: members and non-members that also stand in the population; None: there is no population.
+        asked: members and non-members.
+        near: non-members against members; None: too few to say.
+    """
+
+    copies: int
+    members: int
+    in_population: int | None
+    asked: int
+    near: NearTwins | None
+
+
+def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> Twins:
+    """What stands more than once among members, in the population, and almost on both sides.
+
+    Args:
+        hashes: (records,) of features and label.
+        member, outside: (records,) members, and non-members; the others are population.
+    """
+    asked = member | outside
+    _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
+    in_population = None if asked.all() else int(np.isin(hashes[asked], hashes[~asked]).sum())
+    # The same records are looked at every time: nothing here is a result that a seed should change.
+    near = near_twins(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
+    return Twins(int((counts[position] > 1).sum()), int(member.sum()), in_population, int(asked.sum()), near)
 
 
 def check_not_the_same(duplicate: np.ndarray) -> None:

@@ -15,6 +15,8 @@ from guestlist.attacks import ATTACKS
 from guestlist.attacks.bayes import log_odds_of_tail, prior_of
 from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
+from guestlist.targets.scales import Probabilities
+from guestlist.views.signals import Signals
 from worlds import awkward_world, gaussian_world, target_of
 
 ORACLES = {
@@ -125,6 +127,22 @@ def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
     world = gaussian_world(shift, records=4000, models=17, spread=0.3)
     grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
     assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01
+
+
+@pytest.mark.parametrize("name", ["rmia", "base"])
+def test_a_probability_of_0_stands_for_half_a_step_in_ratios_too(name):
+    """Two small forests often answer 0 both: by the smallest number there is, such records would outrank all others."""
+    rng = np.random.default_rng(0)
+    steps, labels = rng.integers(0, 11, (400, 3)) / 10, np.zeros(400, int)
+    answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])  # ten trees each
+    scale = Probabilities().resolved(answers[0], labels)
+    said = [scale.signals(one, labels) for one in answers]
+    values = {signal: np.stack([one[signal] for one in said]) for signal in said[0]}
+    scores = ATTACKS[name].score(Signals(values, np.array([[True], [False]]) ^ (np.arange(400) % 2 == 0), labels))
+    both = (steps[:, 1:] == 0).all(axis=1)
+    assert both.sum() > 1
+    assert np.nanmax(scores) <= np.log(1 / 0.05) + 1e-12  # a probability of 1 over half a step
+    np.testing.assert_allclose(scores[both], np.log(np.maximum(steps[both, 0], 0.05) / 0.05))
 
 
 def test_the_tuned_a_never_looks_at_its_target():

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from guestlist.data import Data
-from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, one_target
+from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, one_target, sides_like
+from guestlist.games.bernoulli import coins_by_class
+from guestlist.store import Manifest
 
 
 def people(count: int) -> Data:
@@ -69,3 +71,75 @@ def test_sides_must_fit_into_the_pool():
         draw(Sides(60, 50), people(100), 1, seed=0)
     with pytest.raises(ValueError, match="Expected members=0"):
         Sides(0, 10)
+
+
+# -- classes of few records ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("records", "rate", "least"), [(4, 0.5, 2), (2, 0.5, 1), (4, 0.2, 1), (12, 0.5, 5)])
+def test_no_row_misses_a_class_of_several_records(records, rate, least):
+    labels = np.repeat(["often", "seldom"], [396, records])
+    counts = [coins_by_class(labels, rate, 0, k)[396:].sum() for k in range(300)]
+    assert min(counts) == least
+    assert max(counts) > least
+
+
+def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
+    """By rejection: what is expected of a class of four of which two must come up, given that they do."""
+    rows = np.array([coins_by_class(np.repeat([0, 1], [40, 4]), 0.5, 3, k) for k in range(4000)])
+    counts = np.bincount(rows[:, 40:].sum(axis=1), minlength=5) / 4000
+    np.testing.assert_allclose(counts, np.array([0, 0, 6, 4, 1]) / 11, atol=0.03)
+    assert rows[:, :40].mean() == pytest.approx(0.5, abs=0.01)
+    # Rows know nothing of each other.
+    assert abs(np.corrcoef(rows[:2000:2, 40:].ravel(), rows[1:2000:2, 40:].ravel())[0, 1]) < 0.06
+
+
+def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
+    three = np.array([coins_by_class(np.repeat([0, 1, 2], [20, 20, 1]), 0.5, 0, k)[-1] for k in range(200)])
+    assert 0.3 < three.mean() < 0.7
+    assert all(coins_by_class(np.repeat([0, 1], [20, 1]), 0.5, 0, k)[-1] for k in range(50))
+
+
+# -- references of the target's size ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("members", "nonmembers", "pool", "references"),
+    [(200, 200, 4500, 32), (200, 200, 4500, 8), (200, 200, 600, 32), (200, 200, 400, 32), (700, 300, 1000, 32)],
+)
+def test_references_are_as_large_as_the_target_however_large_the_population_is(members, nonmembers, pool, references):
+    game = sides_like(members, nonmembers, pool, references)
+    given = one_target(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
+    split = draw(game, people(pool), 1 + 60, seed=1, given=given)
+    assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
+    # Whoever is asked about has references on both sides, as many as ever.
+    short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.asked[0]]
+    assert short.min() > 0
+    trained = split.member[1:].any(axis=0)
+    assert trained[split.asked[0]].all()
+    if game.population is not None:
+        assert trained.sum() == members + nonmembers + game.population
+
+
+def test_too_many_nonmembers_make_references_larger_than_the_target():
+    """All are asked about, so none may be left aside; the check for sizes then says so."""
+    game = sides_like(50, 3000, 4000, 32)
+    assert game.population == 0
+    assert game.rate * 3050 > 100
+
+
+# -- rows of other pools --------------------------------------------------------------------------------------------------
+
+
+def manifest(**changes) -> Manifest:
+    known = {"data": "d", "split": "s", "recipe": "r", "seed": 0, "game": {}, "scale": "logits", "classes": ("a", "b")}
+    return Manifest(**{**known, **changes})
+
+
+def test_references_of_another_pool_or_other_members_have_rows_of_their_own():
+    plain = manifest().rows_seed
+    others = [manifest(**change).rows_seed for change in ({"data": "e"}, {"split": "t"}, {"seed": 1})]
+    assert len({plain, *others}) == 4
+    assert manifest(recipe="another").rows_seed == plain  # two models of one pool are compared on the same rows
+    drawn = [draw(Bernoulli(0.5), people(1000), 2, seed).member[1] for seed in (plain, *others)]
+    assert np.abs(np.corrcoef(drawn) - np.eye(4)).max() < 0.15

@@ -7,6 +7,10 @@ the same ratio against all references alike.
 
 Both are ratios of softmax probabilities at temperature 1: the stored signals determine the probability of the
 true class, but not what other temperatures would make of it when there are more than two classes.
+
+Where every reference answers with a probability of exactly 0, as two small forests often do, their losses still say what
+such a 0 stands for (see :func:`guestlist.targets.signals.smallest_answer`): a ratio to 0, or to the smallest number there
+is, would outrank everything else.
 """
 
 from __future__ import annotations
@@ -78,5 +82,7 @@ def base(signals: View) -> np.ndarray:
 
 def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
     # The target's own logarithm comes from its loss, which is exact where the probability has run out of
-    # digits.
-    return -signals.target("loss") - np.log(np.maximum(mean, SMALLEST_PROBABILITY))
+    # digits; so does that of references which all answer 0, and then all have one loss.
+    inside, outside = signals.inside("loss"), signals.outside("loss")
+    of_zero = np.where(outside.count > 0, outside.mean, inside.mean)
+    return -signals.target("loss") - np.where(mean == 0, -of_zero, np.log(np.maximum(mean, SMALLEST_PROBABILITY)))

@@ -14,7 +14,7 @@ import pandas as pd
 from guestlist import checks
 from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like, row_hashes
 from guestlist.errors import FolderError, InputError
-from guestlist.games import Game, Sides, Split, inclusion_rate, one_target, options_of
+from guestlist.games import Game, Split, one_target, options_of, sides_like
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.manifest import write_manifest
@@ -60,6 +60,7 @@ class Inputs:
         pool: all records, in the form the target reads.
         split: whom the target was trained on, and who is asked about.
         duplicates: None where membership was drawn by us: twins are then part of the game.
+        twins: records given more than once, or almost; None likewise.
         game: that drew the split and draws that of the references; None: the sides are the user's own.
         rows: (records,) where each stood among the records as they were given; None: they stand so still.
         hashes: (records,) of features and label, where they are known.
@@ -70,6 +71,7 @@ class Inputs:
     pool: Data
     split: Split
     duplicates: Duplicates | None = None
+    twins: checks.Twins | None = None
     game: Game | None = None
     rows: np.ndarray | None = None
     hashes: np.ndarray | None = None
@@ -125,6 +127,7 @@ def prepare(
         _renumbered(pool.take(rows)),
         one_target(member[rows], (member | outside)[rows]),
         found,
+        checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept]),
         rows=rows,
         hashes=hashes[rows],
         repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,
@@ -174,7 +177,7 @@ def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
     if inputs.game is not None:
         return options_of(inputs.game)
     members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
-    game = options_of(Sides(members, nonmembers, inclusion_rate(members, len(inputs.pool), references)))
+    game = options_of(sides_like(members, nonmembers, len(inputs.pool), references))
     if not (folder / "manifest.json").exists():
         return game
     there = open_store(folder)

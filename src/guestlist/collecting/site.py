@@ -51,7 +51,7 @@ class Site:
         split = self.store.split
         if len(split) <= count:
             game = self.store.manifest.the_game()
-            self.store.write_split(draw(game, self.pool, 1 + count, self.seed, given=split))
+            self.store.write_split(draw(game, self.pool, 1 + count, self.store.manifest.rows_seed, given=split))
         return replace(self, references=count)
 
 

@@ -7,17 +7,18 @@ each code what it means and what to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from guestlist.blind.baseline import Blind
 from guestlist.case import Case, Check, Figure, State, signal_of
+from guestlist.checks import Twins
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
 from guestlist.evaluate import proportion_difference
-from guestlist.findings import attacks, headline, subject
+from guestlist.findings import attacks, headline, likeness, subject
 from guestlist.risks import risks_of
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import ModelsView
@@ -27,6 +28,8 @@ OTHER_SIZE = 0.1  # how far the references' training sets may be from the target
 SAME_ANSWER = 1e-6
 SAME = 1e-9
 ALONE = 0.5  # share of the trees
+REPEATED = 0.01  # share of records that stand somewhere else too
+UNLIKE = 0.02  # chance of a test's alarm where there is nothing: checks are many, and each should be quiet
 LARGE_GAP = 0.1  # between the accuracies of members and of non-members
 
 
@@ -108,6 +111,20 @@ def told_without_the_model(case: Case) -> Outcome:
     return Outcome(made.state, made.figures)
 
 
+def of_twins(twins: Twins) -> tuple[Check, ...]:
+    """The checks of records that were given more than once, or almost."""
+    copies = _state(twins.copies >= REPEATED * twins.members, {"copies": twins.copies, "members": twins.members})
+    population = NOT_APPLICABLE
+    if twins.in_population is not None:
+        figures = {"twins": twins.in_population, "asked": twins.asked}
+        population = _state(twins.in_population >= REPEATED * twins.asked, figures)
+    near = NOT_RUN
+    if twins.near is not None:
+        near_by = {"share": twins.near.share, "nonmembers": twins.near.nonmembers, "p_value": twins.near.p_value}
+        near = _state(twins.near.p_value <= UNLIKE, near_by)
+    return Check("GL115", *copies), Check("GL116", *population), Check("GL117", *near)
+
+
 def chance_accuracy(case: Case) -> Outcome:
     """A target that does not beat a constant on non-members: the most frequent class, or their mean."""
     correct = signal_of(case.view, "correct")
@@ -136,7 +153,8 @@ def sizes(case: Case) -> Outcome:
     if not case.view.references or case.setting.predictions:
         return NOT_APPLICABLE
     target, mean = int(case.truth.member.sum()), float(case.view.reference_member.sum(axis=1).mean())
-    return _state(abs(mean / target - 1) >= OTHER_SIZE, {"target": target, "references": mean})
+    figures = {"target": target, "references": mean, "population": int((~case.truth.asked).sum())}
+    return _state(abs(mean / target - 1) >= OTHER_SIZE, figures)
 
 
 def copies(case: Case) -> Outcome:
@@ -228,6 +246,35 @@ def gap_without_attack(case: Case) -> Outcome:
     return _state(large and not any(found.beats_guessing for found in case.of(attacks.find)), figures)
 
 
+def unlike_references(case: Case) -> Outcome:
+    """A target that answers about non-members otherwise than references that did not train on them either."""
+    size = sizes(case)
+    if size.state == "not applicable" or signal_of(case.view, "margin") is None:
+        return NOT_APPLICABLE
+    found = case.of(likeness.find)
+    if found is None or size.state == "issue":  # references of another size differ for that reason already
+        return NOT_RUN
+    return _state(found.p_value <= UNLIKE, asdict(found))
+
+
+def rare_classes(case: Case) -> Outcome:
+    """Classes that some references never saw, or that no reference could do without."""
+    if not case.view.references or not case.setting.classes or case.setting.predictions:
+        return NOT_APPLICABLE
+    of_class = np.eye(case.setting.classes, dtype=np.int64)[case.view.labels]
+    seen, every = case.view.reference_member @ of_class, of_class.sum(axis=0)
+    there = of_class[case.truth.asked].any(axis=0)
+    missed = there & (seen == 0).any(axis=0)
+    rare = missed | (there & (seen == every).all(axis=0))
+    figures: dict[str, Figure] = {
+        "classes": int(rare.sum()),
+        "records": int(of_class[case.truth.asked][:, rare].sum()),
+        "without": int((seen[:, missed] == 0).any(axis=1).sum()),
+        "references": case.view.references,
+    }
+    return _state(bool(rare.any()), figures)
+
+
 def _state(issue: bool, figures: Mapping[str, Figure]) -> Outcome:
     return Outcome("issue" if issue else "passed", figures)
 
@@ -247,5 +294,10 @@ CHECKS: dict[str, CheckRow] = {
     "GL112": CheckRow("members rank below non-members", reversed_sides),
     "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack),
     "GL114": CheckRow("several records of one name"),
+    "GL115": CheckRow("members given more than once"),
+    "GL116": CheckRow("population that is asked about"),
+    "GL117": CheckRow("near twins across sides"),
+    "GL118": CheckRow("target unlike its references", unlike_references),
     "GL119": CheckRow("members can be told without the model", told_without_the_model),
+    "GL120": CheckRow("classes that references miss", rare_classes),
 }

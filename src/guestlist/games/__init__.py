@@ -2,7 +2,7 @@
 
 from guestlist.games.bernoulli import Bernoulli, inclusion_rate
 from guestlist.games.game import Game, draw
-from guestlist.games.sides import Sides
+from guestlist.games.sides import Sides, sides_like
 from guestlist.games.split import Split, one_target
 from guestlist.games.table import GAMES, GameRow, check_game, game_of, options_of
 
@@ -19,4 +19,5 @@ __all__ = [
     "inclusion_rate",
     "one_target",
     "options_of",
+    "sides_like",
 ]

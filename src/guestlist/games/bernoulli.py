@@ -8,6 +8,9 @@ Independence matters. Where every record has an exact number of models that trai
 independent draws the count says nothing, and every model can serve as a mock target.
 
 Model ``k`` draws its row from a stream of its own, so adding references leaves the earlier ones as they were.
+
+A class of few records might be missing from a row, and many recipes cannot be trained without it: a row is drawn under the
+condition that no class is missing. That is a condition on each row alone, so rows remain independent of each other.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import binom
 
@@ -26,6 +30,9 @@ from guestlist.randomness import stream
 FEWEST = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
+# Of a class whose records are few, a model gets as many as it may expect, up to this many: what cross-validation within a
+# recipe asks of every class.
+ENOUGH_OF_A_CLASS = 5
 
 
 @dataclass(frozen=True)
@@ -45,15 +52,39 @@ class Bernoulli:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        return coins(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
+        return coins_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
 
 def coins(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
     """(records,) true with probability ``rate``, alike for all records of a person, from the stream of model ``k``."""
-    if data.persons is None:
-        return stream(seed, purpose, k).random(len(data)) < rate
-    persons, whose = np.unique(data.persons, return_inverse=True)
-    return (stream(seed, purpose, k).random(len(persons)) < rate)[whose]
+    whose = whose_of(data)
+    return (stream(seed, purpose, k).random(whose.max() + 1) < rate)[whose]
+
+
+def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
+    """The same, tossed again for a class of which too few came up.
+
+    A class of a single record, or person, may be missing, unless there are but two classes: a record that every reference
+    trained on could not be compared with anything. Labels of a regression are nearly all different, and left to chance.
+    """
+    rng, whose = stream(seed, "rows", k), whose_of(data)
+    tossed = rng.random(whose.max() + 1) < rate
+    pairs = np.unique(np.stack([pd.factorize(data.y)[0], whose]), axis=1)  # who has records of which class
+    sizes = np.bincount(pairs[0])
+    least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
+    least[(sizes == 1) & (len(sizes) != 2)] = 0
+    # A person may have records of several classes, so tossing for one may take from another.
+    while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
+        for of_class in short:
+            have = pairs[1, pairs[0] == of_class]
+            while tossed[have].sum() < least[of_class]:
+                tossed[have] = rng.random(len(have)) < rate
+    return tossed[whose]
+
+
+def whose_of(data: Data) -> np.ndarray:
+    """(records,) numbers of the persons whose records these are; every record has one of its own where it is not known."""
+    return np.arange(len(data)) if data.persons is None else np.unique(data.persons, return_inverse=True)[1]
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,16 +23,38 @@ class Game(Protocol):
         ...
 
 
+@runtime_checkable
+class Restricted(Protocol):
+    """A game whose references train on records of a part of the pool only."""
+
+    def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
+        """(records,) true for the records of that part, where ``asked`` are those that model 0 is asked about."""
+        ...
+
+
 def draw(game: Game, data: Data, models: int, seed: int, given: Split | None = None) -> Split:
     """The split of so many models.
 
     Args:
         given: the first rows, where they are known already: a user's own target, or what was drawn before.
     """
-    first = [] if given is None else list(zip(given.member, given.asked, strict=True))[:models]
-    rows = [*first, *(game.row(k, data, seed) for k in range(len(first), models))]
+    rows = [] if given is None else list(zip(given.member, given.asked, strict=True))[:models]
+    if not rows:
+        rows = [game.row(0, data, seed)]
     of_target = rows[0][1]
+    allowed = game.allowed(of_target, seed) if isinstance(game, Restricted) else np.ones(len(data), dtype=bool)
+    part = data if allowed.all() else data.take(allowed)
+    for k in range(len(rows), models):
+        member, asked = game.row(k, part, seed)
+        rows.append((_spread(member, allowed), None if asked is None else _spread(asked, allowed)))
     return Split(
         np.stack([member for member, _ in rows]),
         np.stack([of_target if asked is None else asked for _, asked in rows]),
     )
+
+
+def _spread(of_part: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """(records,) of the whole pool, false outside the part."""
+    whole = np.zeros(len(allowed), dtype=bool)
+    whole[allowed] = of_part
+    return whole

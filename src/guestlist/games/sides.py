@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.data import Data
-from guestlist.games.bernoulli import coins
+from guestlist.games.bernoulli import coins_by_class, inclusion_rate, whose_of
 from guestlist.randomness import stream
 
 
@@ -26,11 +26,13 @@ class Sides:
         members: records that the target trains on.
         nonmembers: others that are asked about.
         rate: probability that a reference trains on a record; by default the target's share of the pool.
+        population: how many records of the population, drawn at random, references train on; by default all.
     """
 
     members: int
     nonmembers: int
     rate: float | None = None
+    population: int | None = None
 
     name: ClassVar[str] = "sides"
 
@@ -44,12 +46,12 @@ class Sides:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Model 0 has the sides; references are asked about the records that it is asked about."""
         if k:
-            return coins(data, self.members / len(data) if self.rate is None else self.rate, seed, k), None
+            return coins_by_class(data, self.members / len(data) if self.rate is None else self.rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
             )
-        whose = np.arange(len(data)) if data.persons is None else np.unique(data.persons, return_inverse=True)[1]
+        whose = whose_of(data)
         order = stream(seed, "rows", 0).permutation(whose.max() + 1)
         before = np.concatenate([[0], np.cumsum(np.bincount(whose)[order])])  # records of those drawn earlier
         members = int(np.searchsorted(before, self.members))
@@ -57,3 +59,22 @@ class Sides:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         return place[whose] < members, place[whose] < asked
+
+    def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
+        """(records,) true for those that references may train on: all that are asked about, and some of the others."""
+        if self.population is None:
+            return np.ones(len(asked), dtype=bool)
+        allowed, rest = asked.copy(), np.flatnonzero(~asked)
+        allowed[stream(seed, "rows", 0).permutation(rest)[: self.population]] = True
+        return allowed
+
+
+def sides_like(members: int, nonmembers: int, pool: int, references: int) -> Sides:
+    """The game of a user's own sides, in which references are about as large as the target, if they can be.
+
+    Every record that is asked about needs references that trained on it and others that did not, so the rate has bounds. A
+    population needs neither: of a large one, references leave so much aside that they are not larger than the target.
+    """
+    rate, asked = inclusion_rate(members, pool, references), members + nonmembers
+    enough = max(round(members / rate) - asked, 0)
+    return Sides(members, nonmembers, rate, enough if enough < pool - asked else None)

@@ -118,11 +118,16 @@ def _saturation(f: Mapping) -> str:
 
 
 def _sizes(f: Mapping) -> str:
-    more = "more" if f["references"] > f["target"] else "fewer"
+    larger = f["references"] > f["target"]
+    # Larger, because all who are asked about need references that trained on them; smaller, because they need others too.
+    advice = "keep some of the non-members for the population, which need not be asked about, or train more references"
+    if not larger:
+        more = "more population records" if f.get("population") else "population records"
+        advice = f"give {more} of the same source, or train more references, to bring the sizes closer"
     return (
-        f"The target was trained on {f['target']} records, the references on {f['references']:.0f} on average: {more}, so "
-        "that every record has references that trained on it and others that did not. A model trained on fewer records "
-        "remembers each of them better; give population records of the same source to bring the sizes closer."
+        f"The target was trained on {f['target']} records, the references on {f['references']:.0f} on average: "
+        f"{'more' if larger else 'fewer'}, so that every record has references that trained on it and others that did not. A "
+        f"model trained on fewer records remembers each of them better; {advice}."
     )
 
 
@@ -203,6 +208,49 @@ def _blind(f: Mapping) -> str:
     )
 
 
+def _repeated(f: Mapping) -> str:
+    return (
+        f"{f['copies']} of {f['members']} members are equal to another member, features and label alike. A reference that leaves "
+        "one of them out may train on the other, so attacks see less than there is. If the training oversamples, let the "
+        "recipe do it, and give each record once."
+    )
+
+
+def _in_population(f: Mapping) -> str:
+    return (
+        f"{f['twins']} of {f['asked']} members and non-members also stand in the population, features and label alike. "
+        "References that leave such a record out may train on its twin, so attacks see less than there is. Give a population of "
+        "other records."
+    )
+
+
+def _near(f: Mapping) -> str:
+    return (
+        f"{percent(f['share'])} of the {f['nonmembers']} non-members that were looked at are nearer to one member than 19 of 20 "
+        f"members are to each other (p = {f['p_value']:.2g}). The model answers about near twins alike, which makes it look "
+        "more private than it is. Do the two sides hold records of the same people, or changed copies?"
+    )
+
+
+def _unlike(f: Mapping) -> str:
+    return (
+        f"On records that neither trained on, the target answers otherwise than its {f['references']} references do (p = "
+        f"{f['p_value']:.2g}). The recipe may not be the one by which the target was trained, or the target has seen "
+        "non-members, or twins of them, after all. Attacks that compare it with these references see less than there is."
+    )
+
+
+def _rare(f: Mapping) -> str:
+    what = f"{f['classes']} class{'es have' if f['classes'] > 1 else ' has'} so few records"
+    which = f"{f['without']} of {f['references']} references were trained without one"
+    if not f["without"]:
+        which = "every reference trained on all of them"
+    return (
+        f"{what} that {which}. Attacks that compare with references say little about the {f['records']} "
+        f"record{'s' if f['records'] > 1 else ''} of such a class."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -218,5 +266,10 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL112": _reversed,
     "GL113": _gap,
     "GL114": _repeats,
+    "GL115": _repeated,
+    "GL116": _in_population,
+    "GL117": _near,
+    "GL118": _unlike,
     "GL119": _blind,
+    "GL120": _rare,
 }

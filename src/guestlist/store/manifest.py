@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -41,6 +42,16 @@ class Manifest:
     classes: tuple[str, ...]
     format: int = FORMAT
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def rows_seed(self) -> int:
+        """Of the references' training sets: its own for every seed, pool and choice of members.
+
+        From the seed alone, every pool of one size would have references in the same places, and members that somebody drew
+        by the same generator could be those of a reference. The same records are drawn whatever the recipe is, so that
+        two models of the same members can be compared.
+        """
+        return int(hashlib.sha256(f"{self.seed} {self.data} {self.split}".encode()).hexdigest()[:16], 16)
 
     def the_game(self) -> Game:
         return game_of(dict(self.game))

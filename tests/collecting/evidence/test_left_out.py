@@ -1,6 +1,7 @@
 """Models without a record: the right records, the right training sets, and the same bytes however they are collected."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,28 +59,43 @@ def asked(models):
     return set(np.flatnonzero(~np.isnan(models.values["margin"]).all(axis=0)))
 
 
-def test_members_have_models_without_them_and_all_nonmembers_share_those_of_all_members(tmp_path):
+def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(tmp_path):
     train = Counting()
     results, models = collect(tmp_path, train)
     inside, outside = asked(models) & set(MEMBERS), asked(models) & set(NONMEMBERS)
     assert (len(inside), len(outside)) == (3, 3)
     assert asked(models) == inside | outside
     sets = [records for records, _ in train.trained]
-    assert sets.count(frozenset(MEMBERS)) == 2
+    assert sets.count(frozenset(MEMBERS)) == 3 * 2  # two for each non-member
     assert all(sets.count(frozenset(MEMBERS) - {i}) == 2 for i in inside)
-    assert len(sets) == 2 + 3 * 2
+    assert len(sets) == 3 * 2 + 3 * 2
     assert len({draw for _, draw in train.trained}) == len(sets)  # every model has a seed of its own
     assert not models.member.any()
     # 3 of 12 members and 3 of 10 non-members have a score.
     assert results.attack("leave_one_out").unscored == 22 - 6
 
 
+def test_a_folder_whose_nonmembers_shared_their_models_keeps_its_members_and_gets_the_rest_anew(tmp_path):
+    collect(tmp_path)
+    before, folder = contents(tmp_path), tmp_path / "evidence" / "left_out"
+    own = [path for path in sorted(folder.glob("record-*.npz")) if int(path.stem[-5:]) in NONMEMBERS]
+    shutil.copy(own[0], folder / "model-0001.npz")
+    for path in own:
+        path.unlink()
+    assert LeftOut.read(open_store(tmp_path)) is None  # members alone are nothing to compare
+    train = Counting()
+    collect(tmp_path, train)
+    assert [records for records, _ in train.trained] == [frozenset(MEMBERS)] * 6
+    assert contents(tmp_path) == before
+
+
 def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train)
-    for i in asked(models):
-        without = frozenset(MEMBERS) - {i}
-        draws = [draw for records, draw in train.trained if records == without]
+    for place, i in enumerate(sorted(asked(models))):
+        without, trained = frozenset(MEMBERS) - {i}, train.trained[2 * place : 2 * place + 2]  # one after the other
+        assert [records for records, _ in trained] == [without] * 2
+        draws = [draw for _, draw in trained]
         mean = RECORDS[sorted(without), 1].mean()
         margin = (2 * LABELS[i] - 1) * (RECORDS[i, 1] - mean + np.array(draws))
         np.testing.assert_allclose(models.values["margin"][:, i], margin, rtol=1e-12)
@@ -112,9 +128,8 @@ def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
     before, train = contents(tmp_path), Counting()
     one, *_ = sorted(tmp_path.glob("evidence/left_out/record-*.npz"))
     one.unlink()
-    (tmp_path / "evidence/left_out/model-0001.npz").unlink()
     collect(tmp_path, train)
-    assert len(train.trained) == 2 + 1
+    assert len(train.trained) == 2
     assert contents(tmp_path) == before
 
 
@@ -135,7 +150,7 @@ def test_records_may_be_named(tmp_path):
     np.testing.assert_array_equal(again.values["loss"], models.values["loss"])
     with pytest.raises(FolderError, match="collected with ids="):
         collect(tmp_path)
-    # Members alone need no models of all members.
+    # Members alone may be asked for: each has models of its own.
     alone = Counting()
     collect(tmp_path / "alone", alone, ids=("members:3",))
     assert [records for records, _ in alone.trained] == [frozenset(MEMBERS) - {3}] * 2
@@ -164,7 +179,7 @@ def test_a_recipe_that_fails_says_which_model_and_keeps_the_rest(tmp_path):
 
     with pytest.raises(AuditError, match=r"Model 2 without record 'members:\d+' could not be trained .*out of luck"):
         collect(tmp_path / "a", Failing())
-    assert len(list(tmp_path.glob("a/evidence/left_out/record-*.npz"))) == 1
+    assert len(list(tmp_path.glob("a/evidence/left_out/record-*.npz"))) == 2
     collect(tmp_path / "a")
     collect(tmp_path / "b")
     assert contents(tmp_path / "a") == contents(tmp_path / "b")

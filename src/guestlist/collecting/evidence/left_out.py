@@ -1,10 +1,11 @@
 """Models trained as the target was, without the one record that they are asked about (Ye et al. 2022, attack L).
 
-For a member that takes models of its own, so it is done for chosen records only. A non-member is left out of the
-target's training set as it is: one set of models, trained on all members with other seeds, serves all of them.
+Every chosen record has models of its own, so it is done for few. A non-member is left out of the target's training set as
+it is: its models train on all members, with seeds of their own. One set of models for all non-members would do with fewer,
+but whatever chance made of those models would move the scores of all non-members together, and against the members'; an
+interval that takes records to be independent then excludes one half far too often where nothing leaks.
 
-    record-00042.npz   a chosen member: name to (models,) what the models trained without it say about it
-    model-0001.npz     a model trained on all members: name to (records,) what it says about every record
+    record-00042.npz   a chosen record: name to (models,) what the models trained without it say about it
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from guestlist.targets.target import Target, Trainer
 from guestlist.views.evidence import ModelsView
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
-_CHOICE, _WITHOUT, _WITH_ALL = 1, 2, 3
+# 3 drew the seeds of models that all non-members shared, as folders made before still hold them (model-0001.npz).
+_CHOICE, _WITHOUT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,14 @@ class LeftOut:
     def collect(self, site: Site) -> None:
         plan, folder, split = begin_plan(site.store, self), place(site.store, self.name), site.store.split
         chosen, member = _chosen(site.pool.ids, split, plan.records, plan.ids, site.seed), split.members
-        task = Training(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder)
-        if (chosen & ~member).any():
-            there = numbered(folder, "model")
-            site.run(WithAll(task), [k for k in range(1, 1 + plan.models) if k not in there])
         begun = _by_record(folder)
-        short = [i for i in np.flatnonzero(chosen & member).tolist() if _count(begun.get(i)) < plan.models]
-        site.run(Without(task, {i: begun[i] for i in short if i in begun}), short)
+        short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
+        there = {i: begun[i] for i in short if i in begun}
+        site.run(
+            Without(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder, there), short
+        )
+        for k in numbered(folder, "model"):  # a folder made before: each non-member has models of its own by now
+            (folder / f"model-{k:04d}.npz").unlink()
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -84,26 +87,28 @@ class LeftOut:
             return None
         ids, member = store.pool["id"].to_numpy(), store.split.members
         chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
-        alone = {i: part for i, part in _by_record(folder).items() if chosen[i]}
-        shared = [read_or_explain(_shared_path(folder, k), read_npz) for k in numbered(folder, "model")]
-        names = list(next(iter([*alone.values(), *shared]), ()))
-        if not names:
+        there = {i: part for i, part in _by_record(folder).items() if chosen[i]}
+        missing = [side for side in (chosen & member, chosen & ~member) if side.any() and not side[list(there)].any()]
+        if not there or missing:  # one side alone is nothing to compare: not finished, or made before both had models
             return None
-        outside = np.flatnonzero(chosen & ~member)
         # As many for everyone: how many models a record has must not tell whether it is a member.
-        shape = min([*([len(shared)] if outside.size else []), *map(_count, alone.values())]), len(ids)
-        values = {name: np.full(shape, np.nan) for name in names}
+        shape = min(map(_count, there.values())), len(ids)
+        values = {name: np.full(shape, np.nan) for name in next(iter(there.values()))}
         for name, matrix in values.items():
-            for i, part in alone.items():
+            for i, part in there.items():
                 matrix[:, i] = part[name][: len(matrix)]
-            for row, part in zip(matrix, shared, strict=False):
-                row[outside] = part[name][outside]
         return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
 @dataclass(frozen=True)
-class Training:
-    """What all models have in common: how they are trained and asked, and where their files go."""
+class Without:
+    """How the file of one record comes to be: as many models without it as are missing, asked about it alone.
+
+    Args:
+        member: (records,) whom the target was trained on.
+        models: how many there are to be.
+        begun: what is there already; it travels along, since a worker may not see the folder.
+    """
 
     train: Trainer
     member: np.ndarray
@@ -111,44 +116,20 @@ class Training:
     seed: int
     readout: Readout
     folder: Path
-
-
-@dataclass(frozen=True)
-class Without:
-    """How the file of one member comes to be: as many models without it as are missing, asked about it alone.
-
-    Args:
-        begun: what is there already; it travels along, since a worker may not see the folder.
-    """
-
-    task: Training
     begun: Mapping[int, Mapping[str, np.ndarray]]
 
     def files(self, i: int, pool: Data) -> Files:
-        task, path = self.task, _record_path(self.task.folder, i)
-        rows, only = task.member.copy(), np.array([i])
+        rows, only = self.member.copy(), np.array([i])
         rows[i] = False
-        data, x, readout = pool.take(rows), pool.take(only).x, task.readout.take(only)
+        data, x, readout = pool.take(rows), pool.take(only).x, self.readout.take(only)
         parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
-        for k in range(1 + sum(map(_count, parts)), 1 + task.models):
-            rng = stream(task.seed, "left out", _WITHOUT, i, k)
+        for k in range(1 + sum(map(_count, parts)), 1 + self.models):
+            rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            parts.append(readout.signals(readout.trained_answers(name, partial(task.train, data, rng), x, rng)))
-        return {path: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
-
-
-@dataclass(frozen=True)
-class WithAll:
-    """How one model for all non-members comes to be."""
-
-    task: Training
-
-    def files(self, k: int, pool: Data) -> Files:
-        task, rng = self.task, stream(self.task.seed, "left out", _WITH_ALL, k)
-        name, data = f"Model {k} of all members", pool.take(task.member)
-        # Asked about every record, so that more of them may be chosen later.
-        answers = task.readout.trained_answers(name, lambda: task.train(data, rng), pool.x, rng)
-        return {_shared_path(task.folder, k): task.readout.signals(answers)}
+            parts.append(readout.signals(readout.trained_answers(name, partial(self.train, data, rng), x, rng)))
+        return {
+            _record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        }
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
@@ -173,21 +154,17 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
 
 
 def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
-    """What is there of each member."""
+    """What is there of each record."""
     return {i: read_or_explain(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
 
 
 def _count(part: Mapping[str, np.ndarray] | None) -> int:
-    """How many models a member's file holds."""
+    """How many models a record's file holds."""
     return 0 if part is None else len(next(iter(part.values())))
 
 
 def _record_path(folder: Path, i: int) -> Path:
     return folder / f"record-{i:05d}.npz"
-
-
-def _shared_path(folder: Path, k: int) -> Path:
-    return folder / f"model-{k:04d}.npz"
 
 
 # How many models trained without the record each target of a made-up world has.
@@ -205,7 +182,7 @@ KIND = Kind(
     plan=LeftOut,
     view=ModelsView,
     summary="models trained without single records",
-    cost="trains as many models as asked for, for every chosen member",
+    cost="trains as many models as asked for, for every chosen record",
     missing="compares the target with models trained without the record, which were not trained.",
     who="knows all other members",
     made_up=made_up,

@@ -14,6 +14,10 @@ from guestlist.report.format import count, decimal, ends, interval, per, percent
 from guestlist.report.section import Section, filled
 
 UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
+OTHER_RECIPE = (
+    "But on records that neither trained on, this model answers otherwise than they do (GL118): the recipe may not be the one "
+    "by which it was trained, so its place among them says nothing about luck."
+)
 MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
 
@@ -75,7 +79,10 @@ def recipe(results: Results) -> str | None:
     found = f"on {models} other models trained by the same recipe, {_tried(results.headline, others)} an AUC of"
     fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
     more = f"{larger:g} of them give away more than this one."
-    kind = standing(others.share_larger, len(others.aucs))
+    unlike = results.check("GL118")
+    kind = OTHER_RECIPE
+    if unlike is None or unlike.state != "issue":
+        kind = standing(others.share_larger, len(others.aucs))
     return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {kind}"
 
 

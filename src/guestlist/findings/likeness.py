@@ -1,0 +1,98 @@
+"""Is the target like its references? What it says about non-members, against models that did not train on them either.
+
+Attacks that compare with references take them for models like the target. Whether they are can be seen on non-members: there
+the target is one more model that did not train on the record. How it stands among those models, over all non-members, is
+compared with how each reference stands on the non-members that it did not train on, with the target as one of the others. If
+all are trained alike they are exchangeable, and what models have in common with themselves over many records (a lucky seed, a
+few records more) is part of the spread between models that the target is held against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata, t
+
+from guestlist.case import Case
+from guestlist.views.signals import Rotation
+
+FEWEST_MODELS = 4  # references without which a spread between models is not known
+FEWEST_RECORDS = 20
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """The target among its references, on records that none of them trained on: how it differs from a reference.
+
+    Args:
+        surer: its margin is larger than those of others, in shares of models.
+        farther: it is away from the middle of them, to either side; mean square.
+        steeper: it is surer of easy records and less sure of hard ones.
+        p_value: of the hypothesis that the target is trained as they are.
+        references: how many the target was compared with.
+    """
+
+    surer: float
+    farther: float
+    steeper: float
+    p_value: float
+    references: int
+
+
+WAYS = ("surer", "farther", "steeper")
+
+
+def find(case: Case) -> Likeness | None:
+    """None where there are too few references or non-members to say."""
+    view, asked = case.view, case.truth.asked
+    if view.references < FEWEST_MODELS or (asked & ~case.truth.member).sum() < FEWEST_RECORDS:
+        return None
+    margin = np.vstack([view.target("margin")[asked], view.reference("margin")[:, asked]])
+    return likeness(margin, np.vstack([case.truth.of_asked, view.reference_member[:, asked]]))
+
+
+def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
+    """The first of some models among the others; both arguments are (models, records). NaN: that model was not asked."""
+    rotation = Rotation({"margin": margin}, member, np.zeros(margin.shape[1], dtype=np.int64))
+    outside = _as_many(~member & ~np.isnan(margin))
+    others = rotation.outside("margin")
+    with np.errstate(invalid="ignore"):
+        # Among the others: from -1/2 where all have larger margins to 1/2, each at the middle of its place.
+        place = 0.5 - (rotation.share_above("margin") * others.count + 0.5) / (others.count + 1)
+    outside &= others.count > 0
+    if (outside.sum(axis=1) == 0).any():
+        return None
+    found = np.array([_standing(place[k, row], others.mean[k, row]) for k, row in enumerate(outside)])
+    # Each way to be unlike has its part of the level.
+    p_value = min(1.0, len(WAYS) * min(map(_p_value, found.T)))
+    away = dict(zip(WAYS, found[0] - found[1:].mean(axis=0), strict=True))
+    return Likeness(**{way: float(value) for way, value in away.items()}, p_value=p_value, references=len(found) - 1)
+
+
+def _standing(place: np.ndarray, mean: np.ndarray) -> tuple[float, ...]:
+    """One model's places on (records,), in the order of ``WAYS``.
+
+    Args:
+        mean: of the others' margins.
+    """
+    easy = (rankdata(mean) - 0.5) / len(mean) - 0.5  # from the hardest record to the easiest
+    return float(place.mean()), float(np.square(place).mean()), float((place * easy).mean())
+
+
+def _as_many(outside: np.ndarray) -> np.ndarray:
+    """The same for no more records than the first model has: a mean over more of them would be less in doubt."""
+    most, chance = int(outside[0].sum()), np.random.default_rng(0).random(outside.shape)
+    order = np.argsort(np.where(outside, chance, np.inf), axis=1)
+    kept = np.zeros_like(outside)
+    np.put_along_axis(kept, order[:, :most], True, axis=1)
+    return kept & outside
+
+
+def _p_value(found: np.ndarray) -> float:
+    """Two-sided, of the first as one more draw of the others: Student's t for a new value."""
+    others = found[1:]
+    spread, apart = others.std(ddof=1) * np.sqrt(1 + 1 / len(others)), abs(found[0] - others.mean())
+    if spread == 0:
+        return float(apart == 0)
+    return float(2 * t.sf(apart / spread, len(others) - 1))
