@@ -13,6 +13,7 @@ from guestlist.report.sections import (
     checks,
     curves,
     exposed,
+    gate,
     groups,
     headline,
     hypothesis_tests,
@@ -25,6 +26,7 @@ from guestlist.report.sections import (
 
 SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "answer": answer.section,
+    "gate": gate.section,
     "headline": headline.section,
     "limits": limits.section,
     "curves": curves.section,
