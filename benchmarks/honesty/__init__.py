@@ -1,0 +1,1 @@
+"""Do the numbers mislead? Simulations at full size, with their figures beside them."""
