@@ -8,27 +8,27 @@ import numpy as np
 
 from guestlist.selfcheck.worlds import (
     DESIGNS,
+    answers_of_margin,
     bernoulli,
-    binary_answers,
-    binary_signals,
     complementary_pairs,
     exactly_half,
     gaussian_world,
     noise_world,
+    signals_of_margin,
 )
 from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Rotation, Signals
 
 __all__ = [
     "DESIGNS",
+    "answers_of_margin",
     "awkward_world",
     "bernoulli",
-    "binary_answers",
-    "binary_signals",
     "complementary_pairs",
     "exactly_half",
     "gaussian_world",
     "noise_world",
+    "signals_of_margin",
     "target_of",
 ]
 
@@ -45,10 +45,10 @@ def awkward_world(*, records: int = 60, models: int = 9, seed: int = 0, design=b
     margin = np.round(world.values["margin"], 1)
     margin[:, :5] = 30.0 + 0.1 * np.arange(5)  # all models agree, at a value without an exact float
     margin[0, 3] = -2.0  # ... but one
-    values = binary_signals(margin)
+    values = signals_of_margin(margin)
     silent = rng.random(margin.shape) < 0.05
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in values.items()}
-    log_p = np.where(silent[..., None], np.nan, binary_answers(margin, world.labels))
+    log_p = np.where(silent[..., None], np.nan, answers_of_margin(margin, world.labels))
     member = world.member.copy()
     if world.together is None:
         member[:, 5], member[:, 6] = True, False

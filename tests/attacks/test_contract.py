@@ -10,9 +10,9 @@ from guestlist.attacks import ATTACKS, scores_of_all
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.selfcheck.contract import to_score
+from guestlist.selfcheck.promises import to_score
 from guestlist.views.evidence import Evidence, FullAnswersView
-from worlds import DESIGNS, awkward_world, binary_answers, exactly_half, gaussian_world, noise_world, target_of
+from worlds import DESIGNS, answers_of_margin, awkward_world, exactly_half, gaussian_world, noise_world, target_of
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
 # .0008.
@@ -147,7 +147,7 @@ def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
     world = gaussian_world(0.0, records=50, models=9)
     values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
-    answers = FullAnswersView(binary_answers(values["margin"][1:], world.labels), world.member[1:])
+    answers = FullAnswersView(answers_of_margin(values["margin"][1:], world.labels), world.member[1:])
     evidence = world.evidence(0).with_part("full_answers", answers)
     signals = replace(world.facing(0), values=values, evidence=evidence)
     sides = to_score(ATTACKS[name], signals) & world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)

@@ -9,7 +9,7 @@ import oracles
 from guestlist.attacks import ATTACKS
 from guestlist.views.evidence import Evidence, ModelsView
 from guestlist.views.signals import Signals
-from worlds import awkward_world, binary_signals, gaussian_world, noise_world
+from worlds import awkward_world, gaussian_world, noise_world, signals_of_margin
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
 # The five tests; the p-values of other attacks have tests of their own.
@@ -164,7 +164,7 @@ def test_a_smaller_loss_never_has_a_larger_p_value(name):
     steps = []
     for margin in np.arange(-4, 4.05, 0.1).round(1):
         changed = {key: value.copy() for key, value in signals.values.items()}
-        for key, value in binary_signals(np.array(margin)).items():
+        for key, value in signals_of_margin(np.array(margin)).items():
             changed[key][0, 20:40] = value
         moved = replace(signals, values=changed)
         steps.append((ATTACKS[name].score(moved)[20:40], ATTACKS[name].p_value(moved)[20:40]))

@@ -131,7 +131,7 @@ def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     assert beyond.stdout.count("FAIL") == 2
     assert "pushed by members:" in beyond.stdout
     assert guestlist("gate", out, "--max-auc", "1").exit_code == 0
-    assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)[0]["passed"] is False
+    assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)["passed"] is False
 
 
 @pytest.mark.parametrize("what", ["attacks", "signals", "evidence", "datasets"])

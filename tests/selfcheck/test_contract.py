@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.honesty.bad_attacks import BAD_ATTACKS, honest
 from click.testing import CliRunner
 
 from guestlist.attacks import ATTACKS, Attack
@@ -10,10 +11,8 @@ from guestlist.cli import main
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.selfcheck.contract import AttackCheck, check_attacks, selftest
 from guestlist.selfcheck.coverage import Coverage, coverage, simulations
-
-
-def honest(signals):
-    return signals.target("margin") - signals.reference("margin").mean(axis=0)
+from guestlist.selfcheck.promises import knows_right_from_wrong
+from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean
 
 
 def inverted(signals):
@@ -54,7 +53,7 @@ def raising(signals):
 
 
 def _problems(attack) -> str:
-    (check,) = selftest([attack], intervals=False, scale=0.25).attacks
+    (check,) = selftest([attack], intervals=False, scale=0.05).attacks
     assert check.name == attack.__name__
     return "; ".join(check.problems)
 
@@ -81,9 +80,44 @@ def test_a_broken_attack_is_caught(attack, words):
     assert words in _problems(attack)
 
 
+@pytest.fixture(scope="module")
+def caught():
+    """All of them at once: worlds are made once for all."""
+    found = selftest(list(BAD_ATTACKS), intervals=False, scale=0.05).attacks
+    return {check.name: check.problems for check in found}
+
+
+@pytest.mark.parametrize("attack", BAD_ATTACKS, ids=lambda attack: attack.__name__)
+def test_an_attack_that_goes_wrong_in_some_worlds_is_caught_for_the_right_reason(attack, caught):
+    assert any(BAD_ATTACKS[attack] in problem for problem in caught[attack.__name__]), caught[attack.__name__]
+
+
+@pytest.mark.parametrize("name", ["entropy", "class_entropy"])
+def test_an_attack_that_cannot_know_right_from_wrong_may_fall_where_models_are_wrong(name):
+    (check,) = check_attacks({name: ATTACKS[name]}, 8)
+    hard = check.others["known, plain, hard"]
+    assert hard.value < 0.5 - hard.doubt
+    assert check.calibrated
+    assert not knows_right_from_wrong(ATTACKS[name], 0)
+    assert all(knows_right_from_wrong(ATTACKS[other], 0) for other in ("loss", "lira", "class_mentr", "white_box"))
+
+
+def test_every_figure_has_its_judge():
+    (check,) = check_attacks({"lira": ATTACKS["lira"]}, 8)
+    judged = [figure for trial in TRIALS.values() for figure in trial.problems]
+    assert len(judged) == len(set(judged))
+    assert {*check.others, *FIGURES} == set(judged)
+
+
+def test_doubt_grows_where_worlds_are_few():
+    """Four standard errors of a normal, and more of Student's where the error itself is a guess."""
+    assert Mean(0.5, 0.01, 10_000).doubt == pytest.approx(0.04, rel=0.01)
+    assert Mean(0.5, 0.01, 8).doubt > 0.08
+
+
 def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     """Scores beyond the best possible can only come from the truth; here it is put into a signal."""
-    from guestlist.selfcheck import contract as module
+    from guestlist.selfcheck import trials as module
 
     def leaking(*args, **kwargs):
         world = gaussian_world(*args, **kwargs)

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from guestlist.arrays.ranks import aucs
+from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, scene
+from guestlist.selfcheck.worlds import answers_of_margin, memorising_world
 from guestlist.targets.signals import SIGNALS, signals_of_logits
 from guestlist.views.signals import Rotation
-from worlds import DESIGNS, binary_signals, exactly_half, gaussian_world, noise_world
+from worlds import DESIGNS, exactly_half, gaussian_world, noise_world, signals_of_margin
 
 
 def test_every_signal_is_that_of_a_model_with_two_classes():
@@ -12,10 +15,66 @@ def test_every_signal_is_that_of_a_model_with_two_classes():
     labels = np.array([0, 1, 0, 1, 0, 1])
     logits = np.zeros((6, 2))
     logits[np.arange(6), labels] = margin
-    made, expected = binary_signals(margin), signals_of_logits(logits, labels)
+    made, expected = signals_of_margin(margin), signals_of_logits(logits, labels)
     assert set(made) == set(SIGNALS)
     for name in SIGNALS:
         np.testing.assert_allclose(made[name], expected[name], rtol=1e-9, atol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize("classes", [3, 10])
+def test_every_signal_and_answer_is_that_of_a_model_with_more_classes(classes):
+    margin, labels = np.array([-30.0, -1.5, -0.1, 0.3, 2.0, 20.0]), np.array([0, 1, 2, 1, 0, 2])
+    logits = np.full((6, classes), -np.log(classes - 1))
+    logits[np.arange(6), labels] = margin
+    made, expected = signals_of_margin(margin, classes), signals_of_logits(logits, labels)
+    for name in SIGNALS:
+        np.testing.assert_allclose(made[name], expected[name], rtol=1e-9, atol=1e-14, err_msg=name)
+    answers = answers_of_margin(margin, labels, classes)
+    np.testing.assert_allclose(answers, log_softmax(logits, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_members_stand_first_in_every_situation_and_have_references_of_both_kinds(name):
+    found = scene(name, 1.0, records=300, models=33, seed=0)
+    assert 100 < found.member.sum() < 200
+    assert found.member[: found.member.sum()].all()
+    inside = found.view.reference_member.sum(axis=0)
+    assert (inside.min() > 0) & (inside.max() < 32)
+    if found.view.population is None:
+        assert found.asked.all()
+    else:
+        assert not (found.view.population & (found.member | found.asked)).any()
+        assert found.view.population.sum() > 20
+
+
+def test_situations_are_what_they_are_called():
+    def values(name, signal="margin"):
+        return scene(name, 0.0, records=2000, models=5, seed=0).view.target(signal)
+
+    assert len(np.unique(values("plain"))) == 2000
+    assert len(np.unique(values("ties"))) < 20
+    assert (values("saturated") == SURE).mean() == pytest.approx(0.24, abs=0.03)  # Phi(-1 / sqrt 2)
+    assert set(scene("classes", 0.0, records=2000, models=5, seed=0).view.labels) == set(range(CLASSES))
+    tilted = scene("labels", 0.0, records=20_000, models=5, seed=0)
+    shares = [
+        np.bincount(tilted.view.labels[side], minlength=3) / side.sum() for side in (tilted.member, ~tilted.member)
+    ]
+    np.testing.assert_allclose(shares[0], [(1 - TILT) / 3, 1 / 3, (1 + TILT) / 3], atol=0.02)
+    np.testing.assert_allclose(shares[1], shares[0][::-1], atol=0.03)
+
+
+@pytest.mark.parametrize("outliers", [False, True])
+def test_what_is_memorised_is_told_apart_and_the_rest_is_surer_and_steadier(outliers):
+    found = memorising_world(outliers=outliers, records=4000, models=9)
+    margin, member = found.world.values["margin"], found.world.member
+    known, rest = found.memorised, ~found.memorised
+    assert known.mean() == pytest.approx(0.1, abs=0.02)
+    assert margin[:, known][member[:, known]].min() > margin[:, known][~member[:, known]].mean() + 1
+    gain = margin[:, rest][member[:, rest]].mean() - margin[:, rest][~member[:, rest]].mean()
+    assert gain == pytest.approx(0.3, abs=0.03)
+    assert margin[:, rest][member[:, rest]].std() == pytest.approx(np.hypot(0.7, 0.3), abs=0.03)
+    assert margin[:, rest][~member[:, rest]].std() == pytest.approx(np.hypot(0.7, 1.0), abs=0.03)
+    assert (margin[:, known][~member[:, known]].mean() < 0) == outliers
 
 
 @pytest.mark.parametrize("design", DESIGNS)

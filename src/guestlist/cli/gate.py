@@ -1,4 +1,4 @@
-"""``gate``: a limit for CI."""
+"""``gate``: limits for CI."""
 
 from __future__ import annotations
 
@@ -17,28 +17,62 @@ BEYOND_LIMIT = 1
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--max-tpr", multiple=True, metavar="TPR@FPR", help="Such as 0.05@0.01; may be given several times.")
 @click.option("--max-auc", type=float, help="Largest AUC.")
+@click.option("--max-advantage", type=float, help="Largest advantage, TPR - FPR.")
 @click.option(
     "--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]"
 )
+@click.option(
+    "--without-references",
+    is_flag=True,
+    help="Let figures pass although no attack compared with references, which find far more.",
+)
+@click.option(
+    "--policy",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="All of the above and more from a file, which is kept in the results with its hash; see docs/gate.md.",
+)
 @as_json
-def gate(folder, max_tpr, max_auc, attacks, as_json):
-    """Exit with status 1 if the upper end of an interval is beyond a limit: for use in CI."""
-    from guestlist.gate import Limit, judge, tpr_limit
+def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, path, as_json):
+    """Exit with status 1 if the upper end of an interval is beyond a limit, or if the audit could not have seen it."""
+    from guestlist.gate import Policy, hold, hold_file, keep, read_policy
+    from guestlist.report import gate as words
     from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
-    try:
-        limits = [tpr_limit(text) for text in max_tpr] + ([] if max_auc is None else [Limit(max_auc)])
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    if not limits:
-        raise click.UsageError("Give --max-tpr, --max-auc, or both.")
-    results = read_results(folder)
-    verdicts = [judge(results, limit, attacks) for limit in limits]
+    own = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
+    limits = {name: limit for name, limit in own.items() if limit is not None}
+    if path is not None:
+        if limits or attacks or without_references:
+            raise click.UsageError(
+                "A policy says it all: leave the other limits, --attack and --without-references out."
+            )
+        gated = hold_file(read_results(folder), read_policy(path))
+        keep(folder, gated)
+        if (folder / "report.html").exists():  # it shows what is in the results
+            read_results(folder).to_html(folder / "report.html")
+    else:
+        if not limits:
+            raise click.UsageError("Give --max-tpr, --max-auc, --max-advantage, or --policy.")
+        try:
+            policy = Policy(**limits, without_references=without_references)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        gated = hold(read_results(folder), policy, attacks)
     if as_json:
-        click.echo(json.dumps([to_json(verdict) for verdict in verdicts], indent=1))
-    for verdict in [] if as_json else verdicts:
-        click.echo(verdict)
+        click.echo(json.dumps(to_json(gated), indent=1))
+    else:
+        _show(gated, words)
+    sys.exit(0 if gated.passed else BEYOND_LIMIT)
+
+
+def _show(gated, words) -> None:
+    for verdict in gated.verdicts:
+        click.echo(words.verdict(verdict))
         if verdict.pushing:
             click.echo(f"      pushed by {', '.join(verdict.pushing)}")
-    sys.exit(0 if all(verdict.passed for verdict in verdicts) else BEYOND_LIMIT)
+    for demand in gated.demands:
+        click.echo(words.demand(demand))
+    if gated.sha256:
+        click.echo(words.basis(gated))

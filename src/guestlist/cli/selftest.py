@@ -62,7 +62,7 @@ def _show_selftest(found) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from guestlist.selfcheck.contract import BEST_AUC
+    from guestlist.selfcheck.trials import BEST_AUC
 
     console = Console(width=max(100, Console().width), highlight=False)
     columns = (

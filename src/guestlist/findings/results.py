@@ -17,6 +17,7 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
+from guestlist.findings.gated import Gated
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
@@ -29,14 +30,15 @@ from guestlist.store.files import write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
 
 FORMAT = 3
-NOT_FINDINGS = ("format", "records")
+NOT_FINDINGS = ("gate", "format", "records")
 
 
 @dataclass(frozen=True)
 class Results:
     """An audit's findings, by the names of ``FINDINGS``; None: it was not looked for, or there is nothing of the kind.
 
-    ``attacks`` and ``records`` are DataFrames to work on; everything else is what the report is made of.
+    ``attacks`` and ``records`` are DataFrames to work on; everything else is what the report is made of. ``gate`` is what a gate
+    said about the findings, where one was asked to keep it.
     """
 
     subject: Subject | None = None
@@ -52,6 +54,7 @@ class Results:
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None
+    gate: Gated | None = field(default=None, kw_only=True)
     format: int = field(default=FORMAT, kw_only=True)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -136,7 +139,7 @@ def from_document(
     A finding that the content lacks is None, and one that ``form`` has no field for is left out: files of older and of newer
     versions can be read as long as the format is the same.
     """
-    known = {name: content[name] for name in (*finding_names(form), "format") if name in content}
+    known = {name: content[name] for name in (*finding_names(form), "gate", "format") if name in content}
     return from_json(form, {**known, "records": None})
 
 

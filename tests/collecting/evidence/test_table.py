@@ -16,7 +16,8 @@ from guestlist.collecting.evidence.gathering import parse_plan, read_evidence
 from guestlist.collecting.evidence.plan import FromTarget, Plan
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, without_fault
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.selfcheck.contract import selftest, to_score
+from guestlist.selfcheck.contract import selftest
+from guestlist.selfcheck.promises import to_score
 from guestlist.store import open_store
 from guestlist.views.evidence import Evidence
 from worlds import gaussian_world

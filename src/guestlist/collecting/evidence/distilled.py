@@ -14,7 +14,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World, binary_signals
+from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Readout
 from guestlist.collecting.site import Site
@@ -123,7 +123,7 @@ MADE_UP = 16
 def made_up(world: World, k: int) -> ModelsView:
     """Models that never trained on the record asked about, as references that did not."""
     shape = (MADE_UP, len(world.labels))
-    values = binary_signals(world.difficulty + world.deviation * world.rng(1, k).normal(size=shape))
+    values = world.signals(world.difficulty + world.deviation * world.rng(1, k).normal(size=shape))
     return ModelsView(values, np.zeros(shape, dtype=bool))
 
 

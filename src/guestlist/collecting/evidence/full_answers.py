@@ -14,7 +14,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World, binary_answers
+from guestlist.collecting.evidence.made_up import World, answers_of_margin
 from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
 from guestlist.collecting.references import TrainReference, train_reference
 from guestlist.collecting.site import Site
@@ -87,7 +87,7 @@ def _path(folder: Path, k: int) -> Path:
 
 def made_up(world: World, k: int) -> FullAnswersView:
     others = world.others(k)
-    return FullAnswersView(binary_answers(world.margin[others], world.labels), world.member[others])
+    return FullAnswersView(answers_of_margin(world.margin[others], world.labels, world.classes), world.member[others])
 
 
 KIND = Kind(

@@ -1,6 +1,6 @@
 """A world that is made up, as far as evidence about its models can be made up too: nothing is trained.
 
-Margins are normal, and all other signals are those of a model with two classes and that margin.
+Margins are normal, and all other signals are those of a model with that margin which tells all wrong classes alike.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ class World:
         deviation: (records,) standard deviation of its margin over models.
         margin: (models, records).
         member: (models, records) who trained on what.
-        labels: (records,) true class of each record, 0 or 1.
+        labels: (records,) true class of each record.
         others: model to the models that are its references.
         seed: of the world.
+        classes: how many there are.
+        says: what models say of a margin, where they round it or cannot say more; ``margin`` is what they said.
     """
 
     difficulty: np.ndarray
@@ -33,26 +35,38 @@ class World:
     labels: np.ndarray
     others: Callable[[int], np.ndarray]
     seed: tuple[int, ...]
+    classes: int = 2
+    says: Callable[[np.ndarray], np.ndarray] = np.asarray
+
+    def signals(self, margin: np.ndarray) -> dict[str, np.ndarray]:
+        """Every signal of models of this world that have such a margin."""
+        return signals_of_margin(self.says(margin), self.classes)
 
     def rng(self, purpose: int, k: int) -> np.random.Generator:
         """Chance of its own for model ``k`` and for each purpose: every kind of evidence has its own number."""
         return np.random.default_rng([*self.seed, purpose, k])
 
 
-def binary_signals(margin: np.ndarray) -> dict[str, np.ndarray]:
-    """Every signal of models with two classes whose true class has these log-odds."""
+def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
+    """Every signal of models whose true class has these log-odds, and whose other classes are all as likely."""
     right, wrong, loss = expit(margin), expit(-margin), np.logaddexp(0, -margin)
+    others = classes - 1
     return {
         "margin": margin,
         "loss": loss,
         "p_y": right,
-        "correct": (margin > 0).astype(np.float64),
-        "entropy": right * loss + wrong * np.logaddexp(0, margin),
-        "mentr": 2 * wrong * loss,
+        "correct": (margin > -np.log(others)).astype(np.float64),
+        "entropy": right * loss + wrong * (np.logaddexp(0, margin) + np.log(others)),
+        "mentr": wrong * (loss - _log_of_rest(margin, others)),
     }
 
 
-def binary_answers(margin: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """(…, records, 2) logarithms of the probabilities that such models answer with."""
-    right, wrong = -np.logaddexp(0, -margin), -np.logaddexp(0, margin)
-    return np.where(np.eye(2, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)
+def answers_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) -> np.ndarray:
+    """(…, records, classes) logarithms of the probabilities that such models answer with."""
+    right, wrong = -np.logaddexp(0, -margin), -np.logaddexp(0, margin) - np.log(classes - 1)
+    return np.where(np.eye(classes, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)
+
+
+def _log_of_rest(margin: np.ndarray, others: int) -> np.ndarray:
+    """log(1 - p) of each wrong class; with one of them that is log p of the right one, to its last digit."""
+    return -np.logaddexp(0, -margin) if others == 1 else np.log1p(-expit(-margin) / others)

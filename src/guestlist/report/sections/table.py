@@ -14,6 +14,7 @@ from guestlist.report.sections import (
     checks,
     curves,
     exposed,
+    gate,
     groups,
     headline,
     hypothesis_tests,
@@ -27,6 +28,7 @@ from guestlist.report.sections import (
 SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "answer": answer.section,
     "blind": blind.section,
+    "gate": gate.section,
     "headline": headline.section,
     "limits": limits.section,
     "curves": curves.section,

@@ -4,6 +4,7 @@ import pytest
 import guestlist as gl
 from guestlist.errors import FolderError
 from guestlist.gate import Limit, judge, tpr_limit
+from guestlist.report.gate import verdict as words
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,6 @@ def test_records_that_push_are_members_that_are_called(results):
     assert verdict.pushing
     assert records.loc[list(verdict.pushing), "member"].all()
     assert (records.loc[list(verdict.pushing), "score_loss"] > threshold).all()
-    assert "pushed" not in str(verdict)
     assert judge(results, Limit(1.0)).pushing == ()
 
 
@@ -43,14 +43,50 @@ def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fa
     assert 0 < judge(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
     verdict = judge(results, tpr_limit("0.9@0.0001"))
     assert not verdict.passed
-    assert "too few non-members" in str(verdict)
-    assert verdict.pushing == ()
+    assert "too few non-members" in words(verdict)
+    assert "at least 10,000" in words(verdict)
+    assert (verdict.pushing, verdict.settled_by) == ((), None)
 
 
 @pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])
 def test_limits_are_checked(text):
     with pytest.raises(ValueError, match="Expected TPR@FPR"):
         tpr_limit(text)
+
+
+def test_the_advantage_has_limits_too(results):
+    advantage = results.attack("loss").advantage
+    assert judge(results, Limit(advantage.high + 1e-6, "advantage"), ("loss",)).passed
+    assert not judge(results, Limit(advantage.high - 1e-6, "advantage"), ("loss",)).passed
+
+
+@pytest.mark.parametrize(("measure", "fpr"), [("auc", 0.1), ("tpr", None), ("advantage", 0.1), ("accuracy", None)])
+def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr):
+    with pytest.raises(ValueError, match=r"Expected (fpr|measure)"):
+        Limit(0.5, measure, fpr)
+
+
+def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
+    auc = results.attack("loss").auc
+    close = judge(results, Limit((auc.value + auc.high) / 2), ("loss",))
+    assert close.margin == pytest.approx(close.limit.most - auc.high)
+    # Half of the room takes about four times the records; there are a thousand on either side.
+    assert 3900 < close.settled_by.members == close.settled_by.nonmembers < 4500
+    said = words(close)
+    for part in (
+        f"{auc.value:.3f}",
+        f"{auc.high:.3f}",
+        f"{close.limit.most:g}",
+        f"{-close.margin:.3f} beyond",
+        "about 4,",
+    ):
+        assert part in said
+    beyond = judge(results, Limit(auc.value - 0.01), ("loss",))
+    assert beyond.settled_by is None
+    assert "no number of records" in words(beyond)
+    below = judge(results, Limit(auc.high + 0.05), ("loss",))
+    assert (below.settled_by, below.pushing) == (None, ())
+    assert "0.050 below the limit" in words(below)
 
 
 def test_an_attack_that_was_not_run_is_named(results):

@@ -1,0 +1,89 @@
+"""What does a gate let through? ``python -m benchmarks.honesty.gate``.
+
+Made-up targets, all default attacks that need no further evidence, a limit on the AUC:
+
+* where nothing leaks, how often an attack falls below a half by chance, so that the gate asks whether sides were interchanged;
+* where members stand out and the sides *were* interchanged, how often it passes;
+* where members stand out and no attack compares with references, how often it passes;
+* where the true AUC of one attack is the limit, how often it passes: at most the error of one side of the interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from scipy.special import ndtr
+
+from guestlist.attacks import ATTACKS
+from guestlist.findings.attacks import AttackResult, evaluate_attack
+from guestlist.findings.results import Results
+from guestlist.gate import Gated, Policy, hold
+from guestlist.selfcheck.worlds import gaussian_world
+
+NAMES = tuple(name for name, attack in ATTACKS.items() if attack.default and not attack.evidence)
+LIMIT = 0.6
+
+
+def outcomes(
+    shift: float, records: int, references: int, seed: int, names: tuple[str, ...], interchanged: bool = False
+) -> tuple[AttackResult, ...]:
+    world = gaussian_world(shift, records=records, models=1 + references, seed=seed)
+    view, member = world.facing(0), world.member[0]
+    truth = ~member if interchanged else member
+    able = (name for name in names if ATTACKS[name].references <= references)
+    return tuple(evaluate_attack(name, ATTACKS[name], ATTACKS[name].score(view), truth, view) for name in able)
+
+
+def failed(gated: Gated, code: str) -> bool:
+    return any(demand.code == code and not demand.passed for demand in gated.demands)
+
+
+def simulate(audits: int, records: int, references: int) -> dict[str, float]:
+    """Shares of the audits."""
+    shift = 1.0
+    limit, at_limit = Policy(max_auc=LIMIT), Policy(max_auc=float(ndtr(shift / 2)), without_references=True)
+    found = dict.fromkeys(
+        (
+            "nothing leaks: below a half by chance",
+            "interchanged: passed",
+            "no references: passed",
+            "no references, said so: passed",
+            "true AUC at the limit: passed",
+        ),
+        0,
+    )
+    for seed in range(audits):
+        quiet = hold(Results(outcomes=outcomes(0.0, records, references, seed, NAMES)), limit)
+        turned = hold(Results(outcomes=outcomes(shift, records, references, seed, NAMES, interchanged=True)), limit)
+        small = Results(outcomes=outcomes(0.2, records, 0, seed, ("loss", "entropy", "mentr")))
+        # The loss compares margins that differ by difficulty and by noise, each of variance 1: an AUC of Phi(shift / 2).
+        one = hold(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
+        counts = (
+            failed(quiet, "sides"),
+            turned.passed,
+            hold(small, Policy(max_auc=0.7)).passed,
+            hold(small, Policy(max_auc=0.7, without_references=True)).passed,
+            one.passed,
+        )
+        for name, count in zip(found, counts, strict=True):
+            found[name] += count
+    return {name: round(count / audits, 4) for name, count in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=400)
+    parser.add_argument("--records", type=int, default=600)
+    parser.add_argument("--references", type=int, default=16)
+    options = parser.parse_args()
+    figures = simulate(options.audits, options.records, options.references)
+    for name, share in figures.items():
+        print(f"{name:40s} {share:.2%}")
+    found = {"command": "python -m benchmarks.honesty.gate", **vars(options), "attacks": len(NAMES), "shares": figures}
+    Path(__file__).with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What a gate said about an audit: facts that are kept with the results, beside the policy that was asked for.
+
+No finding of an audit: it is made from the results, by someone who sets limits, and is gone when they are made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from guestlist.case import Figure
+from guestlist.evaluate import Estimate
+
+Measure = Literal["auc", "tpr", "advantage"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest AUC, advantage, or TPR at the false-positive rate ``fpr``, that may pass."""
+
+    most: float
+    measure: Measure = "auc"
+    fpr: float | None = None
+
+    def __post_init__(self):
+        if self.measure not in ("auc", "tpr", "advantage"):
+            raise ValueError(f"Expected measure={self.measure!r} to be 'auc', 'tpr' or 'advantage'.")
+        if (self.fpr is not None) != (self.measure == "tpr"):
+            raise ValueError(f"Expected fpr={self.fpr} for a TPR, and for nothing else; found {self.measure!r}.")
+        for name, value in {"limit": self.most, "fpr": self.fpr}.items():
+            if value is not None and not 0 < value <= 1:
+                raise ValueError(f"Expected {name}={value} in (0, 1].")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """So many records on either side."""
+
+    members: int
+    nonmembers: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a limit holds for the attack that comes closest to it or goes furthest beyond.
+
+    Args:
+        estimate: NaN where the attack has no figure for it, which cannot pass.
+        margin: the limit minus the upper end; negative where it is beyond.
+        settled_by: about how many records would bring the upper end down to the limit at the present value. None: that
+            many do already, no number would, or it cannot be told.
+        pushing: ids of the members that push the figure up; none where it passes.
+    """
+
+    limit: Limit
+    attack: str
+    estimate: Estimate
+    passed: bool
+    margin: float
+    settled_by: Sizes | None
+    pushing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Something that an audit must have before its figures count, and whether it has.
+
+    Args:
+        code: a row of ``DEMANDS``.
+        figures: by name, for the sentence.
+    """
+
+    code: str
+    passed: bool
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Gated:
+    """What a gate said.
+
+    Args:
+        policy, sha256: text of the policy file, and the hash of its bytes; None where limits were given one by one.
+    """
+
+    passed: bool
+    verdicts: tuple[Verdict, ...]
+    demands: tuple[Demand, ...]
+    policy: str | None = None
+    sha256: str | None = None

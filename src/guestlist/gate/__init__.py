@@ -1,0 +1,28 @@
+"""A limit for CI: does the *upper* end of an interval stay below it?
+
+A gate that looked at the estimates alone would pass a model because it was audited with few records. This one
+passes only what the audit could show, and only where the audit is one that could have shown it.
+"""
+
+from guestlist.findings.gated import Demand, Gated, Limit, Sizes, Verdict
+from guestlist.gate.demands import DEMANDS
+from guestlist.gate.holding import hold, hold_file, keep
+from guestlist.gate.judging import judge
+from guestlist.gate.policy import Policy, PolicyFile, read_policy, tpr_limit
+
+__all__ = [
+    "DEMANDS",
+    "Demand",
+    "Gated",
+    "Limit",
+    "Policy",
+    "PolicyFile",
+    "Sizes",
+    "Verdict",
+    "hold",
+    "hold_file",
+    "judge",
+    "keep",
+    "read_policy",
+    "tpr_limit",
+]

@@ -1,0 +1,41 @@
+"""An audit held against a policy, and what that gave kept with the results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from guestlist.findings.gated import Gated
+from guestlist.findings.results import Results
+from guestlist.gate.demands import DEMANDS
+from guestlist.gate.judging import judge, judged
+from guestlist.gate.policy import Policy, PolicyFile
+from guestlist.store import locked
+from guestlist.store.files import read_json, write_json
+from guestlist.store.jsonable import to_json
+
+
+def hold(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
+    """Hold an audit against all limits and demands of a policy.
+
+    Args:
+        attacks: judge only these; by default all that were run.
+    """
+    against = judged(results, attacks)
+    verdicts = tuple(judge(results, limit, attacks) for limit in policy.limits)
+    asked = [demand(results, against, policy) for demand in DEMANDS.values()]
+    demands = tuple(demand for demand in asked if demand is not None)
+    passed = all(verdict.passed for verdict in verdicts) and all(demand.passed for demand in demands)
+    return Gated(passed, verdicts, demands)
+
+
+def hold_file(results: Results, file: PolicyFile) -> Gated:
+    """Hold an audit against the policy in a file, and say which file that was."""
+    return replace(hold(results, file.policy), policy=file.text, sha256=file.sha256)
+
+
+def keep(folder: Path, gated: Gated) -> None:
+    """Write what a gate said into the results of an audit folder; all else in them stays as it is."""
+    with locked(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+        path = folder / "results.json"
+        write_json(path, {**read_json(path), "gate": to_json(gated)})

@@ -1,0 +1,73 @@
+"""One limit, held against the attacks of an audit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.errors import FolderError
+from guestlist.evaluate import Estimate, threshold_at_fpr, tpr_at_fpr
+from guestlist.findings.attacks import AttackResult
+from guestlist.findings.gated import Limit, Sizes, Verdict
+from guestlist.findings.results import Results
+from guestlist.gate.settling import times_as_many
+
+PUSHING = 10
+
+
+def judged(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
+    """The attacks that limits are held against: those named, or all that were run."""
+    outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
+    if not outcomes:
+        raise FolderError("The results hold no attack to judge: run the audit again.")
+    return outcomes
+
+
+def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
+    """Hold the audit's attacks (all of them, or those named) against one limit."""
+    estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in judged(results, attacks)}
+    # A withheld number cannot pass, so NaN counts as the worst.
+    worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
+    estimate = estimates[worst]
+    passed = bool(estimate.high <= limit.most)
+    return Verdict(
+        limit=limit,
+        attack=worst,
+        estimate=estimate,
+        passed=passed,
+        margin=limit.most - estimate.high,
+        settled_by=None if passed else _settled_by(results, estimate, limit),
+        pushing=() if passed else _pushing(results, worst, limit),
+    )
+
+
+def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate:
+    if limit.fpr is None:
+        return outcome.auc if limit.measure == "auc" else outcome.advantage
+    for rate in outcome.rates:
+        if np.isclose(rate.fpr, limit.fpr):
+            return rate.tpr
+    records = results.records
+    if records is None:
+        raise FolderError(
+            f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
+        )
+    return tpr_at_fpr(records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
+
+
+def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
+    times = times_as_many(estimate, limit)
+    if results.subject is None or not np.isfinite(times):
+        return None
+    return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
+
+
+def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:
+    """Members that push the number up: the highest scores, and for a TPR only those that are called."""
+    if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
+        return ()
+    score = f"score_{attack}"
+    members = results.records[results.records["member"] & results.records[score].notna()]
+    if limit.fpr is not None:
+        nonmembers = results.records.loc[~results.records["member"], score].to_numpy()
+        members = members[members[score] >= threshold_at_fpr(nonmembers, limit.fpr)]
+    return tuple(members.sort_values([score, "id"], ascending=[False, True])["id"].head(PUSHING).astype(str))

@@ -1,0 +1,113 @@
+"""A policy: what a model must meet before it is released, in a file that can be reviewed.
+
+The file is TOML; its keys are the fields of :class:`Policy`, and each has the name of the command's option where there
+is one. It is kept with the results, with the SHA-256 of its bytes: `sha256sum release.toml` gives the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from guestlist.errors import InputError
+from guestlist.findings.gated import Limit
+
+REQUIRED, NOT_REQUIRED = "required", "not required"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What an audit must show, and what it must have for that to count.
+
+    Args:
+        max_auc, max_advantage: largest that may pass.
+        max_tpr: each such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01.
+        attacks: those that must have been run.
+        least_records: members, and non-members, that were asked about: at least so many of each.
+        least_references: reference models.
+        without_references: whether figures count although no attack compared with references.
+        blind_baseline: ``required`` where the audit must have looked whether members can be told without the model.
+    """
+
+    max_auc: float | None = None
+    max_advantage: float | None = None
+    max_tpr: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
+    least_records: int = 0
+    least_references: int = 0
+    without_references: bool = False
+    blind_baseline: str = NOT_REQUIRED
+
+    def __post_init__(self):
+        for name in ("max_auc", "max_advantage"):
+            value = getattr(self, name)
+            _expect(value is None or _number(value), name, value, "a number")
+        for name in ("max_tpr", "attacks"):
+            value = getattr(self, name)
+            _expect(isinstance(value, tuple) and all(isinstance(one, str) for one in value), name, value, "texts")
+        for name in ("least_records", "least_references"):
+            value = getattr(self, name)
+            _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
+        _expect(type(self.without_references) is bool, "without_references", self.without_references, "true or false")
+        known = (REQUIRED, NOT_REQUIRED)
+        _expect(self.blind_baseline in known, "blind_baseline", self.blind_baseline, " or ".join(map(repr, known)))
+        if self.least_references and self.without_references:
+            raise ValueError(f"Expected least_references={self.least_references} or without_references, not both.")
+        if not self.limits:
+            raise ValueError("Expected a limit: max_auc, max_advantage or max_tpr.")
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        tprs = tuple(tpr_limit(text) for text in self.max_tpr)
+        plain = (("auc", self.max_auc), ("advantage", self.max_advantage))
+        return (*tprs, *(Limit(most, measure) for measure, most in plain if most is not None))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """A policy, the text that it was read from, and the hash of the file."""
+
+    policy: Policy
+    text: str
+    sha256: str
+
+
+def tpr_limit(text: str) -> Limit:
+    """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
+    try:
+        most, fpr = map(float, text.split("@"))
+        return Limit(most, "tpr", fpr)
+    except ValueError as error:
+        raise ValueError(f"Expected TPR@FPR such as 0.05@0.01, found {text!r}. {error}") from error
+
+
+def read_policy(path: str | Path) -> PolicyFile:
+    """The policy in a TOML file."""
+    try:
+        content = Path(path).read_bytes()
+        text = content.decode("utf-8")
+        keys = tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read the policy {path}: {error}.") from error
+    known = [field.name for field in fields(Policy)]
+    unknown = sorted(set(keys) - set(known))
+    if unknown:
+        raise InputError(f"The policy {path} has unknown keys: {', '.join(unknown)}. There are {', '.join(known)}.")
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
+    try:
+        policy = Policy(**given)
+    except ValueError as error:
+        raise InputError(f"The policy {path} cannot be held to: {error}") from error
+    return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _expect(holds: bool, name: str, value: object, form: str) -> None:
+    if not holds:
+        raise ValueError(f"Expected {name}={value!r} to be {form}.")

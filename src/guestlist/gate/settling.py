@@ -1,0 +1,39 @@
+"""How many records would settle whether a limit holds, at the present value.
+
+An interval for a share has its upper end h where (h - value)**2 = c h (1 - h) / n, whatever c is: Wilson's for a proportion,
+and close to those in use for an AUC and for a TPR. The end in the results tells c / n, and the limit in the place of h tells
+the n that is needed. Persons with several records are counted rightly too, as c holds what they cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.evaluate import Estimate
+from guestlist.findings.gated import Limit
+
+
+def times_as_many(estimate: Estimate, limit: Limit) -> float:
+    """How many times the records of the audit it takes: infinite where no number would do, NaN where it cannot be told.
+
+    It cannot be told from an upper end of 1, which says nothing about the next record.
+
+    >>> round(times_as_many(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
+    3.9
+    """
+    value, high, most = (_as_share(of, limit) for of in (estimate.value, estimate.high, limit.most))
+    if value >= most:
+        return np.inf
+    if not high < 1:  # or it is withheld
+        return np.nan
+    return _looseness(value, high) / _looseness(value, most) if most < 1 else 0.0
+
+
+def _as_share(number: float, limit: Limit) -> float:
+    """An advantage lies in [-1, 1]; as a balanced accuracy it is a share like the others."""
+    return (1 + number) / 2 if limit.measure == "advantage" else number
+
+
+def _looseness(value: float, high: float) -> float:
+    """What falls as one over the number of records: the squared width in units of the spread at the upper end."""
+    return (high - value) ** 2 / (high * (1 - high))

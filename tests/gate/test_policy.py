@@ -1,0 +1,261 @@
+import hashlib
+import json
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist.attacks import ATTACKS
+from guestlist.cli import main
+from guestlist.errors import InputError
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.gate import DEMANDS, Gated, Policy, hold, hold_file, keep, read_policy
+from guestlist.gate.demands import compares
+from guestlist.report import gate as words
+from guestlist.report import page
+from report_worlds import leaking, predictions_only, quiet
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "release.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+FULL = """\
+# What we release.
+max_auc = 0.99
+max_advantage = 0.95
+max_tpr = ["0.99@0.01"]
+attacks = ["lira", "loss"]
+least_records = 500
+least_references = 16
+blind_baseline = "not required"
+"""
+
+
+def failed(gated: Gated) -> list[str]:
+    return [demand.code for demand in gated.demands if not demand.passed]
+
+
+# -- the file -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_is_read_with_its_text_and_hash(tmp_path):
+    path = write(tmp_path, FULL)
+    found = read_policy(path)
+    assert found.policy == Policy(
+        max_auc=0.99, max_advantage=0.95, max_tpr=("0.99@0.01",), attacks=("lira", "loss"), least_records=500,
+        least_references=16,
+    )  # fmt: skip
+    assert found.text == FULL
+    assert found.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
+    with pytest.raises(InputError, match="unknown keys: max_acu, sides") as error:
+        read_policy(write(tmp_path, "max_acu = 0.6\n[sides]\nx = 1\n"))
+    assert all(field.name in str(error.value) for field in fields(Policy))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max_auc = 1.5", "limit=1.5"),
+        ("max_auc = true", "max_auc=True to be a number"),
+        ("max_auc = '0.6'", "max_auc='0.6'"),
+        ("max_tpr = '0.05@0.01'", "max_tpr='0.05@0.01' to be texts"),
+        ("max_tpr = ['0.05']", "Expected TPR@FPR"),
+        ("max_auc = 0.6\nleast_records = -1", "least_records=-1"),
+        ("max_auc = 0.6\nleast_records = 0.5", "least_records=0.5"),
+        ("max_auc = 0.6\nattacks = [1]", "attacks="),
+        ("max_auc = 0.6\nwithout_references = 'yes'", "without_references='yes'"),
+        ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "not both"),
+        ("max_auc = 0.6\nblind_baseline = true", "'required'"),
+        ("least_records = 5", "Expected a limit"),
+        ("max_auc = ", "Cannot read"),
+    ],
+)
+def test_what_cannot_be_held_to_is_refused(text, words, tmp_path):
+    with pytest.raises(InputError, match="policy") as error:
+        read_policy(write(tmp_path, text))
+    assert words in str(error.value)
+
+
+def test_a_policy_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="Cannot read the policy"):
+        read_policy(tmp_path / "no.toml")
+
+
+# -- the demands --------------------------------------------------------------------------------------------------------
+
+
+def test_a_large_audit_with_references_meets_them_all(tmp_path):
+    gated = hold_file(leaking(), read_policy(write(tmp_path, FULL)))
+    assert gated.passed, words.lines(gated)
+    assert [demand.code for demand in gated.demands] == ["sides", "comparison", "attacks", "records", "references"]
+
+
+def test_interchanged_sides_fail_and_say_why():
+    """The same audit with members and non-members interchanged: every AUC is one minus what it was."""
+
+    def turned(outcome):
+        value, low, high = outcome.auc
+        return replace(outcome, auc=Estimate(1 - value, 1 - high, 1 - low))
+
+    straight = leaking()
+    results = replace(straight, outcomes=tuple(map(turned, straight.outcomes)))
+    limit = Policy(max_auc=0.6)
+    assert not hold(straight, limit).verdicts[0].passed
+    gated = hold(results, limit)
+    assert gated.verdicts[0].passed  # so that only the demand keeps it from passing
+    assert failed(gated) == ["sides"]
+    assert not gated.passed
+    assert any("interchanged" in line and line.startswith("FAIL") for line in words.lines(gated))
+    # One attack is enough, and chance is not.
+    one = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
+    assert failed(hold(one, limit)) == ["sides"]
+    assert not failed(hold(quiet(), limit))
+
+
+def test_an_auc_that_is_withheld_is_not_below_a_half():
+    base = leaking()
+    results = replace(base, outcomes=(replace(base.outcomes[0], auc=WITHHELD), *base.outcomes[1:]))
+    gated = hold(results, Policy(max_auc=1.0))
+    assert not failed(gated)
+    assert not gated.passed  # a figure that is lacking passes no limit
+
+
+def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
+    results, limits = predictions_only(), {"max_auc": 1.0}
+    gated = hold(results, Policy(**limits))
+    assert failed(gated) == ["comparison"]
+    assert any("--without-references" in line and "no references" in line for line in words.lines(gated))
+    assert hold(results, Policy(**limits, without_references=True)).passed
+    # References that no judged attack looks at do not count.
+    gated = hold(leaking(), Policy(**limits), ("loss",))
+    assert failed(gated) == ["comparison"]
+    assert any("none of those judged" in line for line in words.lines(gated))
+    assert hold(leaking(), Policy(**limits), ("loss", "lira")).passed
+
+
+def test_which_attacks_compare():
+    assert {name for name in ATTACKS if compares(name)} >= {"lira", "reference", "rmia", "base", "leave_one_out"}
+    plain = ("loss", "entropy", "shadow", "class_mentr", "nn_nasr", "white_box", "my_lira", "quantile")
+    assert not any(map(compares, plain))
+    assert compares("union_loss_lira")
+    assert compares("majority_loss_lira_offline_entropy")
+    assert not compares("union_loss_entropy")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"attacks": ("lira", "lira_bayes")}, "attacks"),
+        ({"least_records": 2001}, "records"),
+        ({"least_references": 33}, "references"),
+        ({"blind_baseline": "required"}, "blind_baseline"),
+    ],
+)
+def test_what_the_policy_asks_for_must_be_there(asked, code):
+    """2,000 members, 2,400 non-members, 32 references."""
+    gated = hold(leaking(), Policy(max_auc=1.0, **asked))
+    assert failed(gated) == [code]
+    assert not gated.passed
+    (line,) = (line for line in words.lines(gated) if line.startswith("FAIL"))
+    assert any(part in line for part in ("lira_bayes not run", "2,001", "33", "results hold none"))
+
+
+@pytest.mark.parametrize("asked", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
+def test_and_is_met_where_it_is(asked):
+    assert hold(leaking(), Policy(max_auc=1.0, **asked)).passed
+
+
+@dataclass(frozen=True, repr=False)
+class WithBlind(gl.Results):
+    blind: int | None = None
+
+
+def test_a_blind_baseline_that_was_run_is_seen():
+    found = WithBlind(outcomes=leaking().outcomes, blind=1)
+    assert hold(found, Policy(max_auc=1.0, blind_baseline="required")).passed
+
+
+def test_every_demand_has_its_words():
+    assert set(words.SENTENCES) == set(DEMANDS)
+
+
+# -- the folder and the command -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def audited(tmp_path):
+    rng = np.random.default_rng(0)
+    member = np.repeat([True, False], 400)
+    logits = np.c_[rng.normal(size=800) + 0.3 * member, np.zeros(800)]
+    folder = tmp_path / "audit"
+    gl.audit_predictions(gl.Predictions(logits, np.zeros(800, int), member, scale="logits"), folder=folder)
+    return folder
+
+
+def guestlist(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, tmp_path):
+    policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
+    content = json.loads((audited / "results.json").read_text("utf-8"))
+    content["from_the_future"] = {"kept": True}
+    (audited / "results.json").write_text(json.dumps(content), "utf-8")
+    gl.read_results(audited).to_html(audited / "report.html")
+    found = guestlist("gate", audited, "--policy", policy)
+    assert found.exit_code == 0, found.output
+    after = json.loads((audited / "results.json").read_text("utf-8"))
+    assert {**after, "gate": None} == {**content, "gate": None}
+    kept = gl.read_results(audited).gate
+    assert kept.policy == policy.read_text("utf-8")
+    assert kept.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
+    assert kept.passed
+    assert kept == hold_file(gl.read_results(audited), read_policy(policy))
+    assert kept.sha256 in found.stdout
+    shown = (audited / "report.html").read_text("utf-8")
+    assert "The gate: passed" in shown
+    assert kept.sha256 in shown
+    strict = write(tmp_path, "max_auc = 0.55\nwithout_references = true\n")
+    assert guestlist("gate", audited, "--policy", strict).exit_code == 1
+    assert not gl.read_results(audited).gate.passed
+    assert "The gate: not passed" in (audited / "report.html").read_text("utf-8")
+
+
+def test_limits_of_the_command_line_write_nothing(audited):
+    before = (audited / "results.json").read_bytes()
+    found = guestlist("gate", audited, "--max-auc", "0.9", "--max-advantage", "0.9", "--without-references", "--json")
+    assert found.exit_code == 0
+    assert (audited / "results.json").read_bytes() == before
+    document = json.loads(found.stdout)
+    assert document["passed"]
+    assert [verdict["limit"]["measure"] for verdict in document["verdicts"]] == ["auc", "advantage"]
+
+
+def test_without_references_the_command_fails_and_says_so(audited):
+    found = guestlist("gate", audited, "--max-auc", "0.9")
+    assert found.exit_code == 1
+    assert "pass  AUC at most 0.9" in found.stdout
+    assert "--without-references" in found.stdout
+
+
+@pytest.mark.parametrize("more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"]])
+def test_a_policy_says_it_all(audited, tmp_path, more):
+    found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
+    assert found.exit_code == 2
+    assert "A policy says it all" in found.stderr
+
+
+def test_new_results_have_passed_no_gate(audited, tmp_path):
+    keep(audited, hold_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
+    assert gl.read_results(audited).gate is not None
+    assert "The gate" in page(gl.read_results(audited))
+    assert "The gate" not in page(replace(gl.read_results(audited), gate=None))
