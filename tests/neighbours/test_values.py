@@ -123,7 +123,7 @@ def test_index_ties_equal_a_full_sort_to_the_last_bit(name, k, features, ties):
 @pytest.mark.parametrize("grid", [2.0**20, 1.0])
 def test_index_ties_among_so_many_that_only_the_nearest_count_equal_a_full_sort(name, grid):
     """Weights that fade are ranked as far as they count: beyond, nothing above 2^-53 is left out."""
-    function, blocks, weights_of = VALUES[name]
+    _, blocks, weights_of = VALUES[name]
     x, y, x_test, y_test = clouds(1000, 30, features=2)
     x, x_test = np.round(x * grid), np.round(x_test * grid)
     y_test[-1] = 9
