@@ -9,7 +9,7 @@ Tables and figures of "WaKA: Data Attribution using K-Nearest Neighbors and Memb
 the files in `papers/waka/results`:
 
 ```sh
-python -m papers.waka table1 --repeats 10 --datasets adult    # one table; also table2, table3, figure6, table5
+python -m papers.waka table1 --repeats 10 --datasets adult    # one table; --help names the others
 python -m papers.waka all                                     # all of them, then this page
 ```
 
@@ -42,6 +42,13 @@ OTHER_VALUES = """Other values against the ASR, over records:
 FIGURE_1 = """Mean ASR in each tenth of the records, from the lowest self-WaKA to the highest:
 """
 
+FIGURE_1_TEST = """### Values on a validation set
+
+The same against values on a validation set: mean ASR in each tenth of the records, from the lowest value to the highest.
+The paper sees high success at both extremes, above all at the low one. Last, by how much the lowest and the highest tenth
+lie above the two tenths in the middle.
+"""
+
 TABLE_2 = """## Success rates of K-NN and of logistic regression (Table II, Figure 2)
 
 "Best attack" is the mean success rate of the most powerful attack on the model's loss, from
@@ -50,6 +57,12 @@ TABLE_2 = """## Success rates of K-NN and of logistic regression (Table II, Figu
 
 FIGURE_2 = """Logistic regression: mean ASR in each tenth of the records, from the lowest self-WaKA (K = 1) to the
 highest.
+"""
+
+BALANCED = """### Adult with even classes
+
+Adult's pool in the paper cannot be rebuilt for certain. One thing that would raise its figures is a pool with as many
+records of either class, of the same size:
 """
 
 TABLE_3 = """## The onion: a tenth of the records removed (Tables III and IV, Figure 5)
@@ -67,6 +80,15 @@ models that still trained on everybody ("all"), and in models trained on the res
 
 FIGURE_5 = """Who rises and who falls, at K = 1: the change of self-WaKA, known from stored lists without a game
 (`waka_influence`), against the change of the ASR. Cells: mean change of the ASR (share of the records).
+"""
+
+FIGURE_3 = """### On logarithmic axes (Figure 3)
+
+LiRA at K = 1 before and after a tenth of the records is removed, by self-WaKA or at random: means over games.
+
+![ROC curves before and after removal, on logarithmic axes](images/waka_roc.svg)
+
+True-positive rates:
 """
 
 FIGURE_6 = """## Training on less (Figure 6)
@@ -92,6 +114,15 @@ TABLE_6 = """The paper's Table VI, whose K the text we have does not show, besid
 """
 
 RANKS = """Spearman of the scores with LiRA's, mean over games:
+"""
+
+VARIANTS = """### Choices that the paper leaves open
+
+Whether LiRA has one variance for all records, as ours, or one per record, is not said. Spearman of t-WaKA with LiRA:
+"""
+
+VARIANTS_TPR = """TPR at 5 % FPR at K = 5. The paper's spread over games is twice ours and more; a tenth of the records asked about would
+give such a one:
 """
 
 DIFFERENCES = """## What agrees, and what does not
@@ -136,7 +167,7 @@ def times(theirs: dict[str, float]) -> str:
     """What stands above the table of times, with the paper's."""
     lira, waka = theirs["LiRA"], theirs["t-WaKA"]
     return (
-        f"Time for K = 1, …, 5, one thread. The paper reports {lira:,.0f} s for LiRA and {waka:.0f} s for t-WaKA "
+        f"### Time\n\nTime for K = 1, …, 5, one thread. The paper reports {lira:,.0f} s for LiRA and {waka:.0f} s for t-WaKA "
         f"({lira / waka:.0f} ×) on IMDB with 25,000 records, on 8 cores. A pair is a record and a K. A look-up turns laws into "
-        "scores of either kind, in any number of games.\n"
+        "scores of either kind, in any number of games. Laws are computed for the records that are asked about.\n"
     )
