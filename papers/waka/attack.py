@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_loss_laws, neighbour_lists
+from guestlist.neighbours import Knn, knn_loss_laws
 from papers.waka.data import Pool
-from papers.waka.games import SHADOWS, Order, lira, losses, order_of, partitions
+from papers.waka.games import SHADOWS, Order, lira, losses, partitions
 from papers.waka.measures import auc_and_tpr, spearman
+from papers.waka.values import lists_and_order
 
 KS = (1, 2, 3, 4, 5)
 ASKED = 100  # records per game, as in the paper
@@ -69,7 +70,7 @@ class Laws:
 def outcomes(pool: Pool, *, repeats: int, seed: int = 0) -> list[Outcome]:
     """A row per K and attack over ``repeats`` games."""
     games = games_of(pool, repeats, seed)
-    order = order_of(neighbour_lists(pool.x, pool.y, Knn(max(KS))), np.random.default_rng(seed))
+    _, order = lists_and_order(pool, seed)
     return [row for k in KS for row in _outcomes(pool.name, order, games, k, laws_of(pool, games, k))]
 
 

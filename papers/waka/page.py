@@ -225,7 +225,8 @@ def _figure3(result: dict) -> str:
     columns: dict[str, Callable] = {"dataset": lambda name: name}
     for rate in rates:
         for way in ("nothing", "random", "self-waka"):
-            columns[f"FPR {rate:g}, less {way}"] = lambda name, way=way, rate=rate: _three(cells[name, way][rate])
+            said = "all" if way == "nothing" else f"less {way}"
+            columns[f"at {rate:g}, {said}"] = lambda name, way=way, rate=rate: _three(cells[name, way][rate])
     return "\n".join([prose.FIGURE_3, table(list(dict.fromkeys(row["dataset"] for row in rows)), columns)])
 
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.neighbours import Knn, neighbour_lists
 from papers.waka.attack import KS, Game, Laws, games_of, laws_of, target_waka
 from papers.waka.data import Pool
-from papers.waka.games import Order, lira, losses, order_of
+from papers.waka.games import Order, lira, losses
 from papers.waka.measures import auc_and_tpr, spearman
+from papers.waka.values import lists_and_order
 
 FEW = 10  # records per game, beside the paper's 100
 
@@ -49,7 +49,7 @@ class Variant:
 def variants(pool: Pool, *, repeats: int, seed: int = 0) -> list[Variant]:
     """A row per K, kind of variance and number of records asked about."""
     games = games_of(pool, repeats, seed)
-    order = order_of(neighbour_lists(pool.x, pool.y, Knn(max(KS))), np.random.default_rng(seed))
+    _, order = lists_and_order(pool, seed)
     rows = []
     for k in KS:
         figures = partial(_figures, order, k, laws_of(pool, games, k))
