@@ -84,7 +84,7 @@ FIGURE_5 = """Who rises and who falls, at K = 1: the change of self-WaKA, known 
 
 FIGURE_3 = """### On logarithmic axes (Figure 3)
 
-LiRA at K = 1 before and after a tenth of the records is removed, by self-WaKA or at random: means over games.
+LiRA at K = 1 before ("all") and after a tenth of the records is removed, by self-WaKA or at random: means over games.
 
 ![ROC curves before and after removal, on logarithmic axes](images/waka_roc.svg)
 
@@ -161,8 +161,9 @@ DIFFERENCES = """## What agrees, and what does not
   and CIFAR-10, the shadow models may have another variance: with one per record, IMDB's figures at K = 2 and 3 come
   out as the paper's, but not those at K = 5, nor Adult's. No single choice gives the whole table. In Table VI
   the means agree to a few hundredths. The order of LiRA and t-WaKA on CIFAR-10 is the other way round here; at
-  the paper's own spread of 0.2 over 48 games, its difference of 0.03 is within one standard error. That spread is
-  about twice ours, and we have found no reading of a game of 100 records that gives it.
+  the paper's own spread of 0.2 over 48 games, its difference of 0.03 is within one standard error
+  of two independent means. That spread is about twice ours, and we have found no reading of a game of 100
+  records that gives it.
 * **Time: t-WaKA is faster than LiRA as the paper runs it.** Both grow with the records that are asked about. One fit of
   each shadow model for all K, or answers read off lists of neighbours when there are many games, make LiRA
   several times cheaper.

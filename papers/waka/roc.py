@@ -69,4 +69,4 @@ def drawn(rows: Sequence[dict]) -> str:
 
 
 def _said(row: dict) -> str:
-    return {"nothing": "all", "random": "less random", "self-waka": "less self-WaKA"}[row["removed_by"]]
+    return {"nothing": "all", "random": "random", "self-waka": "self-WaKA"}[row["removed_by"]]
