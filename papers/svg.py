@@ -1,4 +1,4 @@
-"""Small figures as SVG text: lines and histograms on plain axes. Equal numbers give equal bytes."""
+"""Small figures as SVG text: lines, dots and histograms on plain axes. Equal numbers give equal bytes."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ def lines(title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float
         high, left = HEIGHT - BOTTOM - 14 * (len(curves) - index), WIDTH - RIGHT - 80
         parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{high}" y2="{high}" {style}/>')
         parts.append(_text(left + 28, high + 4, name, "start"))
+    return _panel(parts)
+
+
+def scatter(title: str, x: np.ndarray, y: np.ndarray, axes: Axes) -> str:
+    """A panel with a dot per record and the diagonal; what lies beyond the axes stands on their ends."""
+    parts = _frame(title, axes)
+    ends = max(axes.x[0], axes.y[0]), min(axes.x[1], axes.y[1])
+    (x0, y0), (x1, y1) = (axes.place(end, end) for end in ends)
+    parts.append(f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="#94a3b8"/>')
+    # One path of strokes without length: a few bytes per dot.
+    dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
+    style = f'stroke="{STYLES[0][0]}" stroke-opacity="0.45" stroke-width="3" stroke-linecap="round"'
+    parts.append(f'<path d="{dots}" {style}/>')
     return _panel(parts)
 
 

@@ -11,80 +11,108 @@ import time
 from pathlib import Path
 
 import guestlist as gl
-from papers.hypothesis_tests import audits, figures, page, tables
+from papers.hypothesis_tests import audits, comparison, figures, page, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL
 from papers.results import LIBRARIES, write
 
 RESULTS = Path(__file__).parent / "results"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-TARGETS, MODELS = 3, 64
-LEFT_OUT = gl.LeftOut(records=100, models=8)
+COMPARED = "location30 shallow"  # the configuration of table2 and figure5
+TABLES = {
+    "table1": [name for name in CONFIGURATIONS if name.startswith("mnist") or name == "location30"],
+    "table4": [name for name in CONFIGURATIONS if name.startswith("cifar100")],
+}
+TARGETS = {"table1": 3, "table4": 1}
+MODELS = {"table1": 64, "table4": 16}
+LEFT_OUT = gl.LeftOut(records=8, models=32)
 
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
-    wanted = ("table1", "table2", "figures") if options.command == "all" else (options.command,)
-    if "table1" in wanted:
-        _table1(options)
-    if "table2" in wanted:
-        _table2(options)
-    if "figures" in wanted:
-        _figures(options)
+    for name, run in COMMANDS.items():
+        if options.command in (name, "all"):
+            run(name, options)
     if options.command in ("page", "all"):
         page.write()
 
 
-def _table1(options: argparse.Namespace) -> None:
+def _strengths(table: str, options: argparse.Namespace) -> None:
     start, rows, sizes = time.perf_counter(), [], {}
-    for name in options.configurations:
-        rows.append(tables.strength(name, _cases(name, options)))
+    targets, models = options.targets or TARGETS[table], options.models or MODELS[table]
+    for name in options.configurations or TABLES[table]:
         one = CONFIGURATIONS[name]
+        rows.append(tables.strength(name, _cases(name, options, targets, models)))
         sizes[name] = {"members": one.members, "nonmembers": one.members, "pool": one.pool}
-        repeats = {"count": options.targets, "of": f"targets, {options.models} references and distilled models each"}
-        _write("table1", options, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
+        repeats = {"count": targets, "of": f"targets, {models} references and distilled models each"}
+        _write(table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
 
 
-def _table2(options: argparse.Namespace) -> None:
+def _agreement(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     left_out = gl.LeftOut(records=options.left_out, models=options.left_out_models)
-    case = _cases("location30", options, left_out=left_out)[0]
-    rows = [tables.agreement(case, level=AGREEMENT_LEVEL, empirical=empirical) for empirical in (True, False)]
-    near = tables.closeness(case)
-    sizes = {"location30": {"members": rows[0].records[0], "nonmembers": rows[0].records[1]}}
-    repeats = {"count": rows[0].models, "of": "models without each record"}
-    _write("table2", options, sizes, repeats, time.perf_counter() - start, {"agreement": rows, "closeness": near})
+    case = _compared(options, left_out)
+    found = comparison.agreement(case, level=AGREEMENT_LEVEL, models=left_out.models)
+    rows = {
+        "agreement": [found],
+        "closeness": comparison.closeness(case, left_out.models),
+        "nearer": comparison.nearer(case, left_out.models),
+    }
+    sizes = {COMPARED: {"members": found.records[0], "nonmembers": found.records[1]}}
+    repeats = {"count": left_out.models, "of": "models of R, of D and of L for each record"}
+    _write(name, sizes, repeats, time.perf_counter() - start, rows)
 
 
-def _figures(options: argparse.Namespace) -> None:
-    cases = {name: _cases(name, options)[0] for name in ("location30", "mnist Ia") if name in options.configurations}
+def _differences(name: str, options: argparse.Namespace) -> None:
+    start = time.perf_counter()
+    case = _compared(options)
+    rows = figures.pairs(case)
+    (IMAGES / "hypothesis_tests_thresholds.svg").write_text(figures.differences(case), "utf-8")
+    sizes = {COMPARED: {"members": rows[0].members, "nonmembers": 0}}
+    _write(name, sizes, {"count": 1, "of": "target"}, time.perf_counter() - start, {"pairs": rows})
+
+
+def _figures(name: str, options: argparse.Namespace) -> None:
+    targets, models = options.targets or TARGETS["table1"], options.models or MODELS["table1"]
+    cases = {name: _cases(name, options, targets, models)[0] for name in ("location30", "mnist Ia")}
     (IMAGES / "hypothesis_tests_roc.svg").write_text(figures.curves(cases), "utf-8")
     (IMAGES / "hypothesis_tests_losses.svg").write_text(figures.losses(cases["location30"]), "utf-8")
 
 
-def _cases(name: str, options: argparse.Namespace, left_out: gl.LeftOut | None = None) -> list[gl.Case]:
+COMMANDS = {
+    "table1": _strengths, "table2": _agreement, "table4": _strengths, "figure5": _differences, "figures": _figures
+}  # fmt: skip
+
+
+def _compared(options: argparse.Namespace, left_out: gl.LeftOut | None = None) -> gl.Case:
+    return _cases(COMPARED, options, 1, options.models or MODELS["table1"], left_out)[0]
+
+
+def _cases(
+    name: str, options: argparse.Namespace, targets: int, models: int, left_out: gl.LeftOut | None = None
+) -> list[gl.Case]:
     return audits.collect(
         name,
         CONFIGURATIONS[name],
-        targets=options.targets,
-        models=options.models,
+        targets=targets,
+        models=models,
         left_out=left_out,
         folder=options.folder,
         progress=gl.show_progress,
     )
 
 
-def _write(name: str, options: argparse.Namespace, sizes: dict, repeats: dict, seconds: float, rows: dict) -> None:
+def _write(name: str, sizes: dict, repeats: dict, seconds: float, rows: dict) -> None:
     command = f"python -m papers.hypothesis_tests {name}"
     write(RESULTS / f"{name}.json", command, sizes, repeats, seconds, rows, libraries=(*LIBRARIES, "torch"))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.hypothesis_tests", description=__doc__)
-    parser.add_argument("command", choices=["table1", "table2", "figures", "page", "all"])
-    parser.add_argument("--configurations", nargs="+", choices=list(CONFIGURATIONS), default=list(CONFIGURATIONS))
-    parser.add_argument("--targets", type=int, default=TARGETS, help="per configuration")
-    parser.add_argument("--models", type=int, default=MODELS, help="references, and distilled models per target")
+    parser.add_argument("command", choices=[*COMMANDS, "page", "all"])
+    parser.add_argument("--configurations", nargs="+", choices=list(CONFIGURATIONS), help="of table1 or table4")
+    parser.add_argument("--targets", type=int, help="per configuration, in table1 and table4")
+    parser.add_argument("--models", type=int, help="references, and distilled models per target")
     parser.add_argument("--left-out", type=int, default=LEFT_OUT.records, help="records on either side for attack L")
     parser.add_argument("--left-out-models", type=int, default=LEFT_OUT.models, help="for each of them")
     parser.add_argument("--folder", type=Path, default=audits.FOLDER, help="where the audits are kept")

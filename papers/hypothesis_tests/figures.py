@@ -1,16 +1,40 @@
-"""The paper's figures: ROC curves, and the losses that each test compares a record's loss with."""
+"""The paper's figures: ROC curves, the losses that each test compares a record's loss with, and two tests' thresholds."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 import guestlist as gl
 from guestlist.evaluate import roc
 from papers.hypothesis_tests.tables import SMOOTHED
-from papers.svg import Axes, grid, histogram, lines
+from papers.hypothesis_tests.thresholds import thresholds
+from papers.svg import Axes, grid, histogram, lines, scatter
 
 LEVEL = 0.1
+PAIRS = (("S", "P"), ("R", "D"))  # of Figure 5
+MODELS = 32  # of R and of D, for a threshold
+RANGE = (-8.0, 2.0)  # of Figure 5, in nats; what lies beyond is drawn at the ends
 SMALLEST = 1e-6  # losses below it are drawn as this
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two tests on the members of one target, as Figure 5 has them.
+
+    Args:
+        larger: share of the members for which the second test's threshold is larger than the first's.
+        called: shares of the members that both call, the first alone, the second alone, and neither.
+    """
+
+    first: str
+    second: str
+    level: float
+    members: int
+    models: int
+    larger: float
+    called: tuple[float, float, float, float]
 
 
 def curves(cases: dict[str, gl.Case]) -> str:
@@ -43,6 +67,32 @@ def losses(case: gl.Case) -> str:
     return grid(rows)
 
 
+def differences(case: gl.Case) -> str:
+    """Figure 5: the target's loss minus the threshold of one test against the same for another, a dot per member."""
+    member, loss = case.truth.member, case.view.target("loss")
+    limits = thresholds(case, "SPRD", LEVEL, MODELS)
+    panels = []
+    for first, second in PAIRS:
+        # The second across: where its threshold is the larger, the dot lies above the diagonal, as in the paper.
+        labels = (f"loss minus threshold of {test}" for test in (second, first))
+        x, y = (_known(loss - limits[test], member) for test in (second, first))
+        panels.append(scatter(f"{first} and {second}, members", x, y, Axes(RANGE, RANGE, *labels)))
+    return grid([panels])
+
+
+def pairs(case: gl.Case) -> list[Pair]:
+    """What Figure 5 shows, counted."""
+    member, loss = case.truth.member, case.view.target("loss")
+    limits = {test: _known(limit, member) for test, limit in thresholds(case, "SPRD", LEVEL, MODELS).items()}
+    rows = []
+    for first, second in PAIRS:
+        one, two = (loss[member] <= limits[test] for test in (first, second))
+        called = tuple(float(where.mean()) for where in (one & two, one & ~two, ~one & two, ~one & ~two))
+        larger = float((limits[second] > limits[first]).mean())
+        rows.append(Pair(first, second, LEVEL, int(member.sum()), MODELS, larger, called))
+    return rows
+
+
 def two_members(case: gl.Case) -> tuple[int, int]:
     """An easy and a hard member of the class that has most: by the references' mean margin when they lack it."""
     members = np.flatnonzero(case.truth.member)
@@ -69,3 +119,10 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
 def _roc(case: gl.Case, attack: str) -> tuple[np.ndarray, np.ndarray]:
     found = roc(gl.ATTACKS[attack].score(case.view)[case.truth.asked], case.truth.member[case.truth.asked])
     return found.fpr, found.tpr
+
+
+def _known(values: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """(members,) values of the members; all have them, since more models lack each record than a threshold needs."""
+    if np.isnan(values[member]).any():
+        raise gl.InputError(f"Some member has fewer than {MODELS} models that did not train on it: train more.")
+    return values[member]

@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.waka import attack, correlation, minimisation, onion, page, rates
-from papers.waka.data import SOURCES, Pool, available, load
+from papers.waka import attack, correlation, minimisation, onion, page, rates, roc, shapes, times, variants
+from papers.waka.data import PAPER, SOURCES, Pool, available, load
 from papers.waka.results import write
 
 
@@ -25,12 +26,19 @@ class Command:
         tables: names of the lists in the result.
         repeats: of a full run.
         unit: what is repeated.
+        datasets: that it is run on by default.
     """
 
     of: Callable
     tables: tuple[str, ...]
     repeats: int
     unit: str
+    datasets: tuple[str, ...] = PAPER
+
+
+def _balanced(pool: Pool, *, repeats: int) -> tuple[list[rates.Rate], list[onion.Layer]]:
+    """Tables II, III and IV on one pool."""
+    return rates.rates(pool, repeats=repeats), onion.layers(pool, repeats=repeats)[0]
 
 
 BATCH = "batches of 18 games"
@@ -39,7 +47,12 @@ COMMANDS = {
     "table2": Command(rates.rates, ("rates",), 3, BATCH),
     "table3": Command(onion.layers, ("layers", "influences"), 4, BATCH),
     "figure6": Command(minimisation.curves, ("curves",), 2, "random orders"),
-    "table5": Command(attack.outcomes, ("outcomes", "timings"), 48, "games"),
+    "table5": Command(attack.outcomes, ("outcomes",), 48, "games"),
+    "figure1": Command(shapes.shapes, ("shapes",), 8, BATCH),
+    "figure3": Command(roc.curves, ("curves",), 1, BATCH),
+    "balanced": Command(_balanced, ("rates", "layers"), 3, BATCH, ("adult balanced",)),
+    "variants": Command(variants.variants, ("variants",), 48, "games"),
+    "times": Command(times.timings, ("timings",), 4, "games"),
 }
 
 
@@ -61,9 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     names = list(COMMANDS) if options.command == "all" else [options.command]
     if options.command != "page":
-        pools = [load(name, records=options.records) for name in _datasets(options.datasets)]
         for name in names:
-            start = time.perf_counter()
+            start, pools = time.perf_counter(), _pools(options, COMMANDS[name].datasets)
             rows = run(name, pools, options.repeats)
             repeats = {"count": options.repeats or COMMANDS[name].repeats, "of": COMMANDS[name].unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
@@ -80,9 +92,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _datasets(wanted: list[str] | None) -> list[str]:
-    there = available()
-    for name in SOURCES if wanted is None else ():
+def _pools(options: argparse.Namespace, default: tuple[str, ...]) -> list[Pool]:
+    return [_pool(name, options.records) for name in _datasets(options.datasets, default)]
+
+
+@cache
+def _pool(name: str, records: int | None) -> Pool:
+    """One and the same pool for all commands of a run: what is known of it is kept by its identity."""
+    return load(name, records=records)
+
+
+def _datasets(wanted: list[str] | None, default: tuple[str, ...]) -> list[str]:
+    there = available(default)
+    for name in default if wanted is None else ():
         if name not in there:
             print(f"{name} is left out: there is no {SOURCES[name].file} in $GUESTLIST_DATA.", file=sys.stderr)
     if not (wanted or there):

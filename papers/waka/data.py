@@ -7,7 +7,7 @@ K-NN), and MiniLM sentence embeddings of 5,000 reviews (not of 25,000).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,12 +49,14 @@ class Source:
 
     Args:
         read: path to (x, y, is_train); ``is_train`` is None where the source has no split.
+        balanced: draw as many records of every class, for the pool and for the test set.
     """
 
     file: str
     read: Callable
     training: int
     test: int
+    balanced: bool = False
 
 
 def load(name: str, *, records: int | None = None, seed: int = 0) -> Pool:
@@ -65,17 +67,22 @@ def load(name: str, *, records: int | None = None, seed: int = 0) -> Pool:
         raise gl.InputError(f"{source.file} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
     x, y, is_train = source.read(path)
     training, test = (min(size, records or size) for size in (source.training, source.test))
-    return pool_of(name, x, y, is_train, training, test, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    return pool_of(name, x, y, is_train, training, test, rng, balanced=source.balanced)
 
 
-def available() -> list[str]:
-    """Names of the datasets whose files are there."""
-    return [name for name, source in SOURCES.items() if local(source.file)]
+def available(names: Iterable[str]) -> list[str]:
+    """Those of the datasets whose files are there."""
+    return [name for name in names if local(SOURCES[name].file)]
 
 
-def pool_of(name: str, x, y, is_train, training: int, test: int, rng: np.random.Generator) -> Pool:
+def pool_of(
+    name: str, x, y, is_train, training: int, test: int, rng: np.random.Generator, *, balanced: bool = False
+) -> Pool:
     """A random pool of ``training`` records, and ``test`` others, one half to value by and one to test on."""
     rows = rng.permutation(len(x))
+    if balanced:
+        rows = even(rows, y, is_train)
     if is_train is None:
         inside, outside = rows[:training], rows[training:]
     else:
@@ -83,6 +90,17 @@ def pool_of(name: str, x, y, is_train, training: int, test: int, rng: np.random.
     valid, held = np.array_split(outside[:test], 2)
     parts = (part for rows in (inside, valid, held) for part in (x[rows], y[rows]))
     return Pool(name, *parts)
+
+
+def even(rows: np.ndarray, y: np.ndarray, is_train: np.ndarray | None) -> np.ndarray:
+    """Of some rows those in which the classes take turns, in training and in test rows alike; the rest is left out."""
+    parts = [rows] if is_train is None else [rows[is_train[rows]], rows[~is_train[rows]]]
+    turns = []
+    for part in parts:
+        by_class = [part[y[part] == label] for label in np.unique(y)]
+        fewest = min(map(len, by_class))
+        turns.append(np.stack([of_class[:fewest] for of_class in by_class], axis=1).ravel())
+    return np.concatenate(turns)
 
 
 def encoded(table: pd.DataFrame) -> np.ndarray:
@@ -126,4 +144,6 @@ SOURCES: dict[str, Source] = {
     "bank": Source("bank_marketing.parquet", _bank, 36_168, 9_043),
     "cifar10": Source("cifar10_features.npz", _cifar10, 25_000, 4_000),
     "imdb": Source("imdb_embeddings.npz", _imdb, 5_000, 5_000),
+    "adult balanced": Source("adult.parquet", _adult, 11_087, 3_200, balanced=True),
 }
+PAPER = ("adult", "bank", "cifar10", "imdb")  # as the paper describes them

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numba
 import numpy as np
@@ -111,11 +112,17 @@ def rotated_lira(signal: np.ndarray, member: np.ndarray) -> np.ndarray:
     return gl.ATTACKS["lira"].score(gl.Rotation({"margin": signal}, member, labels, together))
 
 
-def lira(target: np.ndarray, shadow: np.ndarray, shadow_member: np.ndarray) -> np.ndarray:
+def lira(
+    target: np.ndarray,
+    shadow: np.ndarray,
+    shadow_member: np.ndarray,
+    *,
+    variance: Literal["pooled", "record"] = "pooled",
+) -> np.ndarray:
     """(n,) LiRA scores of one target from the signals (shadows, n) of models with known members."""
     labels = np.zeros(len(target), dtype=int)
     signals = gl.Signals({"margin": np.vstack([target, shadow])}, shadow_member, labels)
-    return gl.ATTACKS["lira"].score(signals)
+    return gl.ATTACKS[f"lira_{variance}"].score(signals)
 
 
 def success(scores: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -119,6 +119,23 @@ def test_index_ties_equal_a_full_sort_to_the_last_bit(name, k, features, ties):
     np.testing.assert_array_equal(mean, expected.sum(axis=0) / 40)
 
 
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("grid", [2.0**20, 1.0])
+def test_index_ties_among_so_many_that_only_the_nearest_count_equal_a_full_sort(name, grid):
+    """Weights that fade are ranked as far as they count: beyond, nothing above 2^-53 is left out."""
+    _, blocks, weights_of = VALUES[name]
+    x, y, x_test, y_test = clouds(1000, 30, features=2)
+    x, x_test = np.round(x * grid), np.round(x_test * grid)
+    y_test[-1] = 9
+    distances = ((x_test[:, None] - x) ** 2).sum(axis=2)
+    expected = oracles.values_by_rank(distances, y, y_test, weights_of(1000, 5))
+    got = stack_blocks(blocks(x, y, x_test, y_test, Knn(5, ties="index")))
+    np.testing.assert_allclose(got, expected, rtol=0, atol=2.0**-52)
+    assert (got[-1] == 0).all()
+    if name != "shapley":
+        assert ((got != 0).sum(axis=1) < 400).all(), "the far ones are not ranked at all"
+
+
 @pytest.mark.parametrize("function", [knn_shapley, knn_banzhaf, knn_loo])
 @pytest.mark.parametrize("features", [1, 6, 40])
 @pytest.mark.parametrize("precision", ["exact", "fast"])

@@ -10,7 +10,7 @@ from guestlist.store import open_store
 
 pytest.importorskip("torch")
 
-from papers.hypothesis_tests import audits, figures, page, published, tables
+from papers.hypothesis_tests import audits, comparison, figures, page, published, tables, thresholds
 from papers.hypothesis_tests.configurations import CONFIGURATIONS, Configuration
 
 pytestmark = pytest.mark.slow  # processes are started, or networks trained
@@ -64,27 +64,86 @@ def test_overfitted_networks_are_told_by_every_test(run):
     assert set(found.realised_fpr["D"]) == {"0.01", "0.05", "0.1", "0.3"}
 
 
+def test_thresholds_are_quantiles_of_what_each_test_compares_with(run):
+    case = run[0][0]
+    found = thresholds.thresholds(case, "SPRDL", 0.3, 3)
+    record = int(np.flatnonzero(~np.isnan(found["L"]) & ~np.isnan(found["R"]) & ~np.isnan(found["D"]))[0])
+    seen = figures.compared(case, record)
+    assert found["S"][record] == pytest.approx(np.quantile(seen["S"], 0.3))
+    assert found["P"][record] == pytest.approx(np.quantile(seen["P"], 0.3))
+    assert found["R"][record] == pytest.approx(np.quantile(seen["R"][:3], 0.3)), "the first models that lack the record"
+    assert found["D"][record] == pytest.approx(np.quantile(seen["D"][:3], 0.3))
+    left_out = case.view.evidence.need("left_out").values["loss"][:, record]
+    assert found["L"][record] == pytest.approx(np.quantile(left_out, 0.3))
+
+
+def test_who_has_too_few_models_is_not_called(run):
+    case = run[0][0]
+    few = (~case.view.reference_member).sum(axis=0) < 7
+    assert 0 < few.sum() < len(few)
+    calls = thresholds.calls(case, "RL", 0.3, 7)
+    np.testing.assert_array_equal(np.isnan(calls["R"]), few)
+    assert np.isnan(calls["L"]).all(), "there are only three models without a record"
+
+
+def test_kappa_is_cohens():
+    from sklearn.metrics import cohen_kappa_score
+
+    a, b = np.random.default_rng(0).random((2, 500)) < np.array([[0.3], [0.7]])
+    b[:200] = a[:200]
+    found = comparison.kappa((a == b).mean(), a.mean(), b.mean())
+    assert found == pytest.approx(cohen_kappa_score(a, b))
+    assert np.isnan(comparison.kappa(1.0, 1.0, 1.0)), "who calls everybody cannot agree by more than chance"
+
+
+def test_no_agreement_is_above_its_reach():
+    rng = np.random.default_rng(0)
+    for rates in rng.random((50, 2)):
+        a, b = rng.random((2, 40)) < rates[:, None]
+        assert (a == b).mean() <= comparison.reach(a.mean(), b.mean()) + 1e-12
+    a = np.arange(10) < 3
+    b = np.arange(10) < 6
+    assert (a == b).mean() == pytest.approx(comparison.reach(0.3, 0.6))
+
+
 def test_agreement_is_over_the_records_that_were_left_out(run):
     case = run[0][0]
-    found = tables.agreement(case, level=0.3, empirical=False)
-    assert found.names == published.AGREEMENT_NAMES
-    assert found.records == (6, 6)
-    chosen = ~np.isnan(gl.ATTACKS["leave_one_out"].p_value(case.view)) & case.truth.asked
-    called = gl.ATTACKS["shadow"].p_value(case.view)[chosen] <= 0.3
-    member = case.truth.member[chosen]
-    assert found.members[0][2] == pytest.approx(called[member].mean())
-    assert found.nonmembers[0][2] == pytest.approx((~called)[~member].mean())
+    found = comparison.agreement(case, level=0.3, models=3)
+    assert set(found.names) == set(published.AGREEMENT_NAMES)
+    chosen = comparison.left_out(case, 3)
+    assert found.records == (case.truth.member[chosen].sum(), (~case.truth.member[chosen]).sum())
+    assert 0 < chosen.sum() <= 12
+    loss, limits = case.view.target("loss")[chosen], thresholds.thresholds(case, "S", 0.3, 3)["S"][chosen]
+    member, place = case.truth.member[chosen], found.names.index("S")
+    assert found.members[0][place] == pytest.approx((loss <= limits)[member].mean())
+    assert found.nonmembers[0][place] == pytest.approx((loss > limits)[~member].mean())
+    assert np.isnan(found.kappa_members[0]).all()
 
 
 def test_closeness_is_that_of_the_three_sets_of_models(run):
     case = run[0][0]
-    found = {row.test: row for row in tables.closeness(case)}
+    found = {row.test: row for row in comparison.closeness(case, 3)}
     assert list(found) == ["R", "D", "L"]
-    assert found["L"].rank_correlation == pytest.approx((1, 1))
-    chosen = case.truth.asked & ~np.isnan(gl.ATTACKS["leave_one_out"].score(case.view)) & case.truth.member
+    assert found["L"].correlation == pytest.approx((1, 1))
+    assert found["L"].rms == (0, 0)
+    chosen = comparison.left_out(case, 3) & case.truth.member
     left_out = case.view.evidence.need("left_out").values["margin"][:, chosen]
     assert found["L"].spread[0] == pytest.approx(np.median(left_out.std(axis=0, ddof=1)))
-    assert found["L"].gap[0] == pytest.approx(np.median(case.view.target("margin")[chosen] - left_out.mean(axis=0)))
+    references = [
+        case.view.reference("margin")[~case.view.reference_member[:, i], i][:3] for i in np.flatnonzero(chosen)
+    ]
+    gap = np.mean(references, axis=1) - left_out.mean(axis=0)
+    assert found["R"].rms[0] == pytest.approx(np.sqrt((gap**2).mean()))
+    rows = comparison.nearer(case, 3)
+    assert [row.records for row in rows] == [chosen.sum(), (comparison.left_out(case, 3) & ~case.truth.member).sum()]
+
+
+def test_the_noise_of_a_difference_of_means_is_what_models_of_one_law_give():
+    rng = np.random.default_rng(0)
+    own, left = rng.normal(size=(2, 32, 4000))
+    assert comparison._noise(own, left) == pytest.approx(
+        comparison._rms(own.mean(axis=0) - left.mean(axis=0)), rel=0.05
+    )
 
 
 def test_figures_are_drawn_from_what_each_test_compares_with(run):
@@ -101,6 +160,39 @@ def test_figures_are_drawn_from_what_each_test_compares_with(run):
     assert len(seen["P"]) == 300 - 160
 
 
+def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypatch):
+    monkeypatch.setattr(figures, "MODELS", 1)
+    case = run[0][0]
+    ET.fromstring(figures.differences(case))
+    first, second = figures.pairs(case)
+    assert (first.first, first.second, second.first, second.second) == ("S", "P", "R", "D")
+    limits = thresholds.thresholds(case, "RD", figures.LEVEL, 1)
+    member = case.truth.member
+    assert second.larger == (limits["D"] > limits["R"])[member].mean()
+    assert sum(second.called) == pytest.approx(1)
+    monkeypatch.setattr(figures, "MODELS", 9)
+    with pytest.raises(gl.InputError, match="fewer than 9 models"):
+        figures.pairs(case)
+
+
+def test_a_reversed_order_is_counted_from_the_figures():
+    def row(name, r, d):
+        aucs = {"R": [r, r + 0.02], "D": [d, d]}
+        return {"configuration": name, "auc": aucs, "auc_empirical": aucs}
+
+    said = page.order([row("mnist Ia", 0.53, 0.56), row("mnist Ib", 0.53, 0.52)])
+    assert "above D in 2 of these 2 rows. Ours is reversed in 1 of them: mnist Ia." in said
+    assert "| mnist Ia | +0.008 | -0.020 ± 0.014 |" in said
+    assert "same order" in page.order([row("mnist Ib", 0.53, 0.52)])
+
+
+def test_the_papers_l_is_out_of_reach_for_one_that_keeps_its_level():
+    said = page.calibration()
+    assert "calls 0.59 of the non-members" in said
+    assert "at most 0.672" in said
+    assert "the 0.822" in said
+
+
 def test_the_page_is_made_from_the_results():
     text = page.text()
     assert page.PAGE.read_text("utf-8") == text, "run: python -m papers.hypothesis_tests page"
@@ -111,4 +203,4 @@ def test_published_figures_are_whole():
     names = published.AGREEMENT_NAMES
     pairs = {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
     assert pairs == set(published.AGREEMENT_MEMBERS) == set(published.AGREEMENT_NONMEMBERS)
-    assert set(published.MNIST) == {name for name in CONFIGURATIONS if name.startswith("mnist")}
+    assert set(published.STRENGTHS) == set(CONFIGURATIONS) - {"location30 shallow"}

@@ -17,10 +17,14 @@ from papers.waka import (
     published,
     rates,
     results,
+    roc,
+    shapes,
+    times,
     values,
+    variants,
 )
 from papers.waka.__main__ import COMMANDS, main, run
-from papers.waka.data import SOURCES, encoded, load, pool_of
+from papers.waka.data import PAPER, SOURCES, encoded, load, pool_of
 from threadpoolctl import threadpool_limits
 
 from guestlist.errors import InputError
@@ -64,7 +68,7 @@ def order(pool):
 def test_answers_read_off_the_lists_are_those_of_fitted_models(pool, order):
     member = games.partitions(len(pool.x), 3, np.random.default_rng(1))
     asked = np.random.default_rng(2).choice(len(pool.x), 60, replace=False)
-    expected = attack.refitted_losses(pool, member, asked, 5)
+    expected = times.refitted_losses(pool, member, asked, 5)
     np.testing.assert_allclose(games.losses(order, member, 5, asked), expected)
 
 
@@ -72,7 +76,7 @@ def test_answers_after_a_removal_are_those_of_models_fitted_to_the_rest(pool, or
     removed = np.random.default_rng(3).random(len(pool.x)) < 0.2
     rest = dataclasses.replace(pool, x=pool.x[~removed], y=pool.y[~removed])
     member = games.partitions(len(rest.x), 2, np.random.default_rng(4))
-    expected = attack.refitted_losses(rest, member, np.arange(len(rest.x)), 3)
+    expected = times.refitted_losses(rest, member, np.arange(len(rest.x)), 3)
     np.testing.assert_allclose(games.losses(games.without(order, removed), member, 3), expected)
 
 
@@ -184,7 +188,7 @@ def test_scores_from_laws_are_those_of_the_attacks(k):
 
 @pytest.mark.slow
 def test_exact_scores_are_no_worse_than_those_of_few_shadow_models(pool):
-    rows, times = attack.outcomes(pool, repeats=40)
+    rows = attack.outcomes(pool, repeats=40)
     by = {(row.k, row.attack): row for row in rows}
     for k in (3, 5):
         assert by[k, "exact likelihood ratio"].auc >= by[k, "LiRA"].auc
@@ -192,7 +196,59 @@ def test_exact_scores_are_no_worse_than_those_of_few_shadow_models(pool):
     assert abs(by[1, "self-WaKA"].auc - 0.5) < 0.05, "without the target, nothing is known about it"
     assert by[1, "LiRA"].auc > by[5, "LiRA"].auc
     assert by[1, "t-WaKA"].spearman_with_lira > by[5, "t-WaKA"].spearman_with_lira > 0
-    assert all(time.cpu_seconds >= 0 and time.scores > 0 for time in times)
+
+
+def test_laws_are_computed_for_the_asked_alone_and_found_again(pool):
+    games_played = attack.games_of(pool, 2, seed=0)
+    found = attack.laws_of(pool, games_played, 3)
+    asked = games_played[1].asked
+    assert len(found.rows) == len(set(games_played[0].asked) | set(asked)) < len(pool.x)
+    for got, every in zip(found.of(asked), knn_loss_laws(pool.x, pool.y, Knn(3)), strict=True):
+        np.testing.assert_allclose(got, every[asked], atol=1e-15)
+
+
+def test_times_count_the_pairs_that_were_scored(pool):
+    rows = times.timings(pool, repeats=2)
+    asked = len(np.unique(np.concatenate([each.asked for each in attack.games_of(pool, 2, 0)])))
+    assert [row.scores for row in rows] == [1000, 1000, 1000, 5 * asked]
+    assert all(row.cpu_seconds >= 0 for row in rows)
+
+
+def test_detrimental_records_are_attacked_with_more_success_than_the_middle(pool):
+    rows = shapes.shapes(pool, repeats=3)
+    assert [(row.k, row.value) for row in rows] == [(k, name) for k in (1, 5) for name in shapes.VALUES]
+    low, _ = shapes.ends_above_middle(rows[1].deciles)
+    assert low > 0.05
+    assert shapes.ends_above_middle([3, 0, 0, 0, 1, 2, 0, 0, 0, 2]) == (1.5, 0.5)
+
+
+def test_removing_the_exposed_lowers_the_whole_curve_and_removing_anybody_does_not(pool):
+    found = {row.removed_by: np.array(row.tpr) for row in roc.curves(pool, repeats=1)}
+    at = np.searchsorted(roc.RATES, 0.05)
+    assert found["self-waka"][at] < found["nothing"][at] - 0.02
+    assert abs(found["random"][at] - found["nothing"][at]) < 0.03
+    assert (found["nothing"][-1], roc.RATES[-1]) == (1, 1)
+    assert (np.diff(found["nothing"]) >= 0).all()
+
+
+def test_variants_are_those_of_the_table_and_fewer_records_spread_more(pool):
+    rows = {(row.k, row.variance, row.asked): row for row in variants.variants(pool, repeats=20)}
+    table = {(row.k, row.attack): row for row in attack.outcomes(pool, repeats=20)}
+    assert rows[5, "pooled", 100].tpr == pytest.approx(table[5, "LiRA"].tpr)
+    assert rows[5, "pooled", 100].spearman == pytest.approx(table[5, "t-WaKA"].spearman_with_lira)
+    assert rows[5, "pooled", 10].tpr_spread > 1.5 * rows[5, "pooled", 100].tpr_spread
+    assert rows[5, "record", 100].spearman != rows[5, "pooled", 100].spearman
+
+
+def test_a_balanced_pool_has_as_many_of_every_class():
+    rng = np.random.default_rng(0)
+    y = (rng.random(900) < 0.2).astype(int)
+    is_train = np.arange(900) < 600
+    found = pool_of("even", np.arange(900.0)[:, None], y, is_train, 100, 60, rng, balanced=True)
+    assert (np.bincount(found.y).tolist(), len(found.x_valid), len(found.x_test)) == ([50, 50], 30, 30)
+    assert is_train[found.x[:, 0].astype(int)].all()
+    assert not is_train[found.x_test[:, 0].astype(int)].any()
+    assert len(np.unique(found.x)) == 100
 
 
 def test_rank_correlation_ignores_rounding_and_bins_are_equal():
@@ -241,7 +297,7 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     assert written["sizes"]["adult"]["records"] == 400
     assert {"versions", "repeats", "seconds", *COMMANDS[name].tables} <= set(written)
     assert all(written[table] for table in COMMANDS[name].tables)
-    assert "adult" in page.text()
+    assert "adult" in page.text().lower()
 
 
 def test_rows_of_several_pools_stand_in_one_table(pool):
@@ -251,8 +307,10 @@ def test_rows_of_several_pools_stand_in_one_table(pool):
 
 def test_the_page_is_made_from_the_results():
     assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.waka page"
+    drawn = roc.drawn(results.read("figure3")["curves"])
+    assert page.CURVES.read_text("utf-8") == drawn, "run: python -m papers.waka page"
 
 
 def test_every_figure_of_the_paper_has_its_partner():
     measured = {row["dataset"] for row in results.read("table1")["correlations"]}
-    assert measured <= set(published.SPEARMAN) == set(SOURCES)
+    assert measured <= set(published.SPEARMAN) == set(PAPER)

@@ -5,6 +5,8 @@ Two equal records may get different values here, and the values move when the ro
 As in ``kernel``, only the records that match the test label are sorted, and a mismatching record's value depends on
 nothing but its *place*, the number of matching records before it. The records are walked in the order of their rows,
 with a count per tie of the matching ones met so far: so that of two equally distant records the lower row is nearer.
+
+Where the weights fade with the rank (Banzhaf, leave-one-out), only the nearest few are ranked, as ``pool`` has it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ import numpy as np
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
 from guestlist.neighbours.distances import squared_distances
 from guestlist.neighbours.kernel import INTERVALS_PER_EDGE, PAD, distinct_edges, fill_slots
-from guestlist.neighbours.pool import codes_of
+from guestlist.neighbours.nearest import nearest
+from guestlist.neighbours.pool import codes_of, only_near
 from guestlist.neighbours.weights import Weights
 
 
@@ -44,12 +47,15 @@ def ordered_values(
         here = test_codes[block]
         rows = for_distances.matrix(len(here), len(x), distances.dtype)
         distances.fill(x_test[block], rows)
-        matching = for_matching.matrix(len(here), sizes.max(), distances.dtype)
-        for code in np.unique(here[here >= 0]):
-            tests = np.flatnonzero(here == code)
-            matching[tests, : sizes[code]] = np.sort(rows[np.ix_(tests, rows_of[code])], axis=1)
         out = np.zeros((len(here) if per_test else 1, len(x)))
-        _add_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
+        if only_near(weights):
+            _add_near_values(rows, codes, here, weights.radius, weights.mass, weights.end, out)
+        else:
+            matching = for_matching.matrix(len(here), sizes.max(), distances.dtype)
+            for code in np.unique(here[here >= 0]):
+                tests = np.flatnonzero(here == code)
+                matching[tests, : sizes[code]] = np.sort(rows[np.ix_(tests, rows_of[code])], axis=1)
+            _add_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
         return block, out if per_test else out[0]
 
     return in_order(work, blocks_of(len(x_test), 4 * len(x)), n_jobs, progress)
@@ -82,6 +88,28 @@ def _add_values(distances, matching, sizes, codes, test_codes, mass, end, out):
         _values_of_places(n, size, counts, mass, end, values)
         for i in range(n):
             into[i] += values[slots[i]]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_near_values(distances, codes, test_codes, radius, mass, end, out):
+    """Add the values of the nearest records, farthest first, by the formula of ``weights``; as ``_add_values``."""
+    for t in range(len(distances)):
+        index, near = nearest(distances[t], radius)
+        into, later = out[min(t, len(out) - 1)], 0.0
+        after = len(near)
+        while after > 0:
+            before = after - 1
+            while before > 0 and near[before - 1] == near[after - 1]:
+                before -= 1
+            tied = np.sort(index[before:after])  # lower rows are nearer
+            for at in range(len(tied) - 1, -1, -1):
+                rank = before + at + 1
+                if codes[tied[at]] == test_codes[t]:
+                    into[tied[at]] += end - mass[rank] - later
+                    later += mass[rank] - mass[rank - 1]
+                else:
+                    into[tied[at]] -= later
+            after = before
 
 
 @numba.njit(nogil=True, cache=True)

@@ -138,7 +138,7 @@ def own_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
 
 def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out: np.ndarray) -> None:
     low, high = matching
-    if _only_near(weights):
+    if only_near(weights):
         add_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
@@ -147,14 +147,15 @@ def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out
 
 def _own(distances, matching: tuple[int, int], own: np.ndarray, weights: Weights, out: np.ndarray) -> None:
     low, high = matching
-    if _only_near(weights):
+    if only_near(weights):
         own_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
         kernel.own_values(distances, ordered, low, high, own, weights.mass, weights.moment, weights.end, out)
 
 
-def _only_near(weights: Weights) -> bool:
+def only_near(weights: Weights) -> bool:
+    """Whether the records that count are so few that the others need no rank."""
     return weights.radius <= LARGEST_SHARE_NEAR * weights.n
 
 

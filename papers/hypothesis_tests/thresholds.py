@@ -1,0 +1,62 @@
+"""Thresholds by quantile, as the paper has them: the level's quantile of the losses that a test compares with.
+
+A rank among n models tests at a multiple of 1 / (n + 1), so that tests with different n are compared at different
+levels. A quantile lies between two losses where it must, and R, D and L take one number of models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import guestlist as gl
+
+# R, D and L compare a record with other models' losses on the same record: references, distilled, left out.
+MODELS_OF = {"R": None, "D": "distilled", "L": "left_out"}
+
+
+def thresholds(case: gl.Case, tests: str, level: float, models: int) -> dict[str, np.ndarray]:
+    """Test to (records,) thresholds on the loss; NaN where R, D or L has fewer models that did not train on a record.
+
+    Args:
+        tests: their letters, such as "SPRDL".
+        models: of R, D and L, for each record.
+    """
+    return {test: _thresholds(case, test, level, models) for test in tests}
+
+
+def calls(case: gl.Case, tests: str, level: float, models: int) -> dict[str, np.ndarray]:
+    """Test to (records,) calls: 1.0 where the target's loss is at most the threshold; NaN where there is none."""
+    loss, found = case.view.target("loss"), thresholds(case, tests, level, models)
+    return {test: np.where(np.isnan(limit), np.nan, loss <= limit) for test, limit in found.items()}
+
+
+def said(case: gl.Case, test: str, signal: str, models: int) -> np.ndarray:
+    """(models, records) what the first models of R, D or L that did not train on a record say of it.
+
+    NaN throughout where a record has fewer of them.
+    """
+    evidence = MODELS_OF[test]
+    view = case.view if evidence is None else case.view.among(case.view.evidence.need(evidence))
+    values = view.reference(signal)
+    counts = ~view.reference_member & ~np.isnan(values)
+    first = np.argsort(~counts, axis=0, kind="stable")[:models]
+    chosen = np.take_along_axis(values, first, axis=0)
+    enough = (counts.sum(axis=0) >= models) & (len(values) >= models)
+    return np.where(enough, chosen, np.nan)
+
+
+def _thresholds(case: gl.Case, test: str, level: float, models: int) -> np.ndarray:
+    view = case.view
+    if test == "P":
+        return np.full(len(view.labels), np.quantile(view.target("loss")[view.population], level))
+    if test == "S":
+        return _by_class(view.labels, view.reference("loss"), ~view.reference_member, level)
+    return np.quantile(said(case, test, "loss", models), level, axis=0)
+
+
+def _by_class(labels: np.ndarray, loss: np.ndarray, outside: np.ndarray, level: float) -> np.ndarray:
+    found = np.empty(len(labels))
+    for label in np.unique(labels):
+        of_class = labels == label
+        found[of_class] = np.quantile(loss[:, of_class][outside[:, of_class]], level)
+    return found

@@ -1,0 +1,72 @@
+"""Figure 3: ROC curves of LiRA on logarithmic axes, before and after a tenth of the records is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.evaluate import roc
+from papers.svg import Axes, grid, lines
+from papers.waka.data import Pool
+from papers.waka.games import without
+from papers.waka.measures import SHARE, highest
+from papers.waka.onion import Games, games
+from papers.waka.values import lists_and_order, value_of
+
+K = 1  # with which records are most exposed
+RATES = tuple(float(rate) for rate in np.logspace(-4, 0, 25))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Mean true-positive rate over games at each of some false-positive rates.
+
+    Args:
+        removed_by: the value whose highest tenth was removed, "random", or "nothing".
+    """
+
+    dataset: str
+    k: int
+    removed_by: str
+    games: int
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+
+
+def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
+    """Three curves, from ``repeats`` batches of 18 games each."""
+    order = lists_and_order(pool, seed)[1]
+    n = len(pool.x)
+    removals = {
+        "nothing": np.zeros(n, dtype=bool),
+        "random": highest(np.random.default_rng([seed, 10**6]).random(n), SHARE),
+        "self-waka": highest(value_of(pool, "self-waka", K), SHARE),
+    }
+    rows = []
+    for name, removed in removals.items():
+        found = games(without(order, removed) if removed.any() else order, K, repeats, seed + removed.any())
+        rows.append(Curve(pool.name, K, name, len(found.scores), RATES, mean_curve(found)))
+    return rows
+
+
+def mean_curve(found: Games) -> tuple[float, ...]:
+    """Mean over games of the ROC curve at ``RATES``; straight lines join its corners."""
+    every = [roc(*pair) for pair in zip(found.scores, found.member, strict=True)]
+    return tuple(np.mean([np.interp(RATES, each.fpr, each.tpr) for each in every], axis=0).tolist())
+
+
+def drawn(rows: Sequence[dict]) -> str:
+    """A panel per dataset."""
+    axes = Axes((RATES[0], 1), (RATES[0], 1), "false-positive rate", "true-positive rate", log=True)
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    panels = [
+        lines(name, {_said(row): (row["fpr"], row["tpr"]) for row in rows if row["dataset"] == name}, axes)
+        for name in datasets
+    ]
+    return grid([panels[:2], panels[2:]])
+
+
+def _said(row: dict) -> str:
+    return {"nothing": "all", "random": "random", "self-waka": "self-WaKA"}[row["removed_by"]]
