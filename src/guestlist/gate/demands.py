@@ -69,7 +69,7 @@ def blind_baseline(results: Results, judged: Judged, policy: Policy) -> Demand |
     """The audit looked whether members can be told from non-members without the model."""
     if policy.blind_baseline != REQUIRED:
         return None
-    return Demand("blind_baseline", getattr(results, "blind", None) is not None, {})
+    return Demand("blind_baseline", results.blind is not None, {})
 
 
 DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
