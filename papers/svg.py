@@ -102,7 +102,7 @@ def _frame(title: str, axes: Axes) -> list[str]:
     )
     for value in _ticks(axes.x, axes.log):
         x, y = axes.place(value, axes.y[0])
-        parts.append(_text(x, y + 14, f"{value:g}", "middle"))
+        parts.append(_text(x, y + 14, f"{value:.3g}", "middle"))
     for value in _ticks(axes.y, axes.log):
         x, y = axes.place(axes.x[0], value)
         parts.append(_text(x - 5, y + 4, f"{value:.3g}", "end"))

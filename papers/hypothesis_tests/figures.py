@@ -15,7 +15,7 @@ from papers.svg import Axes, grid, histogram, lines, scatter
 LEVEL = 0.1
 PAIRS = (("S", "P"), ("R", "D"))  # of Figure 5
 MODELS = 32  # of R and of D, for a threshold
-RANGE = (-8.0, 2.0)  # of Figure 5, in nats; what lies beyond is drawn at the ends
+ENDS = (0.02, 0.98)  # quantiles that the axes of Figure 5 end at; what lies beyond is drawn there
 SMALLEST = 1e-6  # losses below it are drawn as this
 
 
@@ -76,7 +76,8 @@ def differences(case: gl.Case) -> str:
         # The second across: where its threshold is the larger, the dot lies above the diagonal, as in the paper.
         labels = (f"loss minus threshold of {test}" for test in (second, first))
         x, y = (_known(loss - limits[test], member) for test in (second, first))
-        panels.append(scatter(f"{first} and {second}, members", x, y, Axes(RANGE, RANGE, *labels)))
+        ends = tuple(float(f"{end:.2g}") for end in np.quantile(np.concatenate([x, y]), ENDS))
+        panels.append(scatter(f"{first} and {second}, members", x, y, Axes(ends, ends, *labels)))
     return grid([panels])
 
 

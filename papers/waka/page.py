@@ -220,13 +220,13 @@ def _figure1(result: dict) -> str:
 
 def _figure3(result: dict) -> str:
     rows = result["curves"]
-    cells = {(row["dataset"], row["removed_by"]): dict(zip(row["fpr"], row["tpr"], strict=True)) for row in rows}
-    rates = [rate for rate in rows[0]["fpr"] if any(abs(rate - low) < 1e-6 for low in (0.001, 0.01, 0.1))]
+    cells = {(row["dataset"], row["removed_by"]): dict(zip(row["log10_fpr"], row["tpr"], strict=True)) for row in rows}
+    powers = (-3.0, -2.0, -1.0)
     columns: dict[str, Callable] = {"dataset": lambda name: name}
-    for rate in rates:
+    for power in powers:
         for way in ("nothing", "random", "self-waka"):
             said = "all" if way == "nothing" else f"less {way}"
-            columns[f"at {rate:g}, {said}"] = lambda name, way=way, rate=rate: _three(cells[name, way][rate])
+            columns[f"at {10**power:g}, {said}"] = lambda name, way=way, power=power: _three(cells[name, way][power])
     return "\n".join([prose.FIGURE_3, table(list(dict.fromkeys(row["dataset"] for row in rows)), columns)])
 
 

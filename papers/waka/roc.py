@@ -16,7 +16,8 @@ from papers.waka.onion import Games, games
 from papers.waka.values import lists_and_order, value_of
 
 K = 1  # with which records are most exposed
-RATES = tuple(float(rate) for rate in np.logspace(-4, 0, 25))
+LOG_RATES = tuple(np.linspace(-4, 0, 25).tolist())  # kept as logarithms: results have four digits
+RATES = tuple(10.0**rate for rate in LOG_RATES)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Curve:
     k: int
     removed_by: str
     games: int
-    fpr: tuple[float, ...]
+    log10_fpr: tuple[float, ...]
     tpr: tuple[float, ...]
 
 
@@ -47,7 +48,7 @@ def curves(pool: Pool, *, repeats: int, seed: int = 0) -> list[Curve]:
     rows = []
     for name, removed in removals.items():
         found = games(without(order, removed) if removed.any() else order, K, repeats, seed + removed.any())
-        rows.append(Curve(pool.name, K, name, len(found.scores), RATES, mean_curve(found)))
+        rows.append(Curve(pool.name, K, name, len(found.scores), LOG_RATES, mean_curve(found)))
     return rows
 
 
@@ -62,10 +63,14 @@ def drawn(rows: Sequence[dict]) -> str:
     axes = Axes((RATES[0], 1), (RATES[0], 1), "false-positive rate", "true-positive rate", log=True)
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     panels = [
-        lines(name, {_said(row): (row["fpr"], row["tpr"]) for row in rows if row["dataset"] == name}, axes)
+        lines(name, {_said(row): (_rates(row), row["tpr"]) for row in rows if row["dataset"] == name}, axes)
         for name in datasets
     ]
     return grid([panels[:2], panels[2:]])
+
+
+def _rates(row: dict) -> list[float]:
+    return [10.0**rate for rate in row["log10_fpr"]]
 
 
 def _said(row: dict) -> str:
