@@ -16,7 +16,6 @@ from scipy.special import ndtr, stdtrit
 
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import Attack, scores_of_all
-from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.selfcheck.scenes import SITUATIONS, Scene, saturated, scene
 from guestlist.selfcheck.worlds import (
     DESIGNS,
@@ -69,8 +68,7 @@ class Trial:
         worlds: how many of them, from the number that was asked for.
         measure: figures by name.
         problems: for each figure, what is wrong with its mean, if anything.
-        learners: whether attacks that fit a classifier are tried too: for them it takes long.
-        told: whether attacks that are told of some records whether they are members are tried too.
+        learners: whether shipped attacks that fit a classifier are tried too: for them it takes long.
     """
 
     make: Callable[[tuple[int, ...]], Any]
@@ -78,11 +76,9 @@ class Trial:
     measure: Callable[[Attack, Any], Mapping[str, float]]
     problems: Mapping[str, Problem]
     learners: bool = True
-    told: bool = True
 
     def takes(self, attack: Attack) -> bool:
-        told = attack.evidence in EVIDENCE and EVIDENCE[attack.evidence].told is not None
-        return (self.learners or not attack.learns) and (self.told or not told)
+        return self.learners or not attack.learns
 
 
 # -- worlds --------------------------------------------------------------------------------------------------------------
@@ -230,9 +226,7 @@ def _noise_in(name: str) -> Trial:
         worlds=_one_in(4, 8),
         measure=partial(_auc_of_asked, figure),
         problems={figure: partial(_not_a_half, where)},
-        learners=name == "awkward",
-        # Those who are told may well learn which labels members have.
-        told=name != "labels",
+        learners=False,
     )
 
 
@@ -247,7 +241,7 @@ def _known_in(name: str) -> Trial:
             f"{figure}, hard": partial(_falls, f"among hard records{where}"),
             f"{figure}, easy": partial(_falls, f"among easy records{where}"),
         },
-        learners=name == "awkward",
+        learners=False,
     )
 
 
