@@ -71,7 +71,11 @@ def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Result
     known = train(None, rng)(x)
     numbers = dict(zip(x[:, 1], known, strict=True))  # a target says the same whenever it is asked
     target = gl.function_target(
-        lambda x: np.array([numbers[value] for value in x[:, 1]]), classes=[0, 1], train=train, scale="logits", recipe="luck"
+        lambda x: np.array([numbers[value] for value in x[:, 1]]),
+        classes=[0, 1],
+        train=train,
+        scale="logits",
+        recipe="luck",
     )
     sides = [(x[rows], y[rows]) for rows in (slice(records), slice(records, None))]
     plan = gl.LeftOut(records=records, models=models)

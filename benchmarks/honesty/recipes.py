@@ -130,7 +130,9 @@ def audited(fault: str, seed: int, *, records: int = 200, references: int = REFE
     """An audit of a forest with one thing wrong."""
     rng = np.random.default_rng([7, seed])
     x, y = pool(4 * records, rng)
-    members, nonmembers, population = ((x[rows], y[rows]) for rows in np.split(np.arange(4 * records), [records, 2 * records]))
+    members, nonmembers, population = (
+        (x[rows], y[rows]) for rows in np.split(np.arange(4 * records), [records, 2 * records])
+    )
     how = forest()(seed)
     if fault == "members oversampled":
         members = np.concatenate([members[0], members[0]]), np.concatenate([members[1], members[1]])
@@ -140,7 +142,10 @@ def audited(fault: str, seed: int, *, records: int = 200, references: int = REFE
     elif fault == "near twins":
         half = records // 2
         near = members[0][:half] + 0.05 * rng.normal(size=(half, x.shape[1]))
-        nonmembers = np.concatenate([near, nonmembers[0][half:]]), np.concatenate([members[1][:half], nonmembers[1][half:]])
+        nonmembers = (
+            np.concatenate([near, nonmembers[0][half:]]),
+            np.concatenate([members[1][:half], nonmembers[1][half:]]),
+        )
     elif fault == "another recipe":
         untrained = forest(max_depth=3)(seed)
     with warnings.catch_warnings():
@@ -191,7 +196,11 @@ def main() -> None:
 
     for effect in (0.0, 0.5, 1.0, 3.0):
         told(content["model_effects"]["alarms"], f"effect {effect:g}", effect_alarms(effect, repeats=WORLDS))
-    told(content["model_effects"]["alarms"], "effect 1, 400 + 60", effect_alarms(1.0, repeats=WORLDS, members=400, others=60))
+    told(
+        content["model_effects"]["alarms"],
+        "effect 1, 400 + 60",
+        effect_alarms(1.0, repeats=WORLDS, members=400, others=60),
+    )
     for name, make in SAME.items():
         told(content["same_recipe"], name, round(false_alarms(make, pools=POOLS), 4))
     for name, (target, other) in OTHER.items():

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.honesty import recipes
 from scipy import stats
 
-from benchmarks.honesty import recipes
 from cases import case_of, leaking
 from guestlist.findings import likeness
 from guestlist.findings.checks import UNLIKE

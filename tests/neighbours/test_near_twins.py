@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.honesty.twins import SAME_SOURCE, alarms, with_twins
 from scipy.spatial.distance import cdist
 
-from benchmarks.honesty.twins import SAME_SOURCE, alarms, with_twins
 from guestlist.neighbours.near_twins import _ratios, near_twins
 
 
@@ -46,7 +46,9 @@ def test_tables_of_words_and_missing_numbers_are_read():
 
     def table(records):
         numbers = {name: rng.normal(size=records) for name in "abcd"}
-        return pd.DataFrame({**numbers, "city": rng.choice(["Ulm", "Bern", None], records), "ok": rng.random(records) < 0.5})
+        return pd.DataFrame(
+            {**numbers, "city": rng.choice(["Ulm", "Bern", None], records), "ok": rng.random(records) < 0.5}
+        )
 
     members, nonmembers = table(300), table(200)
     members.loc[:10, "a"] = np.nan

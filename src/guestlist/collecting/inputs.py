@@ -78,7 +78,9 @@ def prepare(
     sizes = [len(data) for data in sides.values()]
     member = np.repeat([side == "members" for side in sides], sizes)
     asked = np.repeat([side != "population" for side in sides], sizes)
-    return Inputs(target, concatenate(list(sides.values())), one_target(member, asked), found, checks.twins_among(sides))
+    return Inputs(
+        target, concatenate(list(sides.values())), one_target(member, asked), found, checks.twins_among(sides)
+    )
 
 
 def store_for(

@@ -10,11 +10,11 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.honesty import left_out as honesty
 from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
-from benchmarks.honesty import left_out as honesty
 from guestlist.cli import main
 from guestlist.collecting.evidence.gathering import parse_plan
 from guestlist.collecting.evidence.left_out import LeftOut

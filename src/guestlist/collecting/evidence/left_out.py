@@ -127,7 +127,9 @@ class Without:
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
             parts.append(readout.signals(readout.trained_answers(name, partial(self.train, data, rng), x, rng)))
-        return {_record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+        return {
+            _record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        }
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
