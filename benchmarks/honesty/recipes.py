@@ -27,7 +27,7 @@ from guestlist.targets.scales import Probabilities
 
 Make = Callable[[int], Any]  # a seed to an unfitted classifier
 CODES = ("GL115", "GL116", "GL117", "GL118", "GL120")
-REFERENCES, RECORDS, POOLS, WORLDS, AUDITS = 32, 400, 12, 1500, 8
+REFERENCES, RECORDS, POOLS, WORLDS, AUDITS = 32, 400, 8, 600, 3
 
 
 def forest(**options) -> Make:
