@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.honesty import recipes
+from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from cases import case_of, leaking, regression, with_signals
@@ -19,9 +21,10 @@ from guestlist.findings.table import judge
 from guestlist.report import checks as told
 from guestlist.report import page, summary
 from guestlist.report.checks import SENTENCES, rows, sentence
+from guestlist.report.sections.headline import recipe
 from report_worlds import leaking as shown
 from report_worlds import with_check
-from worlds import gaussian_world, noise_world
+from worlds import binary_signals, gaussian_world, noise_world
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -91,7 +94,15 @@ def test_references_of_another_size():
     small = case.view.reference_member & (np.arange(400) % 2 == 0)
     other = replace(case, view=replace(case.view, reference_member=small))
     assert state(other, "GL105") == "issue"
-    assert "fewer, so that" in sentence(judge(other).check("GL105"))
+    said = sentence(judge(other).check("GL105"))
+    assert "fewer, so that" in said
+    assert "give population records" in said
+    given = replace(other, truth=replace(other.truth, asked=np.arange(400) < 350))
+    assert "give more population records" in sentence(judge(given).check("GL105"))
+    large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
+    said = sentence(judge(large).check("GL105"))
+    assert "more, so that" in said
+    assert "keep some of the non-members for the population" in said
     assert state(replace(other, setting=replace(case.setting, predictions=True)), "GL105") == "not applicable"
 
 
@@ -170,6 +181,87 @@ def test_a_gap_that_the_run_attacks_do_not_look_at():
 def test_no_gap_is_seen_where_there_is_none():
     found = [state(case_of(noise_world(records=300, models=1, seed=seed), ("loss",)), "GL113") for seed in range(40)]
     assert set(found) == {"passed"}
+
+
+def test_records_given_more_than_once(blobs, tree):
+    members, nonmembers = blobs
+    twice = np.concatenate([members[0], members[0][:30]]), np.concatenate([members[1], members[1][:30]])
+    population = (
+        np.concatenate([nonmembers[0][:20], members[0][:10] + 1]),
+        np.concatenate([nonmembers[1][:20], members[1][:10]]),
+    )
+    with pytest.warns(gl.AuditWarning) as said:
+        found = gl.audit(tree, twice, nonmembers, population, references=0)
+    assert found.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
+    assert found.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470})
+    told_of = " ".join(str(one.message) for one in said)
+    assert "60 of 270 members are equal to another member" in told_of
+    assert "20 of 470 members and non-members also stand in the population" in told_of
+    plain = gl.audit(tree, members, nonmembers, references=0)
+    assert plain.check("GL115") == Check("GL115", "passed", {"copies": 0, "members": 240})
+    assert plain.check("GL116").state == "not applicable"
+    assert plain.check("GL117").state == "passed"
+    assert state(leaking(), "GL115") == "not run"
+
+
+def test_near_twins_are_told(blobs, tree):
+    members, (x, y) = blobs
+    rng = np.random.default_rng(0)
+    near = np.concatenate([x[:100], members[0][:100] + 0.02 * rng.normal(size=(100, 5))])
+    with pytest.warns(gl.AuditWarning, match="nearer to one member than 19 of 20"):
+        found = gl.audit(tree, members, (near, np.concatenate([y[:100], members[1][:100]])), references=0)
+    assert found.check("GL117").state == "issue"
+    assert found.check("GL101").state == "passed"
+
+
+def test_a_target_unlike_its_references():
+    case = leaking(records=600, models=25)
+    assert state(case, "GL118") == "passed"
+    other = with_signals(
+        case, **{name: row[0] for name, row in binary_signals(1.5 + case.view.values["margin"][:1]).items()}
+    )
+    found = judge(other)
+    assert found.check("GL118").state == "issue"
+    assert "The recipe may not be the one" in sentence(found.check("GL118"))
+    # What would be said of luck is not.
+    place = replace(found.headline.same_recipe, aucs=(0.5,) * 50, share_larger=0.0)
+    alone = replace(found, headline=replace(found.headline, same_recipe=place))
+    assert "unlucky" in recipe(with_check(alone, Check("GL118", "passed", {})))
+    assert "unlucky" in recipe(replace(alone, checks=None))  # results of an older version
+    assert "lucky" not in recipe(alone)
+    assert "GL118" in recipe(alone)
+    small = replace(
+        other, view=replace(other.view, reference_member=case.view.reference_member & (np.arange(600) % 3 > 0))
+    )
+    assert state(small, "GL118") == "not run"  # references of another size differ anyhow
+    assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL118") == "not applicable"
+    assert state(regression(), "GL118") == "not applicable"
+
+
+def test_an_audit_by_another_recipe_says_so():
+    assert recipes.issues(recipes.audited("another recipe", 0, references=16)) == ["GL118"]
+
+
+def test_an_audit_with_nothing_wrong_says_nothing():
+    assert recipes.issues(recipes.audited("nothing", 0, references=16)) == []
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("few", [1, 4])
+def test_a_class_of_few_records_does_not_stop_an_audit(classes, few):
+    """One percent of 400 records: a reference would often miss the class."""
+    rng = np.random.default_rng(classes)
+    x, y = rng.normal(size=(400, 4)), rng.integers(classes - 1, size=400)
+    y[[5, 205, 105, 305][:few]] = classes - 1
+    model = LogisticRegression().fit(x[:200], y[:200])
+    found = gl.audit(model, (x[:200], y[:200]), (x[200:], y[200:]), references=16, attacks=["lira", "loss"], jobs=1)
+    check = found.check("GL120")
+    assert check.state == ("issue" if few == 1 else "passed")
+    if few == 1:
+        assert (check.figures["classes"], check.figures["records"]) == (1, 1)
+        assert (check.figures["without"] > 0) == (classes > 2)
+        assert "1 class has so few records that" in sentence(check)
+    assert state(regression(), "GL120") == "not applicable"
 
 
 # -- ignored, and shown --------------------------------------------------------------------------------------------------

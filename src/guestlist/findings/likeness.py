@@ -27,20 +27,17 @@ class Likeness:
 
     Args:
         surer: its margin is larger than those of others, in shares of models.
-        farther: it is away from the middle of them, to either side; mean square.
         steeper: it is surer of easy records and less sure of hard ones.
+        farther: it is away from the middle of them, to either side; mean square.
         p_value: of the hypothesis that the target is trained as they are.
         references: how many the target was compared with.
     """
 
     surer: float
-    farther: float
     steeper: float
+    farther: float
     p_value: float
     references: int
-
-
-WAYS = ("surer", "farther", "steeper")
 
 
 def find(case: Case) -> Likeness | None:
@@ -63,21 +60,25 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
     outside &= others.count > 0
     if (outside.sum(axis=1) == 0).any():
         return None
-    found = np.array([_standing(place[k, row], others.mean[k, row]) for k, row in enumerate(outside)])
-    # Each way to be unlike has its part of the level.
-    p_value = min(1.0, len(WAYS) * min(map(_p_value, found.T)))
-    away = dict(zip(WAYS, found[0] - found[1:].mean(axis=0), strict=True))
-    return Likeness(**{way: float(value) for way, value in away.items()}, p_value=p_value, references=len(found) - 1)
-
-
-def _standing(place: np.ndarray, mean: np.ndarray) -> tuple[float, ...]:
-    """One model's places on (records,), in the order of ``WAYS``.
-
-    Args:
-        mean: of the others' margins.
-    """
-    easy = (rankdata(mean) - 0.5) / len(mean) - 0.5  # from the hardest record to the easiest
-    return float(place.mean()), float(np.square(place).mean()), float((place * easy).mean())
+    records, place = outside.sum(axis=1), np.where(outside, place, 0.0)
+    # From the hardest record to the easiest; those that do not count stand last.
+    easy = (rankdata(np.where(outside, others.mean, np.inf), axis=1) - 0.5) / records[:, None] - 0.5
+    surer, steeper = place.sum(axis=1) / records, (place * easy).sum(axis=1) / records
+    farther = np.square(place).sum(axis=1) / records
+    # A model that is surer than others is farther from their middle for that reason alone, so a few lucky models give the
+    # distance a long upper tail, which Student's t does not have. Around a model's own mean it has none; but a long lower one.
+    doubts = (
+        2 * min(_above(surer), _above(-surer)),
+        2 * min(_above(steeper), _above(-steeper)),
+        2 * min(_above(farther - np.square(surer)), _above(-farther)),
+    )
+    return Likeness(
+        surer=_away(surer),
+        steeper=_away(steeper),
+        farther=_away(farther),
+        p_value=min(1.0, len(doubts) * min(doubts)),  # each way to be unlike has its part of the level
+        references=len(records) - 1,
+    )
 
 
 def _as_many(outside: np.ndarray) -> np.ndarray:
@@ -89,10 +90,15 @@ def _as_many(outside: np.ndarray) -> np.ndarray:
     return kept & outside
 
 
-def _p_value(found: np.ndarray) -> float:
-    """Two-sided, of the first as one more draw of the others: Student's t for a new value."""
-    others = found[1:]
-    spread, apart = others.std(ddof=1) * np.sqrt(1 + 1 / len(others)), abs(found[0] - others.mean())
+def _away(found: np.ndarray) -> float:
+    """Of the first from the mean of the others."""
+    return float(found[0] - found[1:].mean())
+
+
+def _above(found: np.ndarray) -> float:
+    """Chance that the first is as large, if it is one more draw of the others: Student's t for a new value."""
+    others = len(found) - 1
+    spread = found[1:].std(ddof=1) * np.sqrt(1 + 1 / others)
     if spread == 0:
-        return float(apart == 0)
-    return float(2 * t.sf(apart / spread, len(others) - 1))
+        return float(_away(found) <= 0)
+    return float(t.sf(_away(found) / spread, others - 1))

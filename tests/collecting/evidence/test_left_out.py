@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.honesty import left_out as honesty
 from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -201,6 +202,19 @@ def test_options_are_checked_and_read_from_a_command_line():
             gl.LeftOut(**wrong)
     shown = CliRunner().invoke(main, ["show", "evidence"])
     assert "left_out" in shown.output
+
+
+@pytest.mark.parametrize("name", honesty.NAMES)
+def test_luck_of_models_is_not_taken_for_membership(name):
+    """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude one half."""
+    assert honesty.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
+    assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
+
+
+def test_the_audit_of_the_benchmark_scores_everyone():
+    found = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
+    assert found.unscored == 0
+    assert found.auc.low < found.auc.value < found.auc.high
 
 
 def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):

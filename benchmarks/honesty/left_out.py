@@ -1,0 +1,112 @@
+"""How often attack L sees what is not there: ``python -m benchmarks.honesty.left_out``, about four minutes.
+
+A world in which nothing depends on membership, and models differ: each has an effect of its own on all records, beside the
+noise of each record. How often does the interval of attack L's AUC exclude one half? Where all non-members share one set of
+models, the luck of that set moves all of them together; where every record has models of its own, it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import guestlist as gl
+from guestlist.attacks import ATTACKS
+from guestlist.collecting.evidence.made_up import binary_signals
+from guestlist.evaluate import auc
+from guestlist.views.evidence import Evidence, ModelsView
+from guestlist.views.signals import Signals
+
+REPEATS, AUDITS = 2000, 100
+EFFECTS, RECORDS, MODELS = (0.0, 0.5, 1.0, 3.0), 100, 16
+NAMES = ("leave_one_out", "leave_one_out_empirical")
+
+
+def null_view(effect: float, records: int, models: int, shared: bool, rng: np.random.Generator) -> Signals:
+    """What the adversary sees: ``records`` members and then as many non-members, about which the target knows nothing.
+
+    Args:
+        effect: standard deviation of what a model adds to all margins; that of the noise per record is 1.
+        shared: whether non-members share one set of models.
+    """
+    every = 2 * records
+    own = rng.normal(size=(models, every))
+    if shared:
+        own[:, records:] = own[:, records:][:, :1]
+    difficulty = rng.normal(size=every)
+    target = difficulty + effect * rng.normal() + rng.normal(size=every)
+    said = binary_signals(difficulty + effect * own + rng.normal(size=own.shape))
+    left_out = ModelsView(said, np.zeros(own.shape, dtype=bool))
+    nobody = np.zeros((0, every), dtype=bool)
+    values = {name: row[None] for name, row in binary_signals(target).items()}
+    return Signals(values, nobody, np.zeros(every, dtype=np.int64), Evidence({"left_out": left_out}))
+
+
+def excluded(
+    name: str, effect: float, *, shared: bool, repeats: int, records: int = RECORDS, models: int = MODELS
+) -> float:
+    """Share of worlds in which the interval of the attack's AUC excludes one half."""
+    member, times = np.arange(2 * records) < records, 0
+    for repeat in range(repeats):
+        view = null_view(effect, records, models, shared, np.random.default_rng([2, repeat]))
+        found = auc(ATTACKS[name].score(view), member)
+        times += not found.low <= 0.5 <= found.high
+    return times / repeats
+
+
+def audit(effect: float, repeat: int, *, records: int, models: int) -> gl.Results:
+    """The same by a real audit, of models that are nothing but luck."""
+    rng = np.random.default_rng([3, repeat])
+
+    def train(data, rng):
+        luck = effect * rng.normal()
+        # The first feature is the label, so that luck is the same for both classes.
+        return lambda x: np.column_stack([np.zeros(len(x)), (2 * x[:, 0] - 1) * (luck + rng.normal(size=len(x)))])
+
+    y = rng.integers(0, 2, 2 * records)
+    x = np.column_stack([y, rng.normal(size=2 * records)])
+    known = train(None, rng)(x)
+    numbers = dict(zip(x[:, 1], known, strict=True))  # a target says the same whenever it is asked
+    target = gl.function_target(
+        lambda x: np.array([numbers[value] for value in x[:, 1]]),
+        classes=[0, 1],
+        train=train,
+        scale="logits",
+        recipe="luck",
+    )
+    sides = [(x[rows], y[rows]) for rows in (slice(records), slice(records, None))]
+    plan = gl.LeftOut(records=records, models=models)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        return gl.audit(target, *sides, references=0, attacks=["leave_one_out"], evidence=[plan], seed=repeat, jobs=1)
+
+
+def main() -> None:
+    rows = []
+    for name in NAMES:
+        for effect in EFFECTS:
+            figures = {
+                "own": excluded(name, effect, shared=False, repeats=REPEATS),
+                "shared": excluded(name, effect, shared=True, repeats=REPEATS),
+            }
+            print(f"{name:24} model effect {effect:<4g} {figures}", flush=True)
+            rows.append({"attack": name, "effect": effect, **figures})
+    found = [audit(1.0, repeat, records=30, models=8).attack("leave_one_out").auc for repeat in range(AUDITS)]
+    times = sum(not one.low <= 0.5 <= one.high for one in found)
+    print(f"{AUDITS} audits of 30 + 30 records, 8 models each, model effect 1: {times / AUDITS:.3f}")
+    content = {
+        "command": "python -m benchmarks.honesty.left_out",
+        "records": [RECORDS, RECORDS],
+        "models": MODELS,
+        "repeats": REPEATS,
+        "interval_excludes_one_half": rows,
+        "audits": {"count": AUDITS, "records": [30, 30], "models": 8, "effect": 1.0, "excluded": times / AUDITS},
+    }
+    Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

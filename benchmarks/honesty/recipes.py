@@ -1,0 +1,214 @@
+"""How often a target is called unlike its references (GL118): ``python -m benchmarks.honesty.recipes``, some ten minutes.
+
+First where all models are trained by one recipe, each of them in turn as the target; then where the target's recipe is
+another one; then whole audits that go wrong in some way, with what an attack reaches and which checks say so.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.findings.checks import UNLIKE
+from guestlist.findings.likeness import Likeness, likeness
+from guestlist.targets.estimators import estimator_target
+from guestlist.targets.scales import Probabilities
+
+Make = Callable[[int], Any]  # a seed to an unfitted classifier
+CODES = ("GL115", "GL116", "GL117", "GL118", "GL120")
+REFERENCES, RECORDS, POOLS, WORLDS, AUDITS = 32, 400, 8, 600, 3
+
+
+def forest(**options) -> Make:
+    return lambda seed: RandomForestClassifier(20, random_state=seed, **options)
+
+
+SAME: dict[str, Make] = {
+    "forest": forest(),
+    "logistic regression": lambda seed: LogisticRegression(),
+    "5 neighbours": lambda seed: KNeighborsClassifier(5),
+    "tree": lambda seed: DecisionTreeClassifier(random_state=seed),
+    "network": lambda seed: MLPClassifier((16,), max_iter=40, learning_rate_init=0.02, random_state=seed),
+}
+# The target's recipe, and that of its references.
+OTHER: dict[str, tuple[Make, Make]] = {
+    "full forest, references of depth 3": (forest(), forest(max_depth=3)),
+    "forest of depth 3, references full": (forest(max_depth=3), forest()),
+    "leaves of 1, references' of 5": (forest(), forest(min_samples_leaf=5)),
+    "C = 1, references' 0.01": (lambda seed: LogisticRegression(), lambda seed: LogisticRegression(C=0.01)),
+    "5 neighbours, references' 15": (lambda seed: KNeighborsClassifier(5), lambda seed: KNeighborsClassifier(15)),
+    "40 epochs, references' 5": (
+        SAME["network"],
+        lambda seed: MLPClassifier((16,), max_iter=5, learning_rate_init=0.02, random_state=seed),
+    ),
+}
+
+
+def pool(records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.normal(size=(records, 8))
+    return x, (x[:, 0] + x[:, 1] * x[:, 2] + rng.normal(size=records) > 0).astype(np.int64)
+
+
+def margins(make: Make, x: np.ndarray, y: np.ndarray, member: np.ndarray, first: int = 0) -> np.ndarray:
+    """(models, records) what models that were trained on these members say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # networks that stop early
+        answers = [make(first + k).fit(x[rows], y[rows]).predict_proba(x) for k, rows in enumerate(member)]
+    scale = Probabilities().resolved(answers[0], y)
+    return np.stack([scale.signals(one, y)["margin"] for one in answers])
+
+
+def of_each(margin: np.ndarray, member: np.ndarray) -> list[Likeness]:
+    """Every model in turn as the target of the others."""
+    found = []
+    for k in range(len(margin)):
+        order = np.r_[k, np.delete(np.arange(len(margin)), k)]
+        one = likeness(margin[order], member[order])
+        assert one is not None
+        found.append(one)
+    return found
+
+
+def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
+    """Share of targets trained as their references that are called unlike them."""
+    raised = []
+    for number in range(pools):
+        rng = np.random.default_rng([4, number])
+        x, y = pool(records, rng)
+        member = rng.random((1 + references, records)) < 0.5
+        raised += [one.p_value <= UNLIKE for one in of_each(margins(make, x, y, member), member)]
+    return float(np.mean(raised))
+
+
+def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, references: int = REFERENCES) -> float:
+    """Share of targets of another recipe that are called unlike."""
+    raised = 0
+    for number in range(pools):
+        rng = np.random.default_rng([5, number])
+        x, y = pool(records, rng)
+        member = rng.random((1 + references, records)) < 0.5
+        margin = np.vstack([margins(target, x, y, member[:1]), margins(other, x, y, member[1:], first=1)])
+        found = likeness(margin, member)
+        raised += found is not None and found.p_value <= UNLIKE
+    return raised / pools
+
+
+def effect_alarms(effect: float, *, repeats: int, references: int = 16, members: int = 100, others: int = 100) -> float:
+    """The same in made-up worlds in which models differ: in how sure they are, and in how steep.
+
+    Args:
+        effect: standard deviation of both over models; that of the noise per record is 1.
+    """
+    records, raised = members + others, 0
+    for repeat in range(repeats):
+        rng = np.random.default_rng([6, repeat])
+        member = rng.random((1 + references, records)) < members / records
+        member[0] = np.arange(records) < members
+        difficulty = rng.normal(size=records)
+        surer, steeper = effect * rng.normal(size=(2, 1 + references, 1))
+        margin = difficulty * (1 + 0.3 * steeper) + surer + member + rng.normal(size=member.shape)
+        found = likeness(margin, member)
+        raised += found is not None and found.p_value <= UNLIKE
+    return raised / repeats
+
+
+# -- whole audits -------------------------------------------------------------------------------------------------------
+
+
+def audited(fault: str, seed: int, *, records: int = 200, references: int = REFERENCES) -> gl.Results:
+    """An audit of a forest with one thing wrong."""
+    rng = np.random.default_rng([7, seed])
+    x, y = pool(4 * records, rng)
+    members, nonmembers, population = (
+        (x[rows], y[rows]) for rows in np.split(np.arange(4 * records), [records, 2 * records])
+    )
+    how = forest()(seed)
+    if fault == "members oversampled":
+        members = np.concatenate([members[0], members[0]]), np.concatenate([members[1], members[1]])
+    model, untrained = how.fit(*members), None
+    if fault == "population is members":
+        population = members
+    elif fault == "near twins":
+        half = records // 2
+        near = members[0][:half] + 0.05 * rng.normal(size=(half, x.shape[1]))
+        nonmembers = (
+            np.concatenate([near, nonmembers[0][half:]]),
+            np.concatenate([members[1][:half], nonmembers[1][half:]]),
+        )
+    elif fault == "another recipe":
+        untrained = forest(max_depth=3)(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)
+        return gl.audit(
+            estimator_target(model, untrained=untrained),
+            members,
+            nonmembers,
+            population,
+            references=references,
+            attacks=["lira_bayes", "loss"],
+            seed=seed,
+            jobs=1,
+        )
+
+
+FAULTS = ("nothing", "members oversampled", "population is members", "near twins", "another recipe")
+
+
+def issues(results: gl.Results) -> list[str]:
+    found = (results.check(code) for code in CODES)
+    return [check.code for check in found if check is not None and check.state == "issue"]
+
+
+def in_audits(fault: str, *, audits: int) -> Mapping[str, float]:
+    """Mean AUC of LiRA, and the share of audits that raise each check."""
+    found = [audited(fault, seed) for seed in range(audits)]
+    shares = {code: float(np.mean([code in issues(one) for one in found])) for code in CODES}
+    return {"lira_bayes": float(np.mean([one.attack("lira_bayes").auc.value for one in found])), **shares}
+
+
+def main() -> None:
+    content: dict[str, Any] = {
+        "command": "python -m benchmarks.honesty.recipes",
+        "level": UNLIKE,
+        "references": REFERENCES,
+        "records": RECORDS,
+        "pools": POOLS,
+        "same_recipe": {},
+        "other_recipe": {},
+        "model_effects": {"worlds": WORLDS, "references": 16, "alarms": {}},
+        "audits": {"count": AUDITS, "records": [200, 200, 400], "found": {}},
+    }
+
+    def told(part: dict, name: str, figure) -> None:
+        part[name] = figure
+        print(f"{name:40} {figure}", flush=True)
+
+    for effect in (0.0, 0.5, 1.0, 3.0):
+        told(content["model_effects"]["alarms"], f"effect {effect:g}", effect_alarms(effect, repeats=WORLDS))
+    told(
+        content["model_effects"]["alarms"],
+        "effect 1, 400 + 60",
+        effect_alarms(1.0, repeats=WORLDS, members=400, others=60),
+    )
+    for name, make in SAME.items():
+        told(content["same_recipe"], name, round(false_alarms(make, pools=POOLS), 4))
+    for name, (target, other) in OTHER.items():
+        told(content["other_recipe"], name, power(target, other, pools=POOLS))
+    for fault in FAULTS:
+        told(content["audits"]["found"], fault, in_audits(fault, audits=AUDITS))
+    Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""How often near twins are claimed: ``python -m benchmarks.honesty.twins``, about two minutes.
+
+Where both sides are drawn alike, from features of many shapes, and where some non-members are changed copies of members.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.findings.checks import UNLIKE
+from guestlist.neighbours.near_twins import near_twins
+
+REPEATS, SIZES = 500, ((60, 60), (200, 200), (1000, 300))
+Sides = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def _alike(draw: Callable[[int, np.random.Generator], np.ndarray]) -> Sides:
+    def sides(members: int, nonmembers: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        both = draw(members + nonmembers, rng)
+        return both[:members], both[members:]
+
+    return sides
+
+
+def _clusters(records: int, rng: np.random.Generator) -> np.ndarray:
+    """Forty places, most of them far from each other, and records around them, rounded."""
+    places = rng.standard_cauchy((40, 4))[rng.integers(0, 40, records)]
+    return np.round(places + 0.05 * rng.normal(size=places.shape), 1)
+
+
+SAME_SOURCE: dict[str, Sides] = {
+    "5 normal features": _alike(lambda records, rng: rng.normal(size=(records, 5))),
+    "50 normal features": _alike(lambda records, rng: rng.normal(size=(records, 50))),
+    "20 yes or no": _alike(lambda records, rng: rng.integers(0, 2, (records, 20))),
+    "40 clusters": _alike(_clusters),
+}
+
+
+def with_twins(share: float, change: float = 0.1) -> Sides:
+    """Non-members of which some are members with a little noise in each of ten features."""
+
+    def sides(members: int, nonmembers: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        inside, outside = rng.normal(size=(members, 10)), rng.normal(size=(nonmembers, 10))
+        twins = int(share * nonmembers)
+        outside[:twins] = inside[rng.integers(0, members, twins)] + change * rng.normal(size=(twins, 10))
+        return inside, outside
+
+    return sides
+
+
+def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> float:
+    """Share of audits in which near twins are claimed."""
+    raised = 0
+    for repeat in range(repeats):
+        found = near_twins(*sides(members, nonmembers, np.random.default_rng([1, repeat])), np.random.default_rng(0))
+        raised += found is not None and found.p_value <= UNLIKE
+    return raised / repeats
+
+
+def main() -> None:
+    worlds = {**SAME_SOURCE, **{f"{share:.0%} twins": with_twins(share) for share in (0.05, 0.1, 0.3)}}
+    rows = []
+    for members, nonmembers in SIZES:
+        for name, sides in worlds.items():
+            share = alarms(sides, members=members, nonmembers=nonmembers, repeats=REPEATS)
+            print(f"{members} + {nonmembers}  {name:20} {share:.3f}", flush=True)
+            rows.append({"members": members, "nonmembers": nonmembers, "world": name, "alarms": share})
+    content = {"command": "python -m benchmarks.honesty.twins", "level": UNLIKE, "repeats": REPEATS, "rows": rows}
+    Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

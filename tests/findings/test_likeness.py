@@ -1,0 +1,72 @@
+"""A target trained as its references are is seldom called unlike them, another recipe's often is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty import recipes
+from scipy import stats
+
+from cases import case_of, leaking
+from guestlist.findings import likeness
+from guestlist.findings.checks import UNLIKE
+from worlds import noise_world
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+def test_models_that_differ_by_luck_are_alike(effect):
+    # 2 % of 150 are 3; 9 or more come less than once in 200.
+    assert recipes.effect_alarms(effect, repeats=150) <= 8 / 150
+
+
+@pytest.mark.parametrize("name", ["logistic regression", "tree"])
+def test_models_of_one_recipe_are_alike(name):
+    assert recipes.false_alarms(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
+
+
+@pytest.mark.parametrize("name", ["C = 1, references' 0.01", "5 neighbours, references' 15"])
+def test_another_recipe_is_seen(name):
+    assert recipes.power(*recipes.OTHER[name], pools=4, references=16) >= 0.75
+
+
+def test_places_equal_a_slow_count():
+    """The figures, model by model and record by record."""
+    world = noise_world(records=60, models=7, seed=2)
+    margin, member = world.values["margin"], world.member
+    found = likeness.likeness(margin, member)
+
+    def places(k):
+        pairs = []
+        for i in np.flatnonzero(kept[k]):
+            others = [margin[j, i] for j in range(7) if j != k and not member[j, i]]
+            if others:
+                above = sum(other > margin[k, i] for other in others)
+                pairs.append((0.5 - (above + 0.5) / (len(others) + 1), np.mean(others)))
+        place, mean = np.array(pairs).T
+        easy = (stats.rankdata(mean) - 0.5) / len(mean) - 0.5
+        return place.mean(), (place * easy).mean(), (place**2).mean()
+
+    kept = likeness._as_many(~member)
+    assert (kept.sum(axis=1) <= (~member[0]).sum()).all()
+    assert not (kept & member).any()
+    own, *rest = np.array([places(k) for k in range(7)])
+    np.testing.assert_allclose((found.surer, found.steeper, found.farther), own - np.mean(rest, axis=0), atol=1e-12)
+    # A new value among others, as a prediction interval has it: checked by the textbook's t statistic of two samples.
+    surer = np.array([own[0], *(one[0] for one in rest)])
+    expected = stats.ttest_ind(surer[1:], surer[:1]).pvalue
+    assert 2 * min(likeness._above(surer), likeness._above(-surer)) == pytest.approx(expected)
+
+
+def test_a_target_that_stands_where_no_reference_does_is_unlike():
+    case = leaking(records=400, models=17)
+    values = {name: matrix.copy() for name, matrix in case.view.values.items()}
+    assert likeness.find(case).p_value > UNLIKE
+    values["margin"][0] += 2.0
+    moved = likeness.find(replace(case, view=replace(case.view, values=values)))
+    assert moved.p_value < 1e-6
+    assert moved.surer > 0.3
+
+
+def test_few_references_or_records_say_nothing():
+    assert likeness.find(case_of(noise_world(records=200, models=4), ("loss",))) is None
+    assert likeness.find(case_of(noise_world(records=30, models=9), ("loss",))) is None
