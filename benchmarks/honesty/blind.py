@@ -149,6 +149,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
             seed=k,
             jobs=1,
             duplicates="drop",
+            ignore=("GL119",),  # what is expected need not be said in every round
         )
         assert results.blind is not None
         yes.append(answer(results).startswith("Yes"))
@@ -167,7 +168,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
 
 # -- the smallest difference that is seen -------------------------------------------------------------------------------
 
-SHIFTS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.8)
+SHIFTS = (0.0, 0.4, 0.6, 0.8, 1.0)
 
 
 def shifted(each: int, shift: float, rng: np.random.Generator) -> Sides:
@@ -187,6 +188,7 @@ def smallest_seen(each: int = 100, repeats: int = 80, shifts: tuple[float, ...] 
         means = [float(np.mean(v)) for v in zip(*((f.auc, f.told, f.detectable_auc) for f in found), strict=True)]
         rows.append(dict(zip(("auc", "flagged", "smallest_seen"), (round(v, 4) for v in means), strict=True)))
     called = float(np.mean([row["smallest_seen"] for row in rows]))
+    assert rows[0]["auc"] < called < rows[-1]["auc"], "read off between shifts, never beyond them"
     power = np.interp(called, [row["auc"] for row in rows], [row["flagged"] for row in rows])
     shown = [{"shift": shift, **row} for shift, row in zip(shifts, rows, strict=True)]
     return {"repeats": repeats, "members": each, "flagged_there": round(float(power), 4), "shifts": shown}

@@ -125,8 +125,8 @@ def test_images_that_lie_elsewhere_are_seen():
 
 
 def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
-    found = worlds.smallest_seen(each=40, repeats=15, shifts=(0.0, 0.5, 1.0))
-    assert 0.6 < found["flagged_there"] < 0.98
+    found = worlds.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
+    assert 0.65 < found["flagged_there"] < 0.95
     aucs = [row["auc"] for row in found["shifts"]]
     assert aucs[0] == pytest.approx(0.5, abs=0.06)
     assert aucs[-1] > 0.6
