@@ -29,6 +29,36 @@ def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return scores[scored], member[scored]
 
 
+def persons_of(persons: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
+    """(scored records,) numbers of the persons whose records these are, in order of appearance; None for None.
+
+    Args:
+        persons: (records,) labels; records with one label are one person's. None where each record stands alone.
+        scores: (records,) what is NaN is left out.
+    """
+    if persons is None:
+        return None
+    persons, scores = np.asarray(persons), np.asarray(scores, dtype=np.float64)
+    if persons.shape != scores.shape:
+        raise ValueError(f"Expected persons {scores.shape}, one per record, found {persons.shape}.")
+    return numbered(persons[~np.isnan(scores)])
+
+
+def of_those(persons: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
+    """The persons of some of the records; None for None."""
+    return None if persons is None else persons[kind]
+
+
+def numbered(labels: np.ndarray) -> np.ndarray:
+    """Each label's number, from 0 in order of first appearance.
+
+    >>> numbered(np.array(["b", "a", "b", "c"])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]
+
+
 def error_of(confidence: float) -> float:
     """One minus the confidence, which must lie in (0, 1)."""
     if not 0 < confidence < 1:

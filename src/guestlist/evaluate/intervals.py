@@ -42,6 +42,11 @@ def proportion_difference(
     0.600 [0.107, 0.853]
     """
     a, b = proportion(successes_a, n_a, confidence=confidence), proportion(successes_b, n_b, confidence=confidence)
+    return difference_of(a, b)
+
+
+def difference_of(a: Estimate, b: Estimate) -> Estimate:
+    """a minus b of independent samples, by squaring and adding the distances to their intervals' ends."""
     value = a.value - b.value
     low = value - np.hypot(a.value - a.low, b.high - b.value)
     high = value + np.hypot(a.high - a.value, b.value - b.low)

@@ -16,13 +16,13 @@ from guestlist.evaluate import (
     auc,
     balanced_accuracy,
     best_threshold,
-    predictive_value_of,
+    effective_sizes,
     resolution,
     roc,
     roc_band,
     smallest_detectable_auc,
     smallest_detectable_tpr,
-    tpr_at_fpr,
+    tpr_and_ppv_at_fpr,
     unscored,
 )
 from guestlist.views.signals import Signals
@@ -103,15 +103,21 @@ class AttackResult:
 def find(case: Case) -> tuple[AttackResult, ...]:
     asked, member = case.truth.asked, case.truth.of_asked
     return tuple(
-        evaluate_attack(name, attack, case.scores[name][asked], member, case.view, case.prior)
+        evaluate_attack(name, attack, case.scores[name][asked], member, case.view, case.prior, case.persons)
         for name, attack in case.attacks.items()
     )
 
 
 def evaluate_attack(
-    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals, prior: float = PRIOR
+    name: str,
+    attack: Attack,
+    scores: np.ndarray,
+    member: np.ndarray,
+    view: Signals,
+    prior: float = PRIOR,
+    persons: np.ndarray | None = None,
 ) -> AttackResult:
-    """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
+    """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records."""
     threshold = _threshold(attack, scores, member, view)
     return AttackResult(
         name=name,
@@ -119,13 +125,15 @@ def evaluate_attack(
         paper=attack.paper,
         who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
-        auc=auc(scores, member),
-        detectable_auc=_detectable_auc(*_scored(scores, member)),
-        advantage=advantage(scores, member),
-        rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
-        balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
+        auc=auc(scores, member, persons=persons),
+        detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),
+        advantage=advantage(scores, member, persons=persons),
+        rates=tuple(_rate(scores, member, fpr, prior, persons) for fpr in FPRS),
+        balanced_accuracy=None
+        if np.isnan(threshold)
+        else balanced_accuracy(scores, member, threshold, persons=persons),
         unscored=int(unscored(scores)),
-        curve=_curve(scores, member),
+        curve=_curve(scores, member, persons),
         histogram=_histogram(scores, member),
     )
 
@@ -142,23 +150,25 @@ def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Sig
     return attack.threshold(view) if attack.threshold else np.nan
 
 
-def _detectable_auc(members: int, nonmembers: int) -> float:
+def _detectable_auc(members: float, nonmembers: float) -> float:
     return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
 
 
-def _scored(scores: np.ndarray, member: np.ndarray) -> tuple[int, int]:
-    """How many members and non-members have a score: what could be seen follows from these."""
+def _scored(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> tuple[int, int]:
+    """How many members and non-members have a score, in persons where they are known: what a rate can resolve follows."""
     scored = ~np.isnan(scores)
-    return int((member & scored).sum()), int((~member & scored).sum())
+    owner = np.arange(len(scores)) if persons is None else persons
+    return len(np.unique(owner[member & scored])), len(np.unique(owner[~member & scored]))
 
 
-def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
-    members, nonmembers = _scored(scores, member)
-    enough, tpr = resolution(fpr, nonmembers), tpr_at_fpr(scores, member, fpr)
+def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, persons: np.ndarray | None) -> Rate:
+    members, nonmembers = _scored(scores, member, persons)
+    enough = resolution(fpr, nonmembers)
+    tpr, ppv = tpr_and_ppv_at_fpr(scores, member, fpr, prior, persons=persons)
     return Rate(
         fpr=fpr,
         tpr=tpr,
-        ppv=predictive_value_of(tpr, fpr, prior),
+        ppv=ppv,
         prior=prior,
         resolution=str(enough),
         detectable=np.nan if enough == "withheld" or not members else _detectable(fpr, members, nonmembers),
@@ -171,10 +181,10 @@ def _detectable(fpr: float, members: int, nonmembers: int) -> float:
     return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
-def _curve(scores: np.ndarray, member: np.ndarray) -> Curve:
+def _curve(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> Curve:
     points = roc(scores, member)
     fprs = np.geomspace(1 / max((~member).sum(), 2), 1, 40)
-    low, high = roc_band(scores, member, fprs)
+    low, high = roc_band(scores, member, fprs, persons=persons)
     return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
 
 

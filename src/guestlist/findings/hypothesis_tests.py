@@ -45,7 +45,10 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
     """What every attack that is a test realised."""
     asked, member = case.truth.asked, case.truth.of_asked
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
-    found = {name: levels_of(tests[name], values, case.view, asked, member) for name, values in case.p_values.items()}
+    found = {
+        name: levels_of(tests[name], values, case.view, asked, member, case.persons)
+        for name, values in case.p_values.items()
+    }
     return tuple(
         HypothesisTest(name, found.get(name, ()), attack.p_value is population_p_value)
         for name, attack in tests.items()
@@ -53,7 +56,12 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
 
 
 def levels_of(
-    attack: Attack, p_values: np.ndarray, view: Signals, asked: np.ndarray, member: np.ndarray
+    attack: Attack,
+    p_values: np.ndarray,
+    view: Signals,
+    asked: np.ndarray,
+    member: np.ndarray,
+    persons: np.ndarray | None = None,
 ) -> tuple[Level, ...]:
     """What a test realises at each of ``ALPHAS`` that it can reach at all.
 
@@ -61,9 +69,11 @@ def levels_of(
         p_values: (records,) of the whole pool.
         asked: (records,) the records to judge it by.
         member: the truth about those.
+        persons: whose records those are; None where each stands alone.
     """
     reach = smallest_p_value(attack, view, asked)
-    return tuple(Level(a, *rates_at_level(p_values[asked], member, a)) for a in ALPHAS if a >= reach)
+    own = p_values[asked]
+    return tuple(Level(a, *rates_at_level(own, member, a, persons=persons)) for a in ALPHAS if a >= reach)
 
 
 def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
