@@ -14,12 +14,6 @@ def unscored(scores: np.ndarray) -> int:
     return int(np.isnan(scores).sum())
 
 
-def split(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of members and those of non-members, each sorted upwards and without NaN."""
-    scores, member = paired(scores, member)
-    return np.sort(scores[member]), np.sort(scores[~member])
-
-
 def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 and their membership, in the given order, without the unscored records."""
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)

@@ -92,13 +92,12 @@ def advantage(
         second = threshold.halves(member, persons)
         can = all((side & half).any() for side in (member, ~member) for half in (second, ~second))
     else:
-        can = member.any() and not member.all()
+        can = bool(member.any() and not member.all())
     if not can:
         return WITHHELD
     called = calls(scores, member, threshold, persons=persons)
     tpr, fpr = (
-        share(called[kind], persons=of_those(persons, kind), confidence=confidence)
-        for kind in (member, ~member)
+        share(called[kind], persons=of_those(persons, kind), confidence=confidence) for kind in (member, ~member)
     )
     return difference_of(tpr, fpr)
 

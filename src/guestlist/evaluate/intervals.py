@@ -72,7 +72,7 @@ def logit_interval(value: float, standard_error: float, quantile: float) -> Esti
     return Estimate(float(value), float(special.expit(centre - half)), float(special.expit(centre + half)))
 
 
-def unanimous_bound(blocks: int, error: float) -> float:
+def unanimous_bound(blocks: float, error: float) -> float:
     """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
 
     If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p

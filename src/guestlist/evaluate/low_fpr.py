@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
@@ -37,6 +38,13 @@ class Resolution(StrEnum):
     WITHHELD = "withheld"
     WEAK = "weak"
     GOOD = "good"
+
+
+class Bracket(NamedTuple):
+    """Ranks j of two non-members, the (j + 1)-th largest: the threshold lies between them. -1 and n: beyond all."""
+
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 def resolution(fpr: float, n_nonmembers: int) -> Resolution:
@@ -85,7 +93,11 @@ def tpr_at_fpr(
     Returns:
         The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given) is below 1.
     """
-    return _tpr(*_sides(scores, member, persons), fpr, confidence)
+    members, nonmembers = _sides(scores, member, persons)
+    if _withheld(members, nonmembers, fpr):
+        return WITHHELD
+    side = error_of(confidence) / 4
+    return _tpr(members, nonmembers, fpr, _bracket(nonmembers, fpr, side), side)
 
 
 def roc_band(
@@ -106,7 +118,8 @@ def roc_band(
     members, nonmembers = _sides(scores, member, persons)
     if min(len(members), len(nonmembers)) == 0:
         return np.full(fprs.shape, np.nan), np.full(fprs.shape, np.nan)
-    return _limits(members, nonmembers, fprs, confidence)
+    side = error_of(confidence) / 4
+    return _limits(members, nonmembers, _bracket(nonmembers, fprs, side), side)
 
 
 def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floating:
@@ -165,10 +178,12 @@ def tpr_and_ppv_at_fpr(
     """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
     check_share(prior=prior)
     members, nonmembers = _sides(scores, member, persons)
-    tpr = _tpr(members, nonmembers, fpr, confidence)
-    if np.isnan(tpr.value):
-        return tpr, WITHHELD
-    return tpr, _predictive_value(tpr, members, nonmembers, fpr, prior, confidence)
+    if _withheld(members, nonmembers, fpr):
+        return WITHHELD, WITHHELD
+    side = error_of(confidence) / 4
+    bracket = _bracket(nonmembers, fpr, side)
+    tpr = _tpr(members, nonmembers, fpr, bracket, side)
+    return tpr, _predictive_value(tpr, members, nonmembers, fpr, prior, bracket, side / 2)
 
 
 def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, confidence: float = 0.95) -> float:
@@ -204,26 +219,24 @@ def _sides(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -
     return Side.of(scores[member], of_those(persons, member)), Side.of(scores[~member], of_those(persons, ~member))
 
 
-def _tpr(members: Side, nonmembers: Side, fpr: float, confidence: float) -> Estimate:
-    if resolution(fpr, nonmembers.persons) is Resolution.WITHHELD or len(members) == 0:
-        return WITHHELD
+def _withheld(members: Side, nonmembers: Side, fpr: float) -> bool:
+    return resolution(fpr, nonmembers.persons) is Resolution.WITHHELD or len(members) == 0
+
+
+def _tpr(members: Side, nonmembers: Side, fpr: float, bracket: Bracket, error: float) -> Estimate:
     value = _count_above(members, nonmembers, _allowed(fpr, len(nonmembers))) / len(members)
-    low, high = _limits(members, nonmembers, fpr, confidence)
+    low, high = _limits(members, nonmembers, bracket, error)
     return Estimate(float(value), float(low), float(high))
 
 
-def _limits(
-    members: Side, nonmembers: Side, fpr: np.ndarray | float, confidence: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of TPR(q); a quarter of the error for each of two bounds on two sides."""
-    side = error_of(confidence) / 4
-    lower, upper = _bracket(nonmembers, fpr, side)
-    strict, lenient = _count_above(members, nonmembers, lower), _count_above(members, nonmembers, upper)
-    return members.lower(strict, side), members.upper(lenient, side)
+def _limits(members: Side, nonmembers: Side, bracket: Bracket, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """Limits of TPR(q) for any q in the bracket. A bracket and two limits have four ends, each with ``error``."""
+    strict, lenient = (_count_above(members, nonmembers, rank) for rank in bracket)
+    return members.lower(strict, error), members.upper(lenient, error)
 
 
-def _bracket(nonmembers: Side, fpr: np.ndarray | float, error: float) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks j of the non-members, the (j+1)-th largest, between which q lies, up to ``error`` on either side.
+def _bracket(nonmembers: Side, fpr: np.ndarray | float, error: float) -> Bracket:
+    """Between which non-members q lies, up to ``error`` on either side.
 
     q above the (j+1)-th largest non-member means that at most j of them reach q, though each does with chance
     >= fpr. q below it means that more than j exceed q, though each does with chance <= fpr. So binomial tails
@@ -239,8 +252,7 @@ def _bracket(nonmembers: Side, fpr: np.ndarray | float, error: float) -> tuple[n
         first = np.searchsorted(np.maximum.accumulate(most), fprs, "left")
         last = np.searchsorted(np.minimum.accumulate(least[::-1])[::-1], fprs, "right") - 1
         ranks = first - 1, last
-    lower, upper = (rank.reshape(np.shape(fpr)) for rank in ranks)
-    return lower, upper
+    return Bracket(*(rank.reshape(np.shape(fpr)) for rank in ranks))
 
 
 @lru_cache(maxsize=64)
@@ -262,40 +274,38 @@ def _count_above(members: Side, nonmembers: Side, rank: np.ndarray | int) -> np.
 
 
 def _predictive_value(
-    tpr: Estimate, members: Side, nonmembers: Side, fpr: float, prior: float, confidence: float
+    tpr: Estimate, members: Side, nonmembers: Side, fpr: float, prior: float, bracket: Bracket, error: float
 ) -> Estimate:
     """The PPV of calls above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
 
-    With ties q may be any of the values in the bracket. Each gives two counts, hence bounds on TPR and FPR there, with an
-    eighth of the error for each on either side; the interval is the hull over the values.
+    With ties q may be any of the values in the bracket. Each gives two counts, hence bounds on TPR and FPR there, each end
+    with ``error``; the interval is the hull over the values.
     """
-    error = error_of(confidence)
-    values = _values_between(nonmembers, *_bracket(nonmembers, fpr, error / 4))
+    values = _values_in(nonmembers, bracket)
     false, true = nonmembers.above(values), members.above(values)
     lump = len(nonmembers) - np.searchsorted(nonmembers.scores, values, "left") - false
     if lump.max() <= 1:
         return Estimate(*map(float, _ppv(np.array(tpr), fpr, prior)))
     # The FPR is at most fpr, and less by no more than the lump at q.
-    least = nonmembers.lower(false, error / 8)
+    least = nonmembers.lower(false, error)
     if nonmembers.calls is None:
-        least = np.maximum(least, fpr - upper_share(lump, len(nonmembers), error / 8))
+        least = np.maximum(least, fpr - upper_share(lump, len(nonmembers), error))
     # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
     most = np.full(len(values), float(fpr))
-    most[0] = min(fpr, nonmembers.upper(false[0], error / 8))
-    low = np.nan_to_num(_ppv(members.lower(true, error / 8), most, prior), nan=0.0).min()
-    high = np.nan_to_num(_ppv(members.upper(true, error / 8), least, prior), nan=1.0).max()
+    most[0] = min(fpr, nonmembers.upper(false[0], error))
+    low = np.nan_to_num(_ppv(members.lower(true, error), most, prior), nan=0.0).min()
+    high = np.nan_to_num(_ppv(members.upper(true, error), least, prior), nan=1.0).max()
     called = _count_above(nonmembers, nonmembers, _allowed(fpr, len(nonmembers))) / len(nonmembers)
     value = float(_ppv(np.array(tpr.value), called, prior))
     return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def _values_between(nonmembers: Side, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def _values_in(nonmembers: Side, bracket: Bracket) -> np.ndarray:
     """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
     n = len(nonmembers)
-    first, last = (int(np.clip(rank, 0, n - 1)) for rank in (lower, upper))
-    values = np.unique(nonmembers.scores[n - 1 - last : n - first])
-    beyond = np.append(-np.inf if upper >= n else [], np.inf if lower < 0 else [])
-    return np.union1d(values, beyond)
+    first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)
+    beyond = [end for end, there in ((-np.inf, bracket.upper >= n), (np.inf, bracket.lower < 0)) if there]
+    return np.union1d(nonmembers.scores[n - 1 - last : n - first], beyond)
 
 
 def _ppv(tpr: np.ndarray, fpr: np.ndarray | float, prior: float) -> np.ndarray:

@@ -158,12 +158,17 @@ def variance_parts(of: Placements) -> tuple[float, float]:
 class _Spread(NamedTuple):
     """The variance of an AUC, or of a difference.
 
-    ``parts`` are due to members and to non-members, ``shared`` to persons who are both; ``worth`` is the number of persons
-    on either side, less where a few have most of the records.
+    Args:
+        parts: what is due to members and to non-members.
+        shared: what is due to persons who are both.
+        freedom: degrees of freedom of either part.
+        worth: number of persons on either side, less where a few have most of the records (Kish 1965).
+        persons: how many there are in all.
     """
 
     parts: np.ndarray
     shared: float
+    freedom: np.ndarray
     worth: tuple[float, float]
     persons: int
 
@@ -179,26 +184,32 @@ class _Spread(NamedTuple):
 
     def student(self, error: float) -> float:
         """Student's quantile with Satterthwaite's degrees of freedom: few persons tell little of their spread."""
-        freedom = self.parts.sum() ** 2 / (self.parts**2 / [max(n - 1, 1) for n in self.worth]).sum()
+        freedom = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.freedom, 1)).sum()
         return float(special.stdtrit(freedom, 1 - error / 2))
 
 
 def _spread(of: Placements, owners: Owners) -> _Spread:
-    """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person."""
+    """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person.
+
+    A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
+    root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
+    """
     if owners.member is None or owners.nonmember is None:
         sizes = len(of.member), len(of.nonmember)
-        return _Spread(np.array(variance_parts(of)), 0.0, sizes, sum(sizes))
-    persons = max(owners.member.max(), owners.nonmember.max()) + 1
-    sums, parts, worth = [], [], []
-    for place, who in zip(of, owners, strict=True):
-        sizes = np.bincount(who, minlength=persons)
-        moved = np.bincount(who, place - place.mean(), minlength=persons) / len(place)
-        here = int((sizes > 0).sum())
-        sums.append(moved)
-        parts.append(float(np.square(moved).sum()) * here / (here - 1) if here > 1 else 0.0)
-        worth.append(float(len(place) ** 2 / np.square(sizes).sum()))
-    shared = 2 * float(sums[0] @ sums[1]) * persons / (persons - 1) if persons > 1 else 0.0
-    return _Spread(np.array(parts), shared, (worth[0], worth[1]), persons)
+        return _Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
+    persons = int(max(owners.member.max(), owners.nonmember.max())) + 1
+    moved, records = np.zeros((2, persons)), np.empty((2, persons))
+    for side, (place, who) in enumerate(zip(of, (owners.member, owners.nonmember), strict=True)):
+        records[side] = np.bincount(who, minlength=persons)
+        rest = 1 - records[side] / len(place)
+        off = np.bincount(who, place - place.mean(), minlength=persons) / len(place)
+        np.divide(off, np.sqrt(rest), out=moved[side], where=rest > 0)  # nobody else: nothing is known of their spread
+    parts, shared = np.square(moved).sum(axis=1), 2 * float(moved[0] @ moved[1])
+    squares = np.square(records)
+    # As if a person's records were all alike: then squares of their numbers decide who tells how much of the spread.
+    freedom = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
+    worth = records.sum(axis=1) ** 2 / squares.sum(axis=1)
+    return _Spread(parts, shared, freedom, (float(worth[0]), float(worth[1])), persons)
 
 
 def _interval(of: Placements, owners: Owners, error: float) -> Estimate:

@@ -1,0 +1,1 @@
+"""Worlds in which the truth is known: how often a number misleads."""
