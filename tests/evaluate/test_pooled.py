@@ -14,7 +14,7 @@ def targets_world(rng, targets=8, records=400, shift=0.5, target_sd=0.3, record_
 
     Records have an effect that all targets see. Over fresh targets and records, a member's score is normal
     with mean ``shift`` and variance 1 + record_sd² + target_sd², a non-member's with mean 0 and variance
-    1 + record_sd²: the truths below. Groups of ``size`` records share membership and effect.
+    1 + record_sd²: the truths below. A person's ``size`` records share membership and effect.
     """
     member = np.repeat(rng.random((targets, records // size)) < 0.5, size, axis=1)
     lift = shift + target_sd * rng.normal(size=(targets, 1))
@@ -66,19 +66,19 @@ def test_variance_due_to_records_is_that_of_a_bootstrap(size):
     # Two copies of one target: nothing is due to targets or to single pairs, all of it to records.
     scores, member = targets_world(rng, targets=1, records=90, record_sd=1.0, size=size)
     scores, member = np.repeat(scores, 2, axis=0), np.repeat(member, 2, axis=0)
-    groups = np.repeat(np.arange(90 // size), size)
-    found = pooled_auc(scores, member, groups=groups)
+    persons = np.repeat(np.arange(90 // size), size)
+    found = pooled_auc(scores, member, persons=persons)
     spread = found.value * (1 - found.value) * (logit(found.high) - logit(found.value))
-    drawn = oracle.resampled_pooled_auc(scores[:1], member[:1], groups, draws=400, rng=rng)
+    drawn = oracle.resampled_pooled_auc(scores[:1], member[:1], persons, draws=400, rng=rng)
     assert spread / t.ppf(0.975, 1) == pytest.approx(drawn.std(), rel=0.12)  # 400 draws: 3.5 % either way
 
 
-def test_groups_widen_the_interval_when_records_repeat():
+def test_persons_widen_the_interval_when_records_repeat():
     scores, member = targets_world(np.random.default_rng(2), records=200)
     scores, member = np.repeat(scores, 4, axis=1), np.repeat(member, 4, axis=1)
-    groups = np.repeat(np.arange(200), 4)
+    persons = np.repeat(np.arange(200), 4)
     for figure in (pooled_auc, lambda *a, **k: pooled_tpr_at_fpr(*a, 0.05, **k)):
-        alone, together = figure(scores, member), figure(scores, member, groups=groups)
+        alone, together = figure(scores, member), figure(scores, member, persons=persons)
         once = figure(scores[:, ::4], member[:, ::4])
         assert together.high - together.low > alone.high - alone.low
         assert together[1:] == pytest.approx(once[1:], abs=0.02)
@@ -102,8 +102,8 @@ def test_refuses_and_withholds():
         pooled_auc(scores[:1], member[:1])
     with pytest.raises(ValueError, match="targets, records"):
         pooled_auc(scores, member[:1])
-    with pytest.raises(ValueError, match="Expected 20 groups"):
-        pooled_auc(scores, member, groups=np.arange(3))
+    with pytest.raises(ValueError, match="Expected persons"):
+        pooled_auc(scores, member, persons=np.arange(3))
     assert np.isnan(pooled_auc(scores, member & [[True], [False]])).all()
     assert np.isnan(pooled_tpr_at_fpr(scores, member, 0.001)).all()
 
@@ -129,18 +129,18 @@ def test_pooled_auc_covers(world):
     assert 0.93 <= coverage(found, worlds=1000) <= 0.999
 
 
-def test_pooled_auc_covers_grouped_records_only_if_it_is_told_of_the_groups():
-    # All targets have the same members, in groups of four, so that a group's effect does not average out.
+def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
+    # All targets have the same members, four per person, so that a person's effect does not average out.
     truth = true_auc(target_sd=0.1, record_sd=1.0)
-    groups = np.repeat(np.arange(50), 4)
+    persons = np.repeat(np.arange(50), 4)
 
-    def found(rng, groups):
+    def found(rng, persons):
         member = np.tile(np.repeat(rng.random(50) < 0.5, 4), (8, 1))
         record = np.repeat(rng.normal(size=50), 4)
         lift = 0.5 + 0.1 * rng.normal(size=(8, 1))
-        return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, groups=groups), truth
+        return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, persons=persons), truth
 
-    assert 0.93 <= coverage(lambda rng: found(rng, groups), worlds=1000) <= 0.999
+    assert 0.93 <= coverage(lambda rng: found(rng, persons), worlds=1000) <= 0.999
     assert coverage(lambda rng: found(rng, None), worlds=300) < 0.9
 
 

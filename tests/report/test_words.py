@@ -108,6 +108,16 @@ def test_an_average_leak_is_not_said_to_single_people_out():
     assert "not shown to single anyone out" not in answer.answer(leaking())
 
 
+def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
+    results = quiet()
+    results = replace(results, subject=replace(results.subject, member_persons=30, nonmember_persons=40))
+    told = " ".join(limits.limits(results))
+    assert "of 30 persons and" in told
+    assert "non-members of 40 persons" in told
+    assert "fewer than one is expected among 40 non-member persons" in told
+    assert "10,000 non-member persons to resolve that rate" in told
+
+
 def test_nothing_found_says_what_could_have_been():
     results = quiet()
     told = " ".join(limits.limits(results))

@@ -14,12 +14,6 @@ def unscored(scores: np.ndarray) -> int:
     return int(np.isnan(scores).sum())
 
 
-def split(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The scores of members and those of non-members, each sorted upwards and without NaN."""
-    scores, member = paired(scores, member)
-    return np.sort(scores[member]), np.sort(scores[~member])
-
-
 def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 and their membership, in the given order, without the unscored records."""
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
@@ -27,6 +21,36 @@ def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarr
         raise ValueError(f"Expected scores and member (records,), found {scores.shape} and {member.shape}.")
     scored = ~np.isnan(scores)
     return scores[scored], member[scored]
+
+
+def persons_of(persons: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
+    """(scored records,) numbers of the persons whose records these are, in order of appearance; None for None.
+
+    Args:
+        persons: (records,) labels; records with one label are one person's. None where each record stands alone.
+        scores: (records,) what is NaN is left out.
+    """
+    if persons is None:
+        return None
+    persons, scores = np.asarray(persons), np.asarray(scores, dtype=np.float64)
+    if persons.shape != scores.shape:
+        raise ValueError(f"Expected persons {scores.shape}, one per record, found {persons.shape}.")
+    return numbered(persons[~np.isnan(scores)])
+
+
+def of_those(persons: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
+    """The persons of some of the records; None for None."""
+    return None if persons is None else persons[kind]
+
+
+def numbered(labels: np.ndarray) -> np.ndarray:
+    """Each label's number, from 0 in order of first appearance.
+
+    >>> numbered(np.array(["b", "a", "b", "c"])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]
 
 
 def error_of(confidence: float) -> float:

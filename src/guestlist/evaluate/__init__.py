@@ -12,16 +12,17 @@ from guestlist.evaluate.levels import rates_at_level
 from guestlist.evaluate.low_fpr import (
     Resolution,
     positive_predictive_value,
-    predictive_value_of,
     records_needed,
     resolution,
     roc_band,
     smallest_detectable_tpr,
     threshold_at_fpr,
+    tpr_and_ppv_at_fpr,
     tpr_at_fpr,
 )
+from guestlist.evaluate.persons import share
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
-from guestlist.evaluate.ranking import auc, auc_difference, smallest_detectable_auc
+from guestlist.evaluate.ranking import auc, auc_difference, effective_sizes, smallest_detectable_auc
 
 __all__ = [
     "WITHHELD",
@@ -40,10 +41,10 @@ __all__ = [
     "calls_at_fpr",
     "calls_at_level",
     "conformal_p_values",
+    "effective_sizes",
     "pooled_auc",
     "pooled_tpr_at_fpr",
     "positive_predictive_value",
-    "predictive_value_of",
     "proportion",
     "proportion_difference",
     "rates_at_level",
@@ -51,9 +52,11 @@ __all__ = [
     "resolution",
     "roc",
     "roc_band",
+    "share",
     "smallest_detectable_auc",
     "smallest_detectable_tpr",
     "threshold_at_fpr",
+    "tpr_and_ppv_at_fpr",
     "tpr_at_fpr",
     "unscored",
 ]

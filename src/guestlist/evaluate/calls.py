@@ -10,44 +10,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.samples import paired
+from guestlist.arrays.samples import numbered, of_those, paired, persons_of
 from guestlist.arrays.thresholds import best_threshold
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import proportion_difference
+from guestlist.evaluate.intervals import difference_of
+from guestlist.evaluate.persons import share
 
 
 @dataclass(frozen=True)
 class CrossFit:
     """Learn the best threshold on one half of the records, call the other half, and the other way round.
 
-    The halves are drawn with ``seed``, and hold equal shares of members.
+    The halves are drawn with ``seed``, and hold equal shares of members. A person's records stay together: whoever has
+    one that is a member counts as a member.
     """
 
     seed: int = 0
 
-    def halves(self, member: np.ndarray) -> np.ndarray:
+    def halves(self, member: np.ndarray, persons: np.ndarray | None = None) -> np.ndarray:
         """(records,) false for the first half, true for the second."""
+        codes = np.arange(len(member)) if persons is None else numbered(np.asarray(persons))
+        is_member = np.bincount(codes, member) > 0
         rng = np.random.default_rng(self.seed)
-        second = np.zeros(len(member), dtype=bool)
-        for kind in (member, ~member):
-            records = rng.permutation(np.flatnonzero(kind))
-            second[records[: len(records) // 2]] = True
-        return second
+        second = np.zeros(len(is_member), dtype=bool)
+        for kind in (is_member, ~is_member):
+            drawn = rng.permutation(np.flatnonzero(kind))
+            second[drawn[: len(drawn) // 2]] = True
+        return second[codes]
 
 
 CROSS_FIT = CrossFit()
 
 
-def calls(scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit) -> np.ndarray:
+def calls(
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit, *, persons: np.ndarray | None = None
+) -> np.ndarray:
     """(records,) true where a record is called a member; a record without a score is never called.
 
-    ``member`` is only used by :class:`CrossFit`, and there only for the other half of the records.
+    ``member`` and ``persons`` are only used by :class:`CrossFit`: the truth for the other half of the records, persons to
+    keep theirs in one half.
     """
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     if not isinstance(threshold, CrossFit):
         return scores >= threshold
     scored = np.flatnonzero(~np.isnan(scores))
-    second = threshold.halves(member[scored])
+    second = threshold.halves(member[scored], persons_of(persons, scores))
     called = np.zeros(len(scores), dtype=bool)
     for half in (second, ~second):
         learn, judge = scored[~half], scored[half]
@@ -56,7 +63,12 @@ def calls(scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit) -
 
 
 def advantage(
-    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, confidence: float = 0.95
+    scores: np.ndarray,
+    member: np.ndarray,
+    threshold: float | CrossFit = CROSS_FIT,
+    *,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
 
@@ -65,27 +77,43 @@ def advantage(
         member: (records,) the truth.
         threshold: a number fixed without these records, or how to learn it: by default :class:`CrossFit`,
             where the figure is the mean advantage of the two thresholds, each on records it has not seen.
+        persons: (records,) labels of those whose records these are; by default each record stands alone. Those with
+            records on both sides count on either: their two shares rise and fall together, which leaves the
+            difference less uncertain than the interval says.
         confidence: of the interval.
 
     Returns:
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
-        when the threshold has to be learnt.
+        (persons, where they are given) when the threshold has to be learnt.
     """
+    persons = persons_of(persons, scores)
     scores, member = paired(scores, member)
-    fewest = min(member.sum(), (~member).sum())
-    if fewest < (2 if isinstance(threshold, CrossFit) else 1):
+    if isinstance(threshold, CrossFit):
+        second = threshold.halves(member, persons)
+        can = all((side & half).any() for side in (member, ~member) for half in (second, ~second))
+    else:
+        can = bool(member.any() and not member.all())
+    if not can:
         return WITHHELD
-    called = calls(scores, member, threshold)
-    true, false = called[member], called[~member]
-    return proportion_difference(int(true.sum()), len(true), int(false.sum()), len(false), confidence=confidence)
+    called = calls(scores, member, threshold, persons=persons)
+    tpr, fpr = (
+        share(called[kind], persons=of_those(persons, kind), confidence=confidence) for kind in (member, ~member)
+    )
+    return difference_of(tpr, fpr)
 
 
 def balanced_accuracy(
-    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit = CROSS_FIT, *, confidence: float = 0.95
+    scores: np.ndarray,
+    member: np.ndarray,
+    threshold: float | CrossFit = CROSS_FIT,
+    *,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """(TPR + TNR) / 2 of calls at a threshold: half of one plus the :func:`advantage`, interval included.
 
     >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
     1.000 [0.950, 1.000]
     """
-    return Estimate(*((1 + end) / 2 for end in advantage(scores, member, threshold, confidence=confidence)))
+    found = advantage(scores, member, threshold, persons=persons, confidence=confidence)
+    return Estimate(*((1 + end) / 2 for end in found))

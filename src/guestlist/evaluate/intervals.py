@@ -42,6 +42,11 @@ def proportion_difference(
     0.600 [0.107, 0.853]
     """
     a, b = proportion(successes_a, n_a, confidence=confidence), proportion(successes_b, n_b, confidence=confidence)
+    return difference_of(a, b)
+
+
+def difference_of(a: Estimate, b: Estimate) -> Estimate:
+    """a minus b of independent samples, by squaring and adding the distances to their intervals' ends."""
     value = a.value - b.value
     low = value - np.hypot(a.value - a.low, b.high - b.value)
     high = value + np.hypot(a.high - a.value, b.value - b.low)
@@ -67,7 +72,7 @@ def logit_interval(value: float, standard_error: float, quantile: float) -> Esti
     return Estimate(float(value), float(special.expit(centre - half)), float(special.expit(centre + half)))
 
 
-def unanimous_bound(blocks: int, error: float) -> float:
+def unanimous_bound(blocks: float, error: float) -> float:
     """One-sided lower bound on the chance of an event that happened in all of ``blocks`` trials.
 
     If they are independent, a chance p makes them unanimous with probability p**blocks, which refutes any p

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.samples import check_share, paired
+from guestlist.arrays.samples import check_share, of_those, paired, persons_of
 from guestlist.evaluate.estimate import Estimate
-from guestlist.evaluate.intervals import proportion
+from guestlist.evaluate.persons import share
 
 
 def rates_at_level(
-    p_values: np.ndarray, member: np.ndarray, alpha: float, *, confidence: float = 0.95
+    p_values: np.ndarray,
+    member: np.ndarray,
+    alpha: float,
+    *,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
     """FPR and TPR of a test that calls the records with a p-value of at most ``alpha`` (Ye et al. 2022).
 
@@ -24,6 +29,7 @@ def rates_at_level(
     Args:
         p_values: (records,) NaN is left out.
         member: (records,) the truth.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of either interval.
 
     Returns:
@@ -34,7 +40,10 @@ def rates_at_level(
     0.333 [0.008, 0.906]
     """
     check_share(alpha=alpha)
+    persons = persons_of(persons, p_values)
     p_values, member = paired(p_values, member)
-    sides = (p_values[~member], p_values[member])
-    fpr, tpr = (proportion(int((side <= alpha).sum()), len(side), confidence=confidence) for side in sides)
+    fpr, tpr = (
+        share(p_values[kind] <= alpha, persons=of_those(persons, kind), confidence=confidence)
+        for kind in (~member, member)
+    )
     return fpr, tpr

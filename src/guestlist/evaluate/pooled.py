@@ -2,7 +2,7 @@
 
 The targets of an audit share their records, and the scores of one target share its training. Pooled pairs of
 (target, record) are therefore far from independent: an interval that takes them so is much too narrow. Here
-the variance has two parts, one from drawing other records (or groups of them) and one from drawing other
+the variance has two parts, one from drawing other records (or persons with several of them) and one from drawing other
 targets. Targets are few, so the quantile is Student's with targets - 1 degrees of freedom.
 """
 
@@ -24,32 +24,31 @@ CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of mega
 
 
 def pooled_auc(
-    scores: np.ndarray, member: np.ndarray, *, groups: np.ndarray | None = None, confidence: float = 0.95
+    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
     """Mean AUC over targets, as an estimate of the AUC of a fresh target on fresh records.
 
     Members are compared with non-members of the same target only. The part of the variance that is due to
-    records comes from DeLong's components, added up over targets and over the records of a group (Obuchowski
+    records comes from DeLong's components, added up over targets and over the records of a person (Obuchowski
     1997): what a bootstrap over records tends to, without its randomness. The part due to targets is the
     spread of their AUCs. Both contain the noise of single pairs, which is counted once.
 
     Args:
         scores: (targets, records) higher means likelier member; NaN is left out.
         member: (targets, records) the truth.
-        groups: (records,) labels of records that come together, such as those of one person; by default each
-            record stands alone.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
 
     Returns:
         The mean and its interval; targets without scored members or non-members are left out, and the
         figure is withheld when fewer than two remain.
     """
-    pairs = _checked(scores, member, groups)
+    pairs = _checked(scores, member, persons)
     error = error_of(confidence)
     if pairs.targets < 2:
         return WITHHELD
     aucs, influence = _auc_and_influence(pairs)
-    of_records = np.square(influence.mean(axis=0)).sum() * pairs.groups / max(pairs.groups - 1, 1)
+    of_records = np.square(influence.mean(axis=0)).sum() * pairs.persons / max(pairs.persons - 1, 1)
     of_targets = aucs.var(ddof=1) / pairs.targets
     noise = influence.var(axis=0, ddof=1).sum() / pairs.targets  # of single pairs: in both of the others
     variance = max(of_records + of_targets - noise, of_records, of_targets)
@@ -61,7 +60,7 @@ def pooled_tpr_at_fpr(
     member: np.ndarray,
     fpr: float,
     *,
-    groups: np.ndarray | None = None,
+    persons: np.ndarray | None = None,
     draws: int = 400,
     seed: int = 0,
     confidence: float = 0.95,
@@ -69,7 +68,7 @@ def pooled_tpr_at_fpr(
     """TPR at ``fpr`` with one threshold for all targets, as an estimate for a fresh target and fresh records.
 
     The parameter is P(score > q) for a member, where q is the (1 - fpr)-quantile of non-members' scores, both
-    over fresh targets and records. The variance is that of a bootstrap over records (or groups), which moves
+    over fresh targets and records. The variance is that of a bootstrap over records (or persons), which moves
     threshold and members together, plus that of a jackknife over targets, less what is in both: that of a
     bootstrap in which each target draws its records apart. It sets the sample size at which
     Clopper-Pearson limits are taken (Korn & Graubard 1998), which keeps shares near 0 and 1 honest.
@@ -78,7 +77,7 @@ def pooled_tpr_at_fpr(
         scores: (targets, records) higher means likelier member; NaN is left out.
         member: (targets, records) the truth.
         fpr: false positive rate, in [0, 1].
-        groups: (records,) labels of records that come together.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
         draws: number of bootstrap draws.
         seed: of the bootstrap.
         confidence: of the interval.
@@ -86,17 +85,17 @@ def pooled_tpr_at_fpr(
     Returns:
         The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
     """
-    pairs = _checked(scores, member, groups)
+    pairs = _checked(scores, member, persons)
     error = error_of(confidence)
     tails = _Tails.of(pairs, fpr)
     few = resolution(fpr, len(tails.nonmember_label)) is Resolution.WITHHELD
     if pairs.targets < 2 or few or len(tails.member_label) == 0:
         return WITHHELD
-    value = tails.tpr(np.ones((1, pairs.groups)), by_target=False)[0]
+    value = tails.tpr(np.ones((1, pairs.persons)), by_target=False)[0]
     rng = np.random.default_rng(seed)
     of_targets = _jackknife_variance(tails, pairs.targets)
-    of_records = _bootstrap_variance(tails, pairs.groups, draws, rng)
-    noise = _bootstrap_variance(tails.unlinked(pairs, rng), pairs.groups, draws, rng)
+    of_records = _bootstrap_variance(tails, pairs.persons, draws, rng)
+    noise = _bootstrap_variance(tails.unlinked(pairs, rng), pairs.persons, draws, rng)
     variance = max(of_records + of_targets - noise, of_records, of_targets)
     return _share_interval(value, variance, pairs, error)
 
@@ -107,8 +106,8 @@ class _Pairs:
 
     scores: np.ndarray
     member: np.ndarray
-    label: np.ndarray  # (records,) index of each record's group
-    groups: int
+    label: np.ndarray  # (records,) number of each record's person
+    persons: int
 
     @property
     def targets(self) -> int:
@@ -119,34 +118,34 @@ class _Pairs:
         return ~np.isnan(self.scores)
 
     def quantile(self, error: float) -> float:
-        """Student's quantile for the scarcer of targets and groups."""
-        return special.stdtrit(max(min(self.targets, self.groups) - 1, 1), 1 - error / 2)
+        """Student's quantile for the scarcer of targets and persons."""
+        return special.stdtrit(max(min(self.targets, self.persons) - 1, 1), 1 - error / 2)
 
 
-def _checked(scores: np.ndarray, member: np.ndarray, groups: np.ndarray | None) -> _Pairs:
+def _checked(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> _Pairs:
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     if scores.ndim != 2 or scores.shape != member.shape:
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
         raise ValueError("Expected at least 2 targets to pool; for one target there are auc and tpr_at_fpr.")
-    groups = np.arange(scores.shape[1]) if groups is None else np.asarray(groups)
-    if groups.shape != scores.shape[1:]:
-        raise ValueError(f"Expected {scores.shape[1]} groups, one per record, found {groups.shape}.")
-    labels, label = np.unique(groups, return_inverse=True)
+    persons = np.arange(scores.shape[1]) if persons is None else np.asarray(persons)
+    if persons.shape != scores.shape[1:]:
+        raise ValueError(f"Expected persons ({scores.shape[1]},), one per record, found {persons.shape}.")
+    labels, label = np.unique(persons, return_inverse=True)
     scored = ~np.isnan(scores)
     usable = (member & scored).any(axis=1) & (~member & scored).any(axis=1)
     return _Pairs(scores[usable], member[usable], label, len(labels))
 
 
 def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """(targets,) AUCs, and (targets, groups) how much each group of records moves each of them."""
-    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.groups))
+    """(targets,) AUCs, and (targets, persons) how much each person's records move each of them."""
+    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.persons))
     for k, scored in enumerate(pairs.scored):
         place = placements(pairs.scores[k, scored], pairs.member[k, scored])
         aucs[k] = place.auc
         for kind, of in ((True, place.member), (False, place.nonmember)):
             label = pairs.label[scored & (pairs.member[k] == kind)]
-            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.groups)
+            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.persons)
     return aucs, influence
 
 
@@ -162,7 +161,7 @@ def _auc_interval(value: float, variance: float, pairs: _Pairs, error: float) ->
 
 @dataclass(frozen=True)
 class _Tails:
-    """All pairs sorted from the highest score down, with the group and the target that each belongs to."""
+    """All pairs sorted from the highest score down, with the person and the target that each belongs to."""
 
     fpr: float
     nonmember_label: np.ndarray
@@ -184,8 +183,8 @@ class _Tails:
         return cls(fpr, nonmember_label, nonmember_target, member_label, member_target, members_above)
 
     def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> _Tails:
-        """The same pairs, with the groups renamed in each target, so that no two targets share records."""
-        names = rng.permuted(np.tile(np.arange(pairs.groups), (pairs.targets, 1)), axis=1)
+        """The same pairs, with the persons renamed in each target, so that no two targets share records."""
+        names = rng.permuted(np.tile(np.arange(pairs.persons), (pairs.targets, 1)), axis=1)
         return replace(
             self,
             nonmember_label=names[self.nonmember_target, self.nonmember_label],
@@ -193,7 +192,7 @@ class _Tails:
         )
 
     def tpr(self, weights: np.ndarray, *, by_target: bool) -> np.ndarray:
-        """(draws,) TPR when groups, or targets, have ``weights`` (draws, groups or targets)."""
+        """(draws,) TPR when persons, or targets, have ``weights`` (draws, persons or targets)."""
         nonmember = self.nonmember_target if by_target else self.nonmember_label
         member = self.member_target if by_target else self.member_label
         labels = weights.shape[1]
@@ -213,15 +212,15 @@ class _Tails:
             return true_positives[np.arange(len(weights)), above] / total
 
 
-def _bootstrap_variance(tails: _Tails, groups: int, draws: int, rng: np.random.Generator) -> float:
+def _bootstrap_variance(tails: _Tails, persons: int, draws: int, rng: np.random.Generator) -> float:
     step = max(1, CELLS_AT_ONCE // (len(tails.member_label) + len(tails.nonmember_label)))
     values = []
     for start in range(0, draws, step):
         size = min(step, draws - start)
-        drawn = rng.integers(groups, size=(size, groups)) + groups * np.arange(size)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=size * groups).reshape(size, groups)
+        drawn = rng.integers(persons, size=(size, persons)) + persons * np.arange(size)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=size * persons).reshape(size, persons)
         values.append(tails.tpr(weights, by_target=False))
-    return float(np.nanvar(np.concatenate(values), ddof=1)) * groups / max(groups - 1, 1)
+    return float(np.nanvar(np.concatenate(values), ddof=1)) * persons / max(persons - 1, 1)
 
 
 def _jackknife_variance(tails: _Tails, targets: int) -> float:
@@ -231,7 +230,7 @@ def _jackknife_variance(tails: _Tails, targets: int) -> float:
 
 def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) -> Estimate:
     records = (pairs.member & pairs.scored).any(axis=0)
-    size = float(np.unique(pairs.label[records]).size)  # what a share of 0 or 1 stands on: distinct groups
+    size = float(np.unique(pairs.label[records]).size)  # what a share of 0 or 1 stands on: distinct persons
     if variance > 0 and 0 < value < 1:
         size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
     size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2

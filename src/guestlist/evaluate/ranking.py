@@ -1,8 +1,14 @@
 """Area under the ROC curve: the chance that a random member scores above a random non-member.
 
-Intervals are DeLong's, on the scale of log-odds and with Student's quantile. DeLong's variance is 0 when
-members and non-members are separated perfectly, and too small when they nearly are. A finite sample cannot be
-that sure, so the interval never excludes what an exact argument leaves open (``_exact_room``).
+Intervals are DeLong's, on the scale of log-odds and with Student's quantile; where persons have several records, with
+Obuchowski's variance (1997). DeLong's variance is 0 when members and non-members are separated perfectly, and too small
+when they nearly are. A finite sample cannot be that sure, so the interval never excludes what an exact argument leaves
+open (``_exact_room``).
+
+It is also too small where scores are equal in lumps, as 0 and 1 are, for a lump that few records are in was easily missed.
+An interval from tied scores therefore never excludes what bounds on the mean placement of either side leave open
+(``_lump_room``). For scores of two values these are Clopper and Pearson's, and the interval holds Newcombe's for the
+advantage, of which the AUC is half, plus one half.
 """
 
 from __future__ import annotations
@@ -12,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from guestlist.arrays.samples import error_of, paired
+from guestlist.arrays.samples import error_of, of_those, paired, persons_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, unanimous_bound
+from guestlist.evaluate.persons import Sums
 
 
 class Placements(NamedTuple):
@@ -38,12 +45,26 @@ def placements(scores: np.ndarray, member: np.ndarray) -> Placements:
     return Placements(_mid_rank(members, nonmembers), 1 - _mid_rank(nonmembers, members))
 
 
-def auc(scores: np.ndarray, member: np.ndarray, *, confidence: float = 0.95) -> Estimate:
+class Owners(NamedTuple):
+    """Numbers of the persons whose records the members are, and the non-members; None where each record stands alone."""
+
+    member: np.ndarray | None
+    nonmember: np.ndarray | None
+
+    @classmethod
+    def of(cls, persons: np.ndarray | None, member: np.ndarray) -> Owners:
+        return cls(of_those(persons, member), of_those(persons, ~member))
+
+
+def auc(
+    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95
+) -> Estimate:
     """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
     Args:
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
 
     Returns:
@@ -54,14 +75,21 @@ def auc(scores: np.ndarray, member: np.ndarray, *, confidence: float = 0.95) -> 
     0.5
     """
     error = error_of(confidence)
+    persons = persons_of(persons, scores)
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return WITHHELD
-    return _interval(placements(scores, member), error)
+    place, owners = placements(scores, member), Owners.of(persons, member)
+    return _with_room(_interval(place, owners, error), _lump_room(scores, member, place, owners, error))
 
 
 def auc_difference(
-    scores_a: np.ndarray, scores_b: np.ndarray, member: np.ndarray, *, confidence: float = 0.95
+    scores_a: np.ndarray,
+    scores_b: np.ndarray,
+    member: np.ndarray,
+    *,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
@@ -72,27 +100,48 @@ def auc_difference(
         scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
         scores_b: (records,) scores of the other attack.
         member: (records,) the truth.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
     member = np.asarray(member, dtype=bool)[both]
+    owners = Owners.of(persons_of(persons, np.where(both, scores_a, np.nan)), member)
     if member.all() or not member.any():
         return WITHHELD
     a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
-    value, variance = a.auc - b.auc, sum(variance_parts(gap))
-    half = 1 - unanimous_bound(min(map(len, gap)), error / 2)
-    if variance > 0:
-        half = max(half, _student(gap, error) * np.sqrt(variance))
+    value, spread = a.auc - b.auc, _spread(gap, owners)
+    half = 1 - unanimous_bound(spread.pairs, error / 2)
+    if spread.variance > 0:
+        half = max(half, spread.student(error) * np.sqrt(spread.variance))
     return Estimate(value, float(max(value - half, -1.0)), float(min(value + half, 1.0)))
 
 
-def smallest_detectable_auc(n_members: int, n_nonmembers: int) -> float:
+def effective_sizes(
+    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None
+) -> tuple[float, float]:
+    """As how many members and non-members of one record each these count, for the AUC: their number over its design effect.
+
+    The design effect is that part of the AUC's variance which is due to a side, over what it would be if its records were
+    independent. At least one per side that has scores, at most the records; the records where each stands alone.
+    """
+    persons = persons_of(persons, scores)
+    scores, member = paired(scores, member)
+    records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
+    if persons is not None and records.all():
+        place = placements(scores, member)
+        alone, together = np.array(variance_parts(place)), _spread(place, Owners.of(persons, member)).parts
+        effect = np.divide(together, alone, out=np.ones(2), where=(alone > 0) & (together > 0))
+        records = np.clip(records / effect, 1.0, records)
+    return float(records[0]), float(records[1])
+
+
+def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
     """The AUC that an audit of this size finds with 80 % power in a two-sided test at 5 %.
 
     0.5 + (1.96 + 0.84) standard deviations of the AUC of a score that knows nothing. Stands next to "nothing
-    found".
+    found". Where persons have several records, the numbers are those of :func:`effective_sizes`.
 
     >>> round(smallest_detectable_auc(500, 500), 3)
     0.551
@@ -106,27 +155,81 @@ def variance_parts(of: Placements) -> tuple[float, float]:
     return members, nonmembers
 
 
-def _student(of: Placements, error: float) -> float:
-    """Student's quantile with Satterthwaite's degrees of freedom: few records tell little of their spread."""
-    parts = np.array(variance_parts(of))
-    freedom = parts.sum() ** 2 / (parts**2 / [max(len(x) - 1, 1) for x in of]).sum()
-    return float(special.stdtrit(freedom, 1 - error / 2))
+class _Spread(NamedTuple):
+    """The variance of an AUC, or of a difference.
+
+    Args:
+        parts: what is due to members and to non-members.
+        shared: what is due to persons who are both.
+        freedom: degrees of freedom of either part.
+        worth: number of persons on either side, less where a few have most of the records (Kish 1965).
+        persons: how many there are in all.
+    """
+
+    parts: np.ndarray
+    shared: float
+    freedom: np.ndarray
+    worth: tuple[float, float]
+    persons: int
+
+    @property
+    def pairs(self) -> float:
+        """Of a member and a non-member, no two of which share a person."""
+        return min(*self.worth, self.persons / 2)
+
+    @property
+    def variance(self) -> float:
+        """Never below the larger part: that shared persons cancel it is not taken on trust."""
+        return float(max(self.parts.sum() + self.shared, self.parts.max()))
+
+    def student(self, error: float) -> float:
+        """Student's quantile with Satterthwaite's degrees of freedom: few persons tell little of their spread."""
+        freedom = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.freedom, 1)).sum()
+        return float(special.stdtrit(freedom, 1 - error / 2))
 
 
-def _interval(of: Placements, error: float) -> Estimate:
-    value, variance = of.auc, sum(variance_parts(of))
-    low, high = _exact_room(of, error)
-    if variance == 0:
-        return Estimate(value, low, high)
-    smooth = logit_interval(value, np.sqrt(variance), _student(of, error))
-    return Estimate(value, min(smooth.low, low), max(smooth.high, high))
+def _spread(of: Placements, owners: Owners) -> _Spread:
+    """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person.
+
+    A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
+    root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
+    """
+    if owners.member is None or owners.nonmember is None:
+        sizes = len(of.member), len(of.nonmember)
+        return _Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
+    persons = int(max(owners.member.max(), owners.nonmember.max())) + 1
+    moved, records = np.zeros((2, persons)), np.empty((2, persons))
+    for side, (place, who) in enumerate(zip(of, (owners.member, owners.nonmember), strict=True)):
+        records[side] = np.bincount(who, minlength=persons)
+        rest = 1 - records[side] / len(place)
+        off = np.bincount(who, place - place.mean(), minlength=persons) / len(place)
+        np.divide(off, np.sqrt(rest), out=moved[side], where=rest > 0)  # nobody else: nothing is known of their spread
+    parts, shared = np.square(moved).sum(axis=1), 2 * float(moved[0] @ moved[1])
+    squares = np.square(records)
+    # As if a person's records were all alike: then squares of their numbers decide who tells how much of the spread.
+    freedom = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
+    worth = records.sum(axis=1) ** 2 / squares.sum(axis=1)
+    return _Spread(parts, shared, freedom, (float(worth[0]), float(worth[1])), persons)
 
 
-def _exact_room(of: Placements, error: float) -> tuple[float, float]:
+def _interval(of: Placements, owners: Owners, error: float) -> Estimate:
+    value, spread = of.auc, _spread(of, owners)
+    low, high = _exact_room(of, spread, error)
+    if spread.variance == 0:
+        return Estimate(value, min(low, value), max(high, value))
+    smooth = logit_interval(value, np.sqrt(spread.variance), spread.student(error))
+    return _with_room(smooth, (low, high))
+
+
+def _with_room(found: Estimate, room: tuple[float, float]) -> Estimate:
+    return Estimate(found.value, min(found.low, room[0]), max(found.high, room[1]))
+
+
+def _exact_room(of: Placements, spread: _Spread, error: float) -> tuple[float, float]:
     """What no sample of this size can exclude.
 
-    Match members and non-members in min(n1, n0) pairs that share no record. The pairs are independent, and
-    each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
+    Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
+    and each is in the right order with a chance equal to the AUC, so perfect separation refutes an AUC below
     (error / 2)**(1 / pairs). A sample that is not perfectly separated must not claim more than that; nor, the
     other way round, one that is not perfectly reversed.
 
@@ -134,12 +237,33 @@ def _exact_room(of: Placements, error: float) -> tuple[float, float]:
     argument a share of up to 1 - (error / 2)**(1 / n) of its population may be placed anywhere else.
     """
     value = of.auc
-    low = unanimous_bound(min(map(len, of)), error / 2)
+    low = unanimous_bound(spread.pairs, error / 2)
     high = 1 - low
-    for n in (len(x) for x in of if np.ptp(x) == 0):
+    for n in (n for x, n in zip(of, spread.worth, strict=True) if np.ptp(x) == 0):
         bound = unanimous_bound(n, error / 2)
         low, high = min(low, value * bound), max(high, 1 - (1 - value) * bound)
     return low, high
+
+
+def _lump_room(
+    scores: np.ndarray, member: np.ndarray, of: Placements, owners: Owners, error: float
+) -> tuple[float, float]:
+    """What bounds on the mean placement of either side leave open, squared and added; nothing where no scores tie.
+
+    Scores of two values have two placements. Of more there may be some that were not seen, anywhere in [0, 1].
+    """
+    values, value = np.unique(scores), of.auc
+    if len(values) == len(scores):
+        return value, value
+    reach = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    if len(values) == 2:
+        reach = Placements(_mid_rank(values, scores[~member]), 1 - _mid_rank(values[::-1], scores[member]))
+    below, above = 0.0, 0.0
+    for place, who, (floor, ceiling) in zip(of, owners, reach, strict=True):
+        sums = Sums.of((place - floor) / (ceiling - floor), who)
+        low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
+        below, above = np.hypot(below, value - low), np.hypot(above, high - value)
+    return float(max(value - below, 0.0)), float(min(value + above, 1.0))
 
 
 def _mid_rank(of: np.ndarray, among: np.ndarray) -> np.ndarray:

@@ -18,13 +18,13 @@ from guestlist.evaluate import (
     auc_difference,
     balanced_accuracy,
     best_threshold,
-    predictive_value_of,
+    effective_sizes,
     resolution,
     roc,
     roc_band,
     smallest_detectable_auc,
     smallest_detectable_tpr,
-    tpr_at_fpr,
+    tpr_and_ppv_at_fpr,
     unscored,
 )
 from guestlist.findings import headline
@@ -132,12 +132,12 @@ def find(case: Case) -> tuple[AttackResult, ...]:
     asked, member = case.truth.asked, case.truth.of_asked
     scores = {name: values[asked] for name, values in case.scores.items()}
     found = tuple(
-        evaluate_attack(name, attack, scores[name], member, case.view, case.prior)
+        evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons)
         for name, attack in case.attacks.items()
     )
     first = case.of(headline.find).name
     luck = luck_of(_seen(found, scores, first), member, stream(case.setting.seed, "luck"), case.persons)
-    return tuple(_with_luck(one, luck, first, scores, member) for one in found)
+    return tuple(_with_luck(one, luck, first, scores, member, case.persons) for one in found)
 
 
 def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
@@ -149,7 +149,12 @@ def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], fir
 
 
 def _with_luck(
-    found: AttackResult, luck: Luck, first: str, scores: Mapping[str, np.ndarray], member: np.ndarray
+    found: AttackResult,
+    luck: Luck,
+    first: str,
+    scores: Mapping[str, np.ndarray],
+    member: np.ndarray,
+    persons: np.ndarray | None,
 ) -> AttackResult:
     rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
     found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
@@ -157,14 +162,20 @@ def _with_luck(
         return replace(found, p_reversed=luck.reversed)
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
     together = 1 - SHOWN / (len(scores) - 1)
-    gain = auc_difference(scores[found.name], scores[first], member, confidence=together)
+    gain = auc_difference(scores[found.name], scores[first], member, persons=persons, confidence=together)
     return replace(found, beyond_headline=gain)
 
 
 def evaluate_attack(
-    name: str, attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals, prior: float = PRIOR
+    name: str,
+    attack: Attack,
+    scores: np.ndarray,
+    member: np.ndarray,
+    view: Signals,
+    prior: float = PRIOR,
+    persons: np.ndarray | None = None,
 ) -> AttackResult:
-    """Every number about one attack; ``scores`` and ``member`` are of the asked records."""
+    """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records."""
     threshold = _threshold(attack, scores, member, view)
     return AttackResult(
         name=name,
@@ -172,13 +183,15 @@ def evaluate_attack(
         paper=attack.paper,
         who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
-        auc=auc(scores, member),
-        detectable_auc=_detectable_auc(*_scored(scores, member)),
-        advantage=advantage(scores, member),
-        rates=tuple(_rate(scores, member, fpr, prior) for fpr in FPRS),
-        balanced_accuracy=None if np.isnan(threshold) else balanced_accuracy(scores, member, threshold),
+        auc=auc(scores, member, persons=persons),
+        detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),
+        advantage=advantage(scores, member, persons=persons),
+        rates=tuple(_rate(scores, member, fpr, prior, persons) for fpr in FPRS),
+        balanced_accuracy=None
+        if np.isnan(threshold)
+        else balanced_accuracy(scores, member, threshold, persons=persons),
         unscored=int(unscored(scores)),
-        curve=_curve(scores, member),
+        curve=_curve(scores, member, persons),
         histogram=_histogram(scores, member),
     )
 
@@ -195,23 +208,25 @@ def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Sig
     return attack.threshold(view) if attack.threshold else np.nan
 
 
-def _detectable_auc(members: int, nonmembers: int) -> float:
+def _detectable_auc(members: float, nonmembers: float) -> float:
     return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
 
 
-def _scored(scores: np.ndarray, member: np.ndarray) -> tuple[int, int]:
-    """How many members and non-members have a score: what could be seen follows from these."""
+def _scored(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> tuple[int, int]:
+    """How many members and non-members have a score, in persons where they are known: what a rate can resolve follows."""
     scored = ~np.isnan(scores)
-    return int((member & scored).sum()), int((~member & scored).sum())
+    owner = np.arange(len(scores)) if persons is None else persons
+    return len(np.unique(owner[member & scored])), len(np.unique(owner[~member & scored]))
 
 
-def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float) -> Rate:
-    members, nonmembers = _scored(scores, member)
-    enough, tpr = resolution(fpr, nonmembers), tpr_at_fpr(scores, member, fpr)
+def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, persons: np.ndarray | None) -> Rate:
+    members, nonmembers = _scored(scores, member, persons)
+    enough = resolution(fpr, nonmembers)
+    tpr, ppv = tpr_and_ppv_at_fpr(scores, member, fpr, prior, persons=persons)
     return Rate(
         fpr=fpr,
         tpr=tpr,
-        ppv=predictive_value_of(tpr, fpr, prior),
+        ppv=ppv,
         prior=prior,
         resolution=str(enough),
         detectable=np.nan if enough == "withheld" or not members else _detectable(fpr, members, nonmembers),
@@ -224,10 +239,10 @@ def _detectable(fpr: float, members: int, nonmembers: int) -> float:
     return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
-def _curve(scores: np.ndarray, member: np.ndarray) -> Curve:
+def _curve(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> Curve:
     points = roc(scores, member)
     fprs = np.geomspace(1 / max((~member).sum(), 2), 1, 40)
-    low, high = roc_band(scores, member, fprs)
+    low, high = roc_band(scores, member, fprs, persons=persons)
     return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
 
 

@@ -17,7 +17,7 @@ from guestlist.case import Case, Check, Figure, State, signal_of
 from guestlist.checks import Twins
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
-from guestlist.evaluate import proportion_difference
+from guestlist.evaluate import advantage
 from guestlist.findings import attacks, headline, likeness, subject
 from guestlist.risks import risks_of
 from guestlist.targets.scales import as_scale
@@ -238,11 +238,11 @@ def gap_without_attack(case: Case) -> Outcome:
     correct = signal_of(case.view, "correct")
     if correct is None:
         return NOT_APPLICABLE
-    right = correct[case.truth.asked] > 0.5
-    inside, outside = right[case.truth.of_asked], right[~case.truth.of_asked]
-    gap = proportion_difference(int(inside.sum()), len(inside), int(outside.sum()), len(outside))
+    right, member = correct[case.truth.asked] > 0.5, case.truth.of_asked
+    gap = advantage(right, member, 0.5, persons=case.persons)  # of calling whoever is answered rightly
     large = gap.low > LARGE_GAP or gap.high < -LARGE_GAP
-    figures = {"members": float(inside.mean()), "nonmembers": float(outside.mean()), "low": gap.low, "high": gap.high}
+    inside, outside = float(right[member].mean()), float(right[~member].mean())
+    figures = {"members": inside, "nonmembers": outside, "low": gap.low, "high": gap.high}
     return _state(large and not any(found.beats_guessing for found in case.of(attacks.find)), figures)
 
 

@@ -18,7 +18,7 @@ from guestlist.findings.luck import SHOWN, luck_of_groups, shown
 from guestlist.findings.records import group_columns, record_table
 from guestlist.randomness import stream
 
-FEWEST = 10  # members, and non-members, of a group that is judged
+FEWEST = 10  # members, and non-members, of a group that is judged: persons, where they are known
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def find(case: Case) -> tuple[GroupResult, ...]:
     ]
     masks = [(records[f"group_{one.group}"].astype(str) == one.value).to_numpy() for one in found]
     return tuple(
-        replace(one, beyond_rest=_beyond_rest(scores, member, mask, len(found)))
+        replace(one, beyond_rest=_beyond_rest(scores, member, mask, len(found), case.persons))
         for one, mask in zip(found, masks, strict=True)
     )
 
@@ -72,9 +72,11 @@ def _of_column(
     strata = pd.factorize(values, use_na_sentinel=False)[0]
     found, masks = [], []
     for value, rows in values.groupby(values, sort=True).indices.items():
-        inside, outside = int(member[rows].sum()), int((~member[rows]).sum())
-        if min(inside, outside) >= FEWEST:
-            found.append(GroupResult(name, str(value), inside, outside, auc(scores[rows], member[rows])))
+        inside, outside = rows[member[rows]], rows[~member[rows]]
+        whose = None if case.persons is None else case.persons[rows]
+        if min(_people(case, inside), _people(case, outside)) >= FEWEST:
+            estimate = auc(scores[rows], member[rows], persons=whose)
+            found.append(GroupResult(name, str(value), len(inside), len(outside), estimate))
             masks.append(np.isin(np.arange(len(member)), rows))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
@@ -83,10 +85,20 @@ def _of_column(
     return [replace(one, p_value=float(p_value)) for one, p_value in zip(found, p_values, strict=True)]
 
 
-def _beyond_rest(scores: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int) -> Estimate:
+def _people(case: Case, rows: np.ndarray) -> int:
+    """How many persons the records in question are of; as many as records where it is not known."""
+    return len(rows) if case.persons is None else len(np.unique(case.persons[rows]))
+
+
+def _beyond_rest(
+    scores: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, persons: np.ndarray | None
+) -> Estimate:
     """The AUC in a group minus that in the rest: two samples that share no record, by squaring and adding (Newcombe 1998)."""
     together = 1 - SHOWN / groups
-    own, rest = (auc(scores[part], member[part], confidence=together) for part in (group, ~group))
+    own, rest = (
+        auc(scores[part], member[part], persons=None if persons is None else persons[part], confidence=together)
+        for part in (group, ~group)
+    )
     if np.isnan(own.value) or np.isnan(rest.value):
         return WITHHELD
     value = own.value - rest.value

@@ -61,7 +61,7 @@ def find(case: Case) -> Headline:
     assert case.mocks is not None  # there was something to choose on
     asked = case.truth.asked
     own = case.scores[choice.name][asked]
-    place = same_recipe(choice.crossed, case.mocks.member[:, asked], own, case.truth.of_asked)
+    place = same_recipe(choice.crossed, case.mocks.member[:, asked], own, case.truth.of_asked, case.persons)
     return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
 
 
@@ -75,7 +75,13 @@ def chosen(case: Case) -> Choice | None:
         return None
 
 
-def same_recipe(scores: np.ndarray, member: np.ndarray, own: np.ndarray, own_member: np.ndarray) -> SameRecipe:
+def same_recipe(
+    scores: np.ndarray,
+    member: np.ndarray,
+    own: np.ndarray,
+    own_member: np.ndarray,
+    persons: np.ndarray | None = None,
+) -> SameRecipe:
     """Where the target stands among models of the same recipe.
 
     Mock targets have one reference fewer than the target, since the target is not a reference of theirs.
@@ -83,10 +89,11 @@ def same_recipe(scores: np.ndarray, member: np.ndarray, own: np.ndarray, own_mem
     Args:
         scores, member: (models, records) of mock targets.
         own, own_member: (records,) of the target.
+        persons: (records,) whose records these are; None: each stands alone.
     """
     found, auc = aucs(scores, member), float(aucs(own[None], own_member[None])[0])
     larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
-    return SameRecipe(pooled_auc(scores, member), tuple(map(float, found)), larger / len(found))
+    return SameRecipe(pooled_auc(scores, member, persons=persons), tuple(map(float, found)), larger / len(found))
 
 
 def _candidates(case: Case) -> dict[str, Attack]:

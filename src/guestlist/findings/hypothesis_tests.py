@@ -55,10 +55,13 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
     """What every attack that is a test realised."""
     asked, member = case.truth.asked, case.truth.of_asked
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
-    found = {name: levels_of(tests[name], values, case.view, asked, member) for name, values in case.p_values.items()}
+    found = {
+        name: levels_of(tests[name], values, case.view, asked, member, case.persons)
+        for name, values in case.p_values.items()
+    }
     error = SHOWN * SHARES["promises"] / max(sum(map(len, found.values())), 1)
     found = {
-        name: tuple(_with_least(level, case.p_values[name][asked], member, error) for level in levels)
+        name: tuple(_with_least(level, case.p_values[name][asked], member, error, case.persons) for level in levels)
         for name, levels in found.items()
     }
     return tuple(
@@ -68,7 +71,12 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
 
 
 def levels_of(
-    attack: Attack, p_values: np.ndarray, view: Signals, asked: np.ndarray, member: np.ndarray
+    attack: Attack,
+    p_values: np.ndarray,
+    view: Signals,
+    asked: np.ndarray,
+    member: np.ndarray,
+    persons: np.ndarray | None = None,
 ) -> tuple[Level, ...]:
     """What a test realises at each of ``ALPHAS`` that it can reach at all.
 
@@ -76,13 +84,17 @@ def levels_of(
         p_values: (records,) of the whole pool.
         asked: (records,) the records to judge it by.
         member: the truth about those.
+        persons: whose records those are; None where each stands alone.
     """
     reach = smallest_p_value(attack, view, asked)
-    return tuple(Level(a, *rates_at_level(p_values[asked], member, a)) for a in ALPHAS if a >= reach)
+    own = p_values[asked]
+    return tuple(Level(a, *rates_at_level(own, member, a, persons=persons)) for a in ALPHAS if a >= reach)
 
 
-def _with_least(level: Level, p_values: np.ndarray, member: np.ndarray, error: float) -> Level:
-    fpr, _ = rates_at_level(p_values, member, level.alpha, confidence=1 - 2 * error)
+def _with_least(
+    level: Level, p_values: np.ndarray, member: np.ndarray, error: float, persons: np.ndarray | None
+) -> Level:
+    fpr, _ = rates_at_level(p_values, member, level.alpha, persons=persons, confidence=1 - 2 * error)
     return replace(level, least_fpr=fpr.low)
 
 

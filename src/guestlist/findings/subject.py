@@ -13,6 +13,7 @@ from guestlist.case import Case, signal_of
 class Subject:
     """Who was audited.
 
+    ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
     """
 
@@ -27,6 +28,8 @@ class Subject:
     r2_nonmembers: float | None = None
     rmse_members: float | None = None
     rmse_nonmembers: float | None = None
+    member_persons: int | None = None
+    nonmember_persons: int | None = None
 
 
 def find(case: Case) -> Subject:
@@ -37,8 +40,14 @@ def find(case: Case) -> Subject:
         members=int(member.sum()),
         nonmembers=int((~member).sum()),
         population=int((~case.truth.asked).sum()),
+        member_persons=_persons(case, member),
+        nonmember_persons=_persons(case, ~member),
         **_fit(case),
     )
+
+
+def _persons(case: Case, kind: np.ndarray) -> int | None:
+    return None if case.persons is None else len(np.unique(case.persons[kind]))
 
 
 def _fit(case: Case) -> dict[str, float | None]:

@@ -51,7 +51,9 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
         raise FolderError(
             f"A TPR at {limit.fpr:g} FPR is not in the results, and records.parquet is missing to compute it."
         )
-    return tpr_at_fpr(records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy(), limit.fpr)
+    scores, member = records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy()
+    persons = records["person"].to_numpy() if "person" in records else None
+    return tpr_at_fpr(scores, member, limit.fpr, persons=persons)
 
 
 def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:

@@ -63,8 +63,13 @@ def fit(results: Results) -> str:
 
 
 def sizes(who: Subject) -> str:
-    """How many records there are on either side."""
-    return f"{things(who.members, 'member')} and {things(who.nonmembers, 'non-member')}"
+    """How many records there are on either side, and of how many persons where that is known."""
+    inside, outside = things(who.members, "member"), things(who.nonmembers, "non-member")
+    if who.member_persons is None or who.nonmember_persons is None:
+        return f"{inside} and {outside}"
+    return (
+        f"{inside} of {things(who.member_persons, 'person')} and {outside} of {things(who.nonmember_persons, 'person')}"
+    )
 
 
 def things(number: int, thing: str) -> str:

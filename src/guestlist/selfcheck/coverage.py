@@ -1,7 +1,8 @@
 """Does a 95 % interval hold the truth in 95 % of samples? Simulations in which the truth is known.
 
 Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form.
-Several targets differ in what their members score, as models do.
+Several targets differ in what their members score, as models do. In some simulations persons have several records, or
+scores are 0 and 1, as those of right and wrong answers.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from guestlist.evaluate.estimate import Estimate
 from guestlist.evaluate.low_fpr import positive_predictive_value, tpr_at_fpr
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
 from guestlist.evaluate.ranking import auc, auc_difference
+from guestlist.selfcheck.visits import Visits
 
 SHIFT = 1.0
 # How much the shift of a target's members varies over targets, and correlation of two attacks on one target.
 MODEL_EFFECT, CORRELATION = 0.3, 0.5
 TARGETS, RECORDS = 8, 400
+# Chances of a score of 1.
+RIGHT_MEMBERS, RIGHT_NONMEMBERS = 0.98, 0.03
 # An interval fails where its coverage is below this beyond reasonable doubt; it may be cautious.
 LOWEST_COVERAGE, DOUBT = 0.93, 0.001
 
@@ -60,6 +64,7 @@ def simulations() -> dict[str, Simulation]:
     tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
     best = float(2 * ndtr(SHIFT / 2) - 1)
     spread = np.sqrt(1 + MODEL_EFFECT**2)
+    visits = Visits(shift=SHIFT)
     return {
         "auc": Simulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
         "auc_difference": Simulation(lambda rng: auc_difference(*_two(rng)), 0.0),
@@ -77,6 +82,14 @@ def simulations() -> dict[str, Simulation]:
             lambda rng: pooled_tpr_at_fpr(*_many(rng), 0.05, draws=100),
             float(ndtr((ndtri(0.05) + SHIFT) / spread)),
         ),
+        "auc, persons": Simulation(lambda rng: _told(auc, rng, visits), visits.auc),
+        "advantage, persons": Simulation(lambda rng: _told(advantage, rng, visits, SHIFT / 2), best),
+        "tpr_at_fpr, 5 %, persons": Simulation(lambda rng: _told(tpr_at_fpr, rng, visits, 0.05), tpr[0.05]),
+        "auc, 0 and 1": Simulation(lambda rng: auc(*_right(rng)), (1 + RIGHT_MEMBERS - RIGHT_NONMEMBERS) / 2),
+        "positive_predictive_value, 0 and 1": Simulation(
+            lambda rng: positive_predictive_value(*_right(rng), 0.05, 0.5),
+            RIGHT_MEMBERS / (RIGHT_MEMBERS + RIGHT_NONMEMBERS),
+        ),
     }
 
 
@@ -93,6 +106,18 @@ def coverage(name: str, *, repeats: int = 400, seed: int = 0) -> Coverage:
 def _one(rng: np.random.Generator, records: int = RECORDS) -> tuple[np.ndarray, np.ndarray]:
     member = rng.random(records) < 0.5
     return rng.normal(size=records) + SHIFT * member, member
+
+
+def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visits, *options: float) -> Estimate:
+    """A figure that is told whose records these are."""
+    scores, member, persons = world.draw(rng)
+    return figure(scores, member, *options, persons=persons)
+
+
+def _right(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of 0 and 1. More than 5 % of these non-members rarely score 1, so calls above 0 are within that rate."""
+    member = rng.random(2 * RECORDS) < 0.5
+    return (rng.random(2 * RECORDS) < np.where(member, RIGHT_MEMBERS, RIGHT_NONMEMBERS)).astype(np.float64), member
 
 
 def _two(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

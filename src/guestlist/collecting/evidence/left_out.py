@@ -34,7 +34,6 @@ from guestlist.targets.target import Target, Trainer
 from guestlist.views.evidence import ModelsView
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
-# 3 drew the seeds of models that all non-members shared, as folders made before still hold them (model-0001.npz).
 _CHOICE, _WITHOUT = 1, 2
 
 
@@ -77,8 +76,6 @@ class LeftOut:
         site.run(
             Without(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder, there), short
         )
-        for k in numbered(folder, "model"):  # a folder made before: each non-member has models of its own by now
-            (folder / f"model-{k:04d}.npz").unlink()
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -89,7 +86,7 @@ class LeftOut:
         chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
         there = {i: part for i, part in _by_record(folder).items() if chosen[i]}
         missing = [side for side in (chosen & member, chosen & ~member) if side.any() and not side[list(there)].any()]
-        if not there or missing:  # one side alone is nothing to compare: not finished, or made before both had models
+        if not there or missing:  # one side alone is nothing to compare: it is not finished
             return None
         # As many for everyone: how many models a record has must not tell whether it is a member.
         shape = min(map(_count, there.values())), len(ids)

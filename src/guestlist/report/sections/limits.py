@@ -57,9 +57,12 @@ def _resolution(rate: Rate, who: Subject) -> str:
     """Why a rate is withheld or weak, and what would help; nothing where it is well resolved."""
     if rate.resolution == "good":
         return ""
-    at, among = f"{percent(rate.fpr)} false alarms", words.things(who.nonmembers, "non-member")
-    takes = f"It takes {count(records_needed(rate.fpr))} non-members to resolve that rate"
+    at, whom, outside = f"{percent(rate.fpr)} false alarms", "non-members", who.nonmembers
+    if who.nonmember_persons is not None:  # a false alarm about one record of a person is often one about all of them
+        whom, outside = "non-member persons", who.nonmember_persons
+    among = words.things(outside, whom.removesuffix("s"))
+    takes = f"It takes {count(records_needed(rate.fpr))} {whom} to resolve that rate"
     if rate.resolution == "withheld":
         return f"At {at} nothing is shown: fewer than one is expected among {among}. {takes}."
-    expected = rate.fpr * who.nonmembers
+    expected = rate.fpr * outside
     return f"The figure at {at} is weak: only about {expected:.2g} are expected among {among}. {takes} well."

@@ -1,0 +1,253 @@
+"""``python -m benchmarks.honesty.ties``: how often 95 % intervals hold the truth where scores are equal in lumps.
+
+Scores of two values (is the answer right?) have so few outcomes that their chances are summed, not simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit, stdtrit
+from scipy.stats import binom
+
+from guestlist.evaluate import Estimate, positive_predictive_value
+from guestlist.evaluate.intervals import unanimous_bound
+from guestlist.evaluate.persons import Sums
+
+HERE = Path(__file__).parent
+ENDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07)
+CHANCES = np.array([*ENDS, *np.arange(0.1, 0.91, 0.05), *(1 - end for end in ENDS[::-1])])
+TWO_VALUES = ((10, 10), (20, 20), (60, 60), (10, 100), (500, 500), (20, 1000), (5000, 20), (20, 5000))
+FEW_VALUES = ((20, 20), (10, 100), (500, 20), (300, 300))
+CALLED = ((200, 200), (1000, 1000))  # for predictive values
+FPRS, PRIOR = (0.01, 0.05), 0.5
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Over a grid of chances: the least share of samples that hold the truth, and the largest that lie below, or above it."""
+
+    covered: float
+    below: float
+    above: float
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Scores 0, 1, 2, …, with chances for members and for non-members."""
+
+    members: np.ndarray
+    nonmembers: np.ndarray
+
+    def draw(self, rng: np.random.Generator, members: int, nonmembers: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = [rng.choice(len(p), size=n, p=p) for p, n in ((self.members, members), (self.nonmembers, nonmembers))]
+        return np.concatenate(scores).astype(np.float64), np.arange(members + nonmembers) < members
+
+    @property
+    def auc(self) -> float:
+        return float(self.members @ (np.cumsum(self.nonmembers) - self.nonmembers / 2))
+
+    def ppv(self, fpr: float, prior: float) -> float:
+        """Of calls above the lowest score that at most a share ``fpr`` of non-members exceeds; NaN where nobody is."""
+        above = [1 - np.cumsum(p) for p in (self.members, self.nonmembers)]
+        lowest = int(np.argmax(above[1] <= fpr + 1e-12))
+        tpr, false = (max(float(rates[lowest]), 0.0) for rates in above)
+        called = prior * tpr + (1 - prior) * false
+        return prior * tpr / called if called > 1e-12 else float("nan")
+
+
+def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
+    """(2, samples) the ends of ``auc``'s interval, written out for many samples at once.
+
+    The widest of three: DeLong's in log-odds with Student's quantile, what no sample of this size excludes, and what
+    bounds on the mean placement of either side leave open.
+
+    Args:
+        members, nonmembers: (samples, levels) how many have each score.
+    """
+    sizes = members[0].sum(), nonmembers[0].sum()
+    seen = (members + nonmembers) > 0
+    # Placements of every level in the other side.
+    places = _below(nonmembers) / sizes[1], 1 - _below(members) / sizes[0]
+    value = (members * places[0]).sum(axis=1) / sizes[0]
+    parts, lows, highs, down, up = [], [], [], 0.0, 0.0
+    for counts, place, n in zip((members, nonmembers), places, sizes, strict=True):
+        parts.append((counts * np.square(place - value[:, None])).sum(axis=1) / (n * (n - 1)))
+        alone = (counts > 0).sum(axis=1) == 1
+        bound = np.where(alone, unanimous_bound(n, 0.025), 1.0)
+        lows.append(np.where(alone, value * bound, 1.0))
+        highs.append(np.where(alone, 1 - (1 - value) * bound, 0.0))
+        two = seen.sum(axis=1) == 2
+        floor = np.where(two, np.where(seen, place, 1.0).min(axis=1), 0.0)[:, None]
+        reach = np.where(two, np.where(seen, place, 0.0).max(axis=1), 1.0)[:, None] - floor
+        inside = np.clip((place - floor) / reach, 0, 1)
+        total, squares = (counts * inside).sum(axis=1), (counts * inside**2).sum(axis=1)
+        sums = Sums(total, squares, total, n, n, int(n))
+        down = np.hypot(down, value - floor[:, 0] - reach[:, 0] * sums.lower(0.025))
+        up = np.hypot(up, floor[:, 0] + reach[:, 0] * sums.upper(0.025) - value)
+    variance, room = parts[0] + parts[1], unanimous_bound(min(sizes), 0.025)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no spread: nothing from DeLong
+        freedom = variance**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
+        half = stdtrit(freedom, 0.975) * np.sqrt(variance) / (value * (1 - value))
+        smooth = expit(logit(value) - half), expit(logit(value) + half)
+    low = reduce(np.fmin, (*lows, smooth[0], np.full(value.shape, room), value - down))
+    high = reduce(np.fmax, (*highs, smooth[1], np.full(value.shape, 1 - room), value + up))
+    return np.clip([low, high], 0.0, 1.0)
+
+
+def _below(counts: np.ndarray) -> np.ndarray:
+    """(samples, levels) how many have a smaller score, ties counting one half."""
+    return np.cumsum(counts, axis=1) - counts / 2
+
+
+def two_values(members: int, nonmembers: int, chances: np.ndarray = CHANCES) -> Exact:
+    """All outcomes are enumerated, so this is the coverage itself, not an estimate of it."""
+    counts = np.arange(members + 1.0), np.arange(nonmembers + 1.0)
+    right, outside = (counted.ravel() for counted in np.meshgrid(*counts, indexing="ij"))
+    ends = of_levels(np.stack([members - right, right], axis=1), np.stack([nonmembers - outside, outside], axis=1))
+    low, high = ends.reshape(2, members + 1, nonmembers + 1)
+    weights = [binom.pmf(k[:, None], n, chances) for k, n in zip(counts, (members, nonmembers), strict=True)]
+    covered, below, above = 1.0, 0.0, 0.0
+    for one, other in itertools.product(range(len(chances)), repeat=2):
+        rows, columns = (np.flatnonzero(w[:, k] > 1e-12) for w, k in zip(weights, (one, other), strict=True))
+        truth, part = (1 + chances[one] - chances[other]) / 2, np.ix_(rows, columns)
+        misses = [
+            float(weights[0][rows, one] @ (missed[part] @ weights[1][columns, other]))
+            for missed in (high < truth - 1e-12, low > truth + 1e-12)
+        ]
+        covered, below, above = min(covered, 1 - sum(misses)), max(below, misses[0]), max(above, misses[1])
+    return Exact(covered, below, above)
+
+
+def shapes(levels: int) -> dict[str, np.ndarray]:
+    """Chances of each level: alike, halved from one to the next, or one lump and a little of the others."""
+    halved = 0.5 ** np.arange(levels)
+    low, middle = np.full(levels, 0.01), np.full(levels, 0.03)
+    low[0] = 1 - low[1:].sum()
+    middle[levels // 2] = 1 - 0.03 * (levels - 1)
+    return {
+        "alike": np.full(levels, 1 / levels),
+        "halved": halved / halved.sum(),
+        "lump below": low,
+        "lump above": low[::-1],
+        "lump between": middle,
+    }
+
+
+def held(
+    draw: Callable[[np.random.Generator], Estimate], truth: float, samples: int, seed: Sequence[int]
+) -> tuple[float, float]:
+    """Shares of the samples in which an interval held the truth, and in which there was one."""
+    found = [draw(np.random.default_rng([*seed, k])) for k in range(samples)]
+    given = [one for one in found if not np.isnan(one.value)]
+    inside = [one.low - 1e-12 <= truth <= one.high + 1e-12 for one in given]
+    return (float(np.mean(inside)) if inside else float("nan")), len(given) / samples
+
+
+def few_values(
+    samples: int, numbers: Sequence[int] = (3, 5, 10), sizes: Sequence[tuple[int, int]] = FEW_VALUES
+) -> list[dict]:
+    """Coverage of the AUC's interval for every two shapes."""
+    rows = []
+    for levels, (members, nonmembers) in itertools.product(numbers, sizes):
+        for (one, inside), (other, outside) in itertools.product(shapes(levels).items(), repeat=2):
+            rng, truth = np.random.default_rng([levels, members, len(rows)]), Levels(inside, outside).auc
+            drawn = rng.multinomial(members, inside, samples), rng.multinomial(nonmembers, outside, samples)
+            low, high = of_levels(*drawn)
+            rows.append(
+                {
+                    "levels": levels,
+                    "members": members,
+                    "nonmembers": nonmembers,
+                    "member shape": one,
+                    "non-member shape": other,
+                    "auc": round(truth, 4),
+                    "covered": float(np.mean((low - 1e-12 <= truth) & (truth <= high + 1e-12))),
+                    "below": float(np.mean(high < truth - 1e-12)),
+                }
+            )
+    return rows
+
+
+def called_worlds() -> dict[str, Levels]:
+    """A table that knows its members, and answers a few others as if it did; scores of few values; of very many."""
+    tables = {
+        f"table, {share:g} wrong": Levels(np.array([0.0, 1.0]), np.array([1 - share, share]))
+        for share in (0.0, 0.004, 0.02, 0.04)
+    }
+    half = {"half a table": Levels(np.array([0.5, 0.5]), np.array([0.98, 0.02]))}
+    steps = {
+        f"{levels} levels": Levels(shapes(levels)["alike"], shapes(levels)["halved"]) for levels in (3, 6, 10, 100)
+    }
+    return tables | half | steps
+
+
+def predictive_values(samples: int, sizes: Sequence[tuple[int, int]] = CALLED) -> list:
+    rows = []
+    for (name, world), (members, nonmembers), fpr in itertools.product(called_worlds().items(), sizes, FPRS):
+        truth = world.ppv(fpr, PRIOR)
+        if np.isnan(truth):
+            continue
+
+        def draw(rng: np.random.Generator, world=world, members=members, nonmembers=nonmembers, fpr=fpr) -> Estimate:
+            return positive_predictive_value(*world.draw(rng, members, nonmembers), fpr, PRIOR)
+
+        share, given = held(draw, truth, samples, (members, nonmembers))
+        rows.append(
+            {
+                "world": name,
+                "members": members,
+                "nonmembers": nonmembers,
+                "fpr": fpr,
+                "ppv": round(truth, 4),
+                "covered": share,
+                "given": given,
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=2000)
+    options = parser.parse_args()
+    exact = []
+    for members, nonmembers in TWO_VALUES:
+        found = two_values(members, nonmembers)
+        print(f"0 and 1, {members} against {nonmembers}: {found}", flush=True)
+        exact.append(
+            {
+                "members": members,
+                "nonmembers": nonmembers,
+                "least covered": round(found.covered, 5),
+                "most below": round(found.below, 5),
+                "most above": round(found.above, 5),
+            }
+        )
+    values, predictive = few_values(options.samples), predictive_values(options.samples // 2)
+    for row in (*sorted(values, key=lambda row: row["covered"])[:20], *predictive):
+        print(*row.values(), sep="  ")
+    found = {
+        "command": "python -m benchmarks.honesty.ties",
+        "samples": options.samples,
+        "samples of ppv": options.samples // 2,
+        "nominal": 0.95,
+        "auc of 0 and 1, summed over all outcomes": exact,
+        "auc of few values, most below": max(row["below"] for row in values),
+        "auc of few values, smallest": min(row["covered"] for row in values),
+        "ppv, smallest": min(row["covered"] for row in predictive),
+        "auc of few values": values,
+        "ppv": predictive,
+    }
+    (HERE / "ties.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Several records of one person: persons are drawn, and their records come with them.
+
+Records of one person resemble each other, so a hundred of them may be worth ten. Bounds on a share must then hold
+whatever the resemblance, up to persons of whom all records are called. Clopper and Pearson's are the special case of
+one record each of a bound by Gaffke (2004) on the mean of draws from [0, 1]: give the draws, and one more that stands at
+the far end, random weights (uniform on the simplex), and take a quantile of the weighted mean. Here a draw is a person,
+and the one more has as many records as persons have on average. The quantile is that of the beta distribution with the
+weighted mean's first two moments, which is exact where every person is called wholly or not at all.
+
+The price is width: with few persons no bound is narrower than what one unseen person could change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from guestlist.arrays.samples import error_of, numbered
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.intervals import lower_share, proportion, upper_share
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Persons' sums s of values in [0, 1] and their numbers of records m, as far as bounds on the mean need them.
+
+    Args:
+        total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
+        records, size_squares: the sums over persons of m and of m².
+        persons: how many there are.
+    """
+
+    total: np.ndarray | float
+    squares: np.ndarray | float
+    cross: np.ndarray | float
+    records: float
+    size_squares: float
+    persons: int
+
+    @classmethod
+    def of(cls, values: np.ndarray, persons: np.ndarray | None) -> Sums:
+        """Sums of (records,) values; ``persons`` are their numbers, None where each record stands alone."""
+        values = np.asarray(values, dtype=np.float64)
+        if persons is None:
+            total = float(values.sum())
+            return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
+        sizes = np.bincount(persons)
+        sums, sizes = np.bincount(persons, values)[sizes > 0], sizes[sizes > 0]
+        squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
+        return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
+
+    @classmethod
+    def of_calls(cls, persons: np.ndarray) -> Sums:
+        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``persons``, in that order."""
+        counts = np.bincount(persons)
+        order = np.argsort(persons, kind="stable")
+        earlier = np.empty(len(persons))  # records of the same person that are called before this one
+        earlier[order] = np.arange(len(persons)) - np.repeat(np.cumsum(counts) - counts, counts)
+        squares = np.append(0.0, np.cumsum(2 * earlier + 1))
+        cross = np.append(0.0, np.cumsum(counts[persons], dtype=np.float64))
+        total = np.arange(len(persons) + 1.0)
+        return cls(total, squares, cross, len(persons), float(np.square(counts).sum()), int((counts > 0).sum()))
+
+    def at(self, index: np.ndarray | int) -> Sums:
+        """One, or some, of many means."""
+        total, squares, cross = (np.asarray(part)[index] for part in (self.total, self.squares, self.cross))
+        return Sums(total, squares, cross, self.records, self.size_squares, self.persons)
+
+    @property
+    def worth(self) -> float:
+        """Number of persons, less where a few of them have most of the records (Kish 1965)."""
+        return self.records**2 / self.size_squares
+
+    def upper(self, error: float) -> np.ndarray:
+        """Upper bound on the mean, ``error`` all on this side."""
+        one_more = self.records / self.persons
+        records, draws = self.records + one_more, self.persons + 1
+        mean = (self.total + one_more) / records
+        off = self.squares - 2 * mean * self.cross + mean**2 * self.size_squares + ((1 - mean) * one_more) ** 2
+        variance = np.maximum(off, 1e-300) / records**2 * draws / (draws + 1)
+        strength = mean * (1 - mean) / variance - 1
+        inside = (mean < 1) & (strength > 0)
+        mean, strength = np.where(inside, mean, 0.5), np.where(inside, strength, 1.0)
+        return np.where(inside, special.betaincinv(mean * strength, (1 - mean) * strength, 1 - error), 1.0)
+
+    def lower(self, error: float) -> np.ndarray:
+        """Lower bound on the mean, ``error`` all on this side."""
+        squares = self.size_squares - 2 * self.cross + self.squares
+        rest = Sums(
+            self.records - self.total,
+            squares,
+            self.size_squares - self.cross,
+            self.records,
+            self.size_squares,
+            self.persons,
+        )
+        return 1 - rest.upper(error)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
+
+    scores: np.ndarray
+    calls: Sums | None  # for each number of calls from the top; None where each record stands alone
+
+    @classmethod
+    def of(cls, scores: np.ndarray, persons: np.ndarray | None) -> Side:
+        if persons is None:
+            return cls(np.sort(scores), None)
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], Sums.of_calls(numbered(persons[order[::-1]])))
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def persons(self) -> int:
+        """How many persons there are: records, where each stands alone."""
+        return len(self.scores) if self.calls is None else self.calls.persons
+
+    def above(self, threshold: np.ndarray | float) -> np.ndarray:
+        """Number of records with a larger score."""
+        return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
+
+    def lower(self, count: np.ndarray | int, error: float) -> np.ndarray:
+        """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
+        return lower_share(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
+
+    def upper(self, count: np.ndarray | int, error: float) -> np.ndarray:
+        """Upper bound on the same."""
+        return upper_share(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
+
+
+def share(called: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+    """Share of records that are called, with its interval; withheld without records.
+
+    Args:
+        called: (records,) true or false.
+        persons: (records,) labels of those whose records these are; by default each record stands alone, and the
+            interval is Clopper and Pearson's.
+        confidence: of the interval.
+
+    >>> called = np.repeat([True, False, False], 4)
+    >>> print(share(called))
+    0.333 [0.099, 0.651]
+    >>> print(share(called, persons=np.repeat([1, 2, 3], 4)))
+    0.333 [0.008, 0.906]
+    """
+    called, error = np.asarray(called, dtype=bool), error_of(confidence)
+    if persons is None:
+        return proportion(int(called.sum()), len(called), confidence=confidence)
+    if np.shape(persons) != called.shape:
+        raise ValueError(f"Expected persons {called.shape}, one per record, found {np.shape(persons)}.")
+    if len(called) == 0:
+        return WITHHELD
+    sums = Sums.of(called, numbered(np.asarray(persons)))
+    return Estimate(float(called.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))

@@ -1,0 +1,71 @@
+"""Figures of attacks where persons have several records."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cases import leaking
+from guestlist.evaluate import (
+    advantage,
+    auc,
+    effective_sizes,
+    positive_predictive_value,
+    rates_at_level,
+    roc_band,
+    smallest_detectable_auc,
+    smallest_detectable_tpr,
+    tpr_at_fpr,
+)
+from guestlist.findings import attacks, checks, hypothesis_tests, subject
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Four neighbours in the table are one person's; some persons have records on both sides."""
+    alone = leaking(records=400)
+    return replace(alone, records=alone.records.assign(person=[f"p{i // 4}" for i in range(400)]))
+
+
+def test_every_figure_is_told_whose_records_these_are(case):
+    member, persons = case.truth.of_asked, case.persons
+    for found in attacks.find(case):
+        scores = case.scores[found.name][case.truth.asked]
+        assert found.auc == auc(scores, member, persons=persons) != auc(scores, member)
+        assert found.advantage == advantage(scores, member, persons=persons) != advantage(scores, member)
+        sizes = effective_sizes(scores, member, persons=persons)
+        assert found.detectable_auc == smallest_detectable_auc(*sizes)
+        for rate in found.rates:
+            np.testing.assert_equal(rate.tpr, tpr_at_fpr(scores, member, rate.fpr, persons=persons))
+            wanted = positive_predictive_value(scores, member, rate.fpr, rate.prior, persons=persons)
+            np.testing.assert_equal(rate.ppv, wanted)
+        band = roc_band(scores, member, np.array(found.curve.band_fpr), persons=persons)
+        np.testing.assert_allclose((found.curve.band_low, found.curve.band_high), band, atol=2e-3)
+
+
+def test_rates_are_resolved_by_persons(case):
+    outside = len(set(case.persons[~case.truth.of_asked]))
+    inside = len(set(case.persons[case.truth.of_asked]))
+    low, middle, high = attacks.find(case)[0].rates
+    assert (low.resolution, middle.resolution, high.resolution) == ("withheld", "withheld", "weak")
+    assert 1 < 0.05 * outside < 10
+    np.testing.assert_equal(high.detectable, smallest_detectable_tpr(0.05, inside, outside))
+
+
+def test_levels_and_the_gap_are_told_too(case):
+    asked, member, persons = case.truth.asked, case.truth.of_asked, case.persons
+    for test in hypothesis_tests.find(case):
+        for level in test.levels:
+            values = case.p_values[test.name][asked]
+            assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, persons=persons)
+    right = case.view.target("correct")[asked] > 0.5
+    told = checks.gap_without_attack(case).figures
+    wanted = advantage(right, member, 0.5, persons=persons)
+    assert (told["low"], told["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
+
+
+def test_the_subject_counts_persons(case):
+    found = subject.find(case)
+    assert found.member_persons == len(set(case.persons[case.truth.of_asked]))
+    assert found.nonmember_persons == len(set(case.persons[~case.truth.of_asked]))
+    assert subject.find(leaking(records=40)).member_persons is None
