@@ -24,7 +24,7 @@ NOT_CALIBRATED = 1
 def selftest(attacks, own, scale, quiet, as_json):
     """Run attacks and intervals on worlds whose answer is known; exit with status 1 if something is not calibrated.
 
-    Takes about a minute. With --attack or --own, only those attacks are checked, and no intervals.
+    Takes some minutes for all, and seconds for one. With --attack or --own, only those attacks are checked, and no intervals.
     """
     from guestlist.selfcheck.contract import selftest
     from guestlist.store.jsonable import to_json
