@@ -179,7 +179,7 @@ def shifted(each: int, shift: float, rng: np.random.Generator) -> Sides:
     return Sides(x, rng.integers(2, size=2 * each), member)
 
 
-def smallest_seen(each: int = 100, repeats: int = 80, shifts: tuple[float, ...] = SHIFTS) -> dict:
+def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] = SHIFTS) -> dict:
     """The share of worlds that are flagged, read off where the classifier's AUC is what is called the smallest seen."""
     rows = []
     for shift in shifts:
