@@ -88,18 +88,23 @@ def advantage(
     """
     persons = persons_of(persons, scores)
     scores, member = paired(scores, member)
-    if isinstance(threshold, CrossFit):
-        second = threshold.halves(member, persons)
-        can = all((side & half).any() for side in (member, ~member) for half in (second, ~second))
-    else:
-        can = bool(member.any() and not member.all())
-    if not can:
+    if not _can(member, persons, threshold):
         return WITHHELD
     called = calls(scores, member, threshold, persons=persons)
     tpr, fpr = (
         share(called[kind], persons=of_those(persons, kind), confidence=confidence) for kind in (member, ~member)
     )
     return difference_of(tpr, fpr)
+
+
+def _can(member: np.ndarray, persons: np.ndarray | None, threshold: float | CrossFit) -> bool:
+    """Whether there are members and non-members to judge, and others to learn from where a threshold is learnt."""
+    if not isinstance(threshold, CrossFit):
+        return bool(member.any() and not member.all())
+    if persons is None:
+        return bool(min(member.sum(), (~member).sum()) >= 2)
+    second = threshold.halves(member, persons)
+    return all(bool((kind & half).any()) for kind in (member, ~member) for half in (second, ~second))
 
 
 def balanced_accuracy(

@@ -215,8 +215,9 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
 def _scored(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> tuple[int, int]:
     """How many members and non-members have a score, in persons where they are known: what a rate can resolve follows."""
     scored = ~np.isnan(scores)
-    owner = np.arange(len(scores)) if persons is None else persons
-    return len(np.unique(owner[member & scored])), len(np.unique(owner[~member & scored]))
+    if persons is None:
+        return int((member & scored).sum()), int((~member & scored).sum())
+    return len(np.unique(persons[member & scored])), len(np.unique(persons[~member & scored]))
 
 
 def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, persons: np.ndarray | None) -> Rate:
