@@ -12,8 +12,9 @@ import json
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def claims(results: Results) -> tuple[str, ...]:
 # -- the recipe ---------------------------------------------------------------------------------------------------------
 
 
-def recipe(worlds: int = 1000, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
+def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0, seed: int = 0) -> Figures:
     """Intervals of the recipe's AUC among so many mock targets."""
     attacks = signal_attacks()
 
@@ -81,9 +82,7 @@ def recipe(worlds: int = 1000, records: int = 100, models: int = 16, shift: floa
     return intervals([one(number) for number in range(worlds)])
 
 
-def recipe_until(
-    worlds: int = 1000, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1
-) -> Figures:
+def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: float = 0.0, seed: int = 1) -> Figures:
     """The same where references are added until the interval is narrow enough."""
     attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
 
@@ -121,7 +120,7 @@ def intervals(found: list[Estimate]) -> Figures:
 
 
 def random_groups(
-    audits: int = 1000, number: int = 50, records: int = 2000, shift: float = 0.0, exposed: float = 0.0, seed: int = 2
+    audits: int, number: int = 50, records: int = 2000, shift: float = 0.0, exposed: float = 0.0, seed: int = 2
 ) -> Figures:
     """Random groups under one attack without references.
 
@@ -219,7 +218,7 @@ class Tally:
         return {"audits": self.audits, "any claim": self.claiming / self.audits, **shares}
 
 
-def null_audits(kind: str, audits: int = 300, size: int = 100, references: int = 8, seed: int = 4) -> Figures:
+def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, seed: int = 4) -> Figures:
     """Audits of models that saw nobody of the pool: ``any claim`` leaves out what is true all the same."""
     tally = Tally()
     for number in range(audits):
@@ -244,30 +243,30 @@ def table(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> pd.DataFram
 
 # -----------------------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, Callable[[], Figures]] = {
-    "recipe": recipe,
-    "recipe, leaking": lambda: recipe(300, shift=1.0),
-    "recipe until narrow": recipe_until,
-    "recipe until narrow, leaking": lambda: recipe_until(200, shift=1.0),
-    "50 groups": random_groups,
-    "50 groups that leak alike": lambda: random_groups(300, shift=1.0),
-    "50 groups, one exposed": lambda: random_groups(300, exposed=2.0),
-    "exposed records": exposed_records,
-    **{f"null audits, {kind}": (lambda kind=kind: null_audits(kind)) for kind in KINDS},
+# Name to the number of worlds or audits at full size, and what is run with such a number.
+PARTS: dict[str, tuple[int, Callable[[int], Figures]]] = {
+    "recipe": (1000, recipe),
+    "recipe, leaking": (300, partial(recipe, shift=1.0)),
+    "recipe until narrow": (1000, recipe_until),
+    "recipe until narrow, leaking": (200, partial(recipe_until, shift=1.0)),
+    "50 groups": (1000, random_groups),
+    "50 groups that leak alike": (300, partial(random_groups, shift=1.0)),
+    "50 groups, one exposed": (300, partial(random_groups, exposed=2.0)),
+    "exposed records": (40, exposed_records),
+    **{f"null audits, {kind}": (300, partial(null_audits, kind)) for kind in KINDS},
 }
-
-
-def run(parts: list[str]) -> Iterator[tuple[str, Figures]]:
-    for part in parts:
-        yield part, {name: round(float(value), 4) for name, value in PARTS[part]().items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
-    path = HERE / "claims.json"
+    parser.add_argument("--share", type=float, default=1.0, help="of the worlds or audits at full size")
+    path, options = HERE / "claims.json", parser.parse_args()
     warnings.simplefilter("ignore")
-    for part, figures in run(parser.parse_args().parts):
+    for part in options.parts:
+        number, simulate = PARTS[part]
+        found = simulate(max(1, round(options.share * number)))
+        figures = {name: round(float(value), 4) for name, value in found.items()}
         print(f"{part:32}", "  ".join(f"{name} {value:g}" for name, value in figures.items()), flush=True)
         kept = json.loads(path.read_text())["parts"] if path.exists() else {}
         kept[part] = figures
