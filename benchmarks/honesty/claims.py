@@ -235,6 +235,46 @@ def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, se
     return tally.figures()
 
 
+def null_visits(audits: int = 200, persons: int = 40, each: int = 10, seed: int = 5, told: bool = True) -> Figures:
+    """Audits of models that saw none of these people, each with several visits that are alike (ICC .5).
+
+    Args:
+        persons: on either side.
+        told: whether the audit is told whose records these are.
+    """
+    tally = Tally()
+    for number in range(audits):
+        rng = np.random.default_rng([seed, number])
+        sides = [visits(persons, each, side, rng) for side in range(3)]
+        features = [name for name in sides[0] if name.startswith("x")]
+        model = LogisticRegression().fit(sides[0][features], sides[0]["y"])
+        with tempfile.TemporaryDirectory() as folder:
+            found = gl.audit(
+                model,
+                *(side if told else side.drop(columns="who") for side in sides[1:]),
+                label="y",
+                group="part",
+                person="who" if told else None,
+                references=8,
+                jobs=1,
+                seed=number,
+                folder=f"{folder}/a",
+            )
+        tally.count(claims(found), TRUE_OF_STRANGERS)
+    return tally.figures()
+
+
+def visits(persons: int, each: int, side: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Persons with several records: half of what varies, in the features and in what decides the label, is the person's."""
+    whose = np.repeat(np.arange(persons), each)
+    x, noise = (
+        (rng.normal(size=(persons, width))[whose] + rng.normal(size=(persons * each, width))) / np.sqrt(2)
+        for width in (5, 1)
+    )
+    y = (x[:, 0] + 0.7 * noise[:, 0] > 0).astype(int)
+    return table(x, y, rng).assign(who=[f"{side}-{person}" for person in whose])
+
+
 def table(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
     """Records with five random groups."""
     columns = {f"x{i}": column for i, column in enumerate(x.T)}
@@ -253,6 +293,8 @@ PARTS: dict[str, tuple[int, Callable[[int], Figures]]] = {
     "50 groups that leak alike": (300, partial(random_groups, shift=1.0)),
     "50 groups, one exposed": (300, partial(random_groups, exposed=2.0)),
     "exposed records": (40, exposed_records),
+    "null audits, visits": (200, null_visits),
+    "null audits, visits not told": (100, partial(null_visits, told=False)),
     **{f"null audits, {kind}": (300, partial(null_audits, kind)) for kind in KINDS},
 }
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from benchmarks.honesty.claims import case_of, claims
+from benchmarks.honesty.claims import case_of, claims, null_visits
 
 from guestlist.findings import luck
 from guestlist.findings.table import judge
@@ -42,3 +42,8 @@ def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
 def test_an_audit_that_has_something_to_find_finds_it():
     assert {"yes", "another attack", "recipe"} <= set(claims(judged(2.0, 0)))
     assert "group" in claims(judged(2.0, 1, records=600))
+
+
+def test_visits_of_few_people_are_not_claimed_to_be_many():
+    """A model that saw none of these people: told whose records these are, audits claim nothing of it."""
+    assert null_visits(6, persons=20, each=10)["any claim"] <= 1 / 6
