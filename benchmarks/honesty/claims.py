@@ -266,7 +266,7 @@ def main() -> None:
     for part in options.parts:
         number, simulate = PARTS[part]
         found = simulate(max(1, round(options.share * number)))
-        figures = {name: round(float(value), 4) for name, value in found.items()}
+        figures = {n: value if isinstance(value, int) else round(float(value), 4) for n, value in found.items()}
         print(f"{part:32}", "  ".join(f"{name} {value:g}" for name, value in figures.items()), flush=True)
         kept = json.loads(path.read_text())["parts"] if path.exists() else {}
         kept[part] = figures
