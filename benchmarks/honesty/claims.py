@@ -42,9 +42,9 @@ HERE = Path(__file__).parent
 Figures = dict[str, float]
 
 
-# Not counted as false about a target that saw nobody of the pool. Its references did train on the pool, so the recipe may
-# leak. And attack R, with eight references, does call more non-members than asked: on average over 25 such audits 9 % (K-NN) and 14 %
-# (logistic regression) at a level of 5 %. Both shares are printed beside the rest.
+# Not counted as false about a target that saw nobody of the pool. Its references trained on it, so the recipe may
+# leak. And attack R, with eight references, does call more non-members than asked: on average over 25 such audits 9 %
+# (K-NN) and 14 % (logistic regression) at a level of 5 %. Both shares are printed beside the rest.
 TRUE_OF_STRANGERS = ("recipe", "broken promise")
 
 
