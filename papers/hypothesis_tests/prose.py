@@ -85,7 +85,7 @@ DIFFERENCES = """## What agrees, and what does not
 * **Levels.** P keeps its promise everywhere. S and R keep theirs on Location30, nearly keep them on MNIST with
   a penalty, and call too many on MNIST without one, where our networks, after few epochs, differ much from one
   training to the next: a target that fits everything better than its references do looks as if it knew
-  everyone. D calls far too many everywhere, as in the paper's Table 2 (its agreement with the truth on
+  everyone. D calls far too many on both, as in the paper's Table 2 (its agreement with the truth on
   non-members is 0.37 at a level of 0.3).
 * **Is D closest to L?** By spread it is: models distilled from the target vary about as much as models retrained without
   one record, and references more than twice as much, since they also differ in their training sets. By the order
