@@ -41,7 +41,7 @@ from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import check_codes, of_blind, of_duplicates, of_repeats, of_twins
+from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
@@ -300,7 +300,7 @@ def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
     found += () if inputs.twins is None else of_twins(inputs.twins)
     for check in found:
         if check.state == "issue" and check.code not in ignore:
-            warnings.warn(sentence(check), AuditWarning, stacklevel=4)
+            _tell(check)
     return found
 
 
@@ -317,9 +317,16 @@ def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
             store, pool.x, pool.y, pool.groups, pool.persons, values=not inputs.target.scale.has_classes
         )
     if found is not None and found.told and "GL119" not in settings.ignore:
-        # Not a warning: one honest audit in twenty would raise it where warnings are errors.
-        logger.warning("%s", sentence(of_blind(found)))
+        _tell(of_blind(found))
     return found
+
+
+def _tell(check: Check) -> None:
+    if CHECKS[check.code].by_chance:
+        # Not a warning: some honest audits would fail where warnings are errors.
+        logger.warning("%s", sentence(check))
+    else:
+        warnings.warn(sentence(check), AuditWarning, stacklevel=5)
 
 
 def _width(results: Results) -> float | None:

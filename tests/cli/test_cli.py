@@ -65,7 +65,7 @@ def test_no_raw_feature_is_in_the_folder_or_the_report(audited, blobs):
     """Ids, labels, groups and scores are kept; the features are not."""
     out, _ = audited
     pool = pd.read_parquet(out / "pool.parquet")
-    assert set(pool.columns) == {"id", "label", "class", "group_sex"}
+    assert set(pool.columns) == {"id", "label", "class", "group_sex", "row"}
     value = repr(float(blobs[0][0][0, 0]))[:12]
     assert all(value.encode() not in p.read_bytes() for p in out.rglob("*") if p.is_file())
 

@@ -11,6 +11,10 @@ def people(count: int) -> Data:
     return Data(np.zeros((count, 1)), np.zeros(count, int), np.arange(count).astype(str))
 
 
+def classes(labels: np.ndarray) -> Data:
+    return Data(np.zeros((len(labels), 1)), labels)
+
+
 def test_row_zero_is_the_target_and_more_references_leave_the_first_ones_alone():
     target = one_target(np.array([True, False] * 50), np.ones(100, bool))
     few, many = (draw(Bernoulli(0.5), people(100), models, 3, given=target) for models in (5, 20))
@@ -79,14 +83,14 @@ def test_sides_must_fit_into_the_pool():
 @pytest.mark.parametrize(("records", "rate", "least"), [(4, 0.5, 2), (2, 0.5, 1), (4, 0.2, 1), (12, 0.5, 5)])
 def test_no_row_misses_a_class_of_several_records(records, rate, least):
     labels = np.repeat(["often", "seldom"], [396, records])
-    counts = [coins_by_class(labels, rate, 0, k)[396:].sum() for k in range(300)]
+    counts = [coins_by_class(classes(labels), rate, 0, k)[396:].sum() for k in range(300)]
     assert min(counts) == least
     assert max(counts) > least
 
 
 def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
     """By rejection: what is expected of a class of four of which two must come up, given that they do."""
-    rows = np.array([coins_by_class(np.repeat([0, 1], [40, 4]), 0.5, 3, k) for k in range(4000)])
+    rows = np.array([coins_by_class(classes(np.repeat([0, 1], [40, 4])), 0.5, 3, k) for k in range(4000)])
     counts = np.bincount(rows[:, 40:].sum(axis=1), minlength=5) / 4000
     np.testing.assert_allclose(counts, np.array([0, 0, 6, 4, 1]) / 11, atol=0.03)
     assert rows[:, :40].mean() == pytest.approx(0.5, abs=0.01)
@@ -95,9 +99,9 @@ def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
 
 
 def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
-    three = np.array([coins_by_class(np.repeat([0, 1, 2], [20, 20, 1]), 0.5, 0, k)[-1] for k in range(200)])
+    three = np.array([coins_by_class(classes(np.repeat([0, 1, 2], [20, 20, 1])), 0.5, 0, k)[-1] for k in range(200)])
     assert 0.3 < three.mean() < 0.7
-    assert all(coins_by_class(np.repeat([0, 1], [20, 1]), 0.5, 0, k)[-1] for k in range(50))
+    assert all(coins_by_class(classes(np.repeat([0, 1], [20, 1])), 0.5, 0, k)[-1] for k in range(50))
 
 
 # -- references of the target's size ------------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ def base(signals: View) -> np.ndarray:
 def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
     # The target's own logarithm comes from its loss, which is exact where the probability has run out of
     # digits; so does that of references which all answer 0, and then all have one loss.
-    inside, outside = signals.inside("loss"), signals.outside("loss")
-    of_zero = np.where(outside.count > 0, outside.mean, inside.mean)
-    return -signals.target("loss") - np.where(mean == 0, -of_zero, np.log(np.maximum(mean, SMALLEST_PROBABILITY)))
+    log_mean = np.log(np.maximum(mean, SMALLEST_PROBABILITY))
+    if (mean == 0).any():  # seldom: the losses need not be summed up otherwise
+        inside, outside = signals.inside("loss"), signals.outside("loss")
+        log_mean = np.where(mean == 0, -np.where(outside.count > 0, outside.mean, inside.mean), log_mean)
+    return -signals.target("loss") - log_mean
