@@ -46,19 +46,31 @@ def near_twins(members, nonmembers, rng: np.random.Generator) -> NearTwins | Non
         members, nonmembers: (records, …) arrays, or tables of one form.
         rng: chooses the records that are looked at, and shuffles.
     """
-    inside, outside = _points(members, nonmembers)
-    order = rng.permutation(len(inside))
-    queries = min(QUERIES, len(inside) // 3)
-    size = int(np.clip(WORK / (2 * QUERIES * max(inside.shape[1], 1)), FEWEST, MOST_MEMBERS))
-    among = np.unique(inside[order[queries : queries + size]], axis=0)
-    chosen = outside[rng.permutation(len(outside))[:QUERIES]]
+    queries = min(QUERIES, len(members) // 3)
+    size = int(np.clip(WORK / (2 * QUERIES * _features(members)), FEWEST, MOST_MEMBERS))
+    # Chosen before they are encoded: there may be many records, and of each many words.
+    inside = _rows(members, rng.permutation(len(members))[: queries + size])
+    points, chosen = _points(inside, _rows(nonmembers, rng.permutation(len(nonmembers))[:QUERIES]))
+    among = np.unique(points[queries:], axis=0)
     if len(among) < FEWEST:
         return None
-    theirs, ours = _ratios(inside[order[:queries]], among), _ratios(chosen, among)
+    theirs, ours = _ratios(points[:queries], among), _ratios(chosen, among)
     if min(len(theirs), len(ours)) < FEWEST:
         return None
     near = float((ours < np.quantile(theirs, USUAL)).mean())
     return NearTwins(near, len(ours), _p_value(ours, theirs, rng))
+
+
+def _rows(x, records: np.ndarray):
+    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]
+
+
+def _features(x) -> int:
+    """How many columns the records may have once they are encoded, at least 1."""
+    if not isinstance(x, pd.DataFrame):
+        return max(int(np.prod(x.shape[1:])), 1)
+    numbers = x.select_dtypes("number").shape[1]
+    return max(numbers + MOST_WORDS * (x.shape[1] - numbers), 1)
 
 
 def _points(members, nonmembers) -> tuple[np.ndarray, np.ndarray]:
