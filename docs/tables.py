@@ -7,6 +7,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from docs.honesty import honesty_table
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.defences import DEFENCES
@@ -95,6 +96,7 @@ TABLES = {
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
+    "honesty": honesty_table,
 }
 PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
 

@@ -1,0 +1,85 @@
+"""What the simulations of ``benchmarks/honesty`` measured, beside what was asked of it: one table for the docs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
+
+
+def honesty_table() -> str:
+    """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
+    rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
+    for parts in (_persons(), _blind(), _claims(), _ties(), _models(), _gate()):
+        rows += [f"| {' | '.join(row)} |" for row in parts]
+    return "\n".join(rows)
+
+
+def _read(name: str) -> dict:
+    return json.loads((HERE / f"{name}.json").read_text("utf-8"))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _persons() -> Iterator[tuple[str, ...]]:
+    found = _read("persons")
+    least = min(found["rows"], key=lambda row: row["told"])
+    told = f"95 % intervals cover at least, told of persons ({least['figure']}, {least['world']})"
+    yield told, _percent(least["told"]), "≥ 93 %", f"{found['samples']:,} samples"
+    aucs = [row for row in found["rows"] if row["figure"] == "auc"]
+    untold = min(row["untold"] for row in aucs)
+    yield "the AUC's interval covers at least, not told", _percent(untold), "", f"{found['samples']:,} samples"
+
+
+def _blind() -> Iterator[tuple[str, ...]]:
+    for name, world in _read("blind")["worlds"].items():
+        if "at_most" in world:
+            what = f"blind baseline is flagged, one source: {name}"
+            yield what, _percent(world["flagged"]), f"≤ {_percent(world['at_most'])}", f"{world['repeats']} splits"
+        elif "says_yes" in world:
+            yield f"answers Yes, two kinds: {name}", _percent(world["says_yes"]), "≤ 5 %", f"{world['audits']} audits"
+
+
+def _claims() -> Iterator[tuple[str, ...]]:
+    parts = _read("claims")["parts"]
+    for part, key, what, wanted in (
+        ("50 groups", "names a group", "names an exposed group among 50, none is", "≤ 5 %"),
+        ("50 groups", "more than the rest", "says that one is more exposed than the rest", "≤ 5 %"),
+        ("recipe", "above guessing", "the recipe's interval lies above guessing, nothing leaks", "≤ 3.5 %"),
+        ("recipe until narrow", "above guessing", "the same, trained until it is narrow", "≤ 3.5 %"),
+        ("exposed records", "calls", "listed records are called by models that did not train on them", "≤ 7 %"),
+    ):
+        if part in parts:
+            counted = parts[part].get("audits") or parts[part]["worlds"]
+            yield what, _percent(parts[part][key]), wanted, f"{counted:,.0f} worlds"
+    for part, found in parts.items():
+        if part.startswith("null audits"):
+            wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
+            yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"
+
+
+def _ties() -> Iterator[tuple[str, ...]]:
+    found = _read("ties")
+    exact = min(row["least covered"] for row in found["auc of 0 and 1, summed over all outcomes"])
+    yield "the AUC's interval covers at least, scores 0 and 1", _percent(exact), "≥ 93 %", "all outcomes, exactly"
+
+
+def _models() -> Iterator[tuple[str, ...]]:
+    left_out = _read("left_out")
+    at_one = [row for row in left_out["interval_excludes_one_half"] if row["effect"] == 1.0]
+    worst = max(row["own"] for row in at_one)
+    yield "attack L's interval excludes one half, nothing leaks", _percent(worst), "≤ 7 %", f"{left_out['repeats']:,} worlds"
+    recipes = _read("recipes")
+    false = max(recipes["same_recipe"].values())
+    yield "a target is found unlike references of its recipe (GL118)", _percent(false), "≤ 5 %", "five kinds of model"
+
+
+def _gate() -> Iterator[tuple[str, ...]]:
+    found = _read("gate")
+    count = f"{found['audits']} audits"
+    yield "the gate passes interchanged sides", _percent(found["shares"]["interchanged: passed"]), "0 %", count
+    yield "the gate passes a true AUC at the limit", _percent(found["shares"]["true AUC at the limit: passed"]), "≤ 5 %", count
