@@ -72,7 +72,12 @@ def _models() -> Iterator[tuple[str, ...]]:
     left_out = _read("left_out")
     at_one = [row for row in left_out["interval_excludes_one_half"] if row["effect"] == 1.0]
     worst = max(row["own"] for row in at_one)
-    yield "attack L's interval excludes one half, nothing leaks", _percent(worst), "≤ 7 %", f"{left_out['repeats']:,} worlds"
+    yield (
+        "attack L's interval excludes one half, nothing leaks",
+        _percent(worst),
+        "≤ 7 %",
+        f"{left_out['repeats']:,} worlds",
+    )
     recipes = _read("recipes")
     false = max(recipes["same_recipe"].values())
     yield "a target is found unlike references of its recipe (GL118)", _percent(false), "≤ 5 %", "five kinds of model"
@@ -82,4 +87,9 @@ def _gate() -> Iterator[tuple[str, ...]]:
     found = _read("gate")
     count = f"{found['audits']} audits"
     yield "the gate passes interchanged sides", _percent(found["shares"]["interchanged: passed"]), "0 %", count
-    yield "the gate passes a true AUC at the limit", _percent(found["shares"]["true AUC at the limit: passed"]), "≤ 5 %", count
+    yield (
+        "the gate passes a true AUC at the limit",
+        _percent(found["shares"]["true AUC at the limit: passed"]),
+        "≤ 5 %",
+        count,
+    )
