@@ -206,6 +206,7 @@ def test_warnings_of_references_do_not_drown_the_user(blobs):
     gl.audit(model, *blobs, references=4, jobs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("references", [5, gl.UntilWidth(0.01, start=8, at_most=10)], ids=["fixed", "until"])
 def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, tmp_path, monkeypatch):
     """However many attacks, findings, kinds of evidence and rounds there are."""

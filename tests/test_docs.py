@@ -121,6 +121,7 @@ def test_every_table_has_its_page():
     assert {page.stem for page in HOW_TO_ADD} == set(TABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tables_as_they_were")
 @pytest.mark.parametrize("page", HOW_TO_ADD, ids=lambda page: page.stem)
 def test_a_row_can_be_added_as_the_page_says(page, tmp_path, monkeypatch):

@@ -97,6 +97,7 @@ def test_what_a_training_function_closes_over_is_part_of_the_recipe():
     assert describe(lambda x: 1) != describe(lambda x: 2)
 
 
+@pytest.mark.slow
 def test_a_lambda_in_a_pipeline_has_a_recipe(blobs):
     model = make_pipeline(FunctionTransformer(lambda x: 2 * x), LogisticRegression()).fit(*blobs[0])
     assert gl.audit(model, *blobs, references=2, jobs=2).references.count == 2

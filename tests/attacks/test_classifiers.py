@@ -103,6 +103,7 @@ def test_references_of_one_kind_teach_nothing(name):
     assert np.isnan(ATTACKS[name].score(taught)).all()
 
 
+@pytest.mark.slow
 def test_an_overfitted_network_is_found_out(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

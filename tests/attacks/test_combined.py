@@ -68,6 +68,7 @@ def test_scores_rise_with_membership(rule):
     assert auc(scores, member).low > 0.55
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_advantage_where_there_is_no_leak(design):
     for rule in RULES:
@@ -179,6 +180,7 @@ def test_attacks_on_knn_targets_take_part(blobs, tree):
         gl.audit(tree, *blobs, references=3, attacks=["union(loss,t_waka)"])
 
 
+@pytest.mark.slow
 def test_an_audit_and_its_command(blobs, tree, tmp_path):
     import pandas as pd
     import skops.io

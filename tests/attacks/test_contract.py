@@ -35,6 +35,7 @@ def test_one_score_per_record(name):
     assert not np.isnan(scores[to_score(ATTACKS[name], signals)]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_rise_with_membership(name):
     signals, member = target_of(gaussian_world(2.0))

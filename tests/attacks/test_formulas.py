@@ -56,6 +56,7 @@ def test_a_variance_per_record_from_64_references_on(name, models, variance):
     np.testing.assert_array_equal(ATTACKS[name].score(signals), ATTACKS[f"{name}_{variance}"].score(signals))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("name", ["lira", "lira_pooled", "lira_bayes"])
 def test_lira_tends_to_the_best_possible_auc(name, shift):

@@ -31,6 +31,7 @@ def test_p_values_of_nonmembers_hold_in_made_up_worlds():
         assert abs((p_values <= level).mean() - level) < 0.15 * level + 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::guestlist.AuditWarning")
 def test_p_values_of_nonmembers_hold_on_trained_models(tmp_path):
     """Of non-members that were not known, a share of alpha has a p-value of at most alpha; of members, more."""

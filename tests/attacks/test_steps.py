@@ -10,6 +10,7 @@ from guestlist.targets.signals import signals_of_probabilities, smallest_answer
 from guestlist.views.signals import Signals
 
 
+@pytest.mark.slow
 def test_half_a_step_for_zero_makes_lira_work_on_a_forest():
     x, y = load_digits(return_X_y=True)
     member = np.random.default_rng(0).random((17, len(y))) < 0.5

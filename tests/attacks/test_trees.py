@@ -162,6 +162,7 @@ def test_alone_it_is_the_headline(blobs, tree):
     assert found.headline == Headline("leaf_shares", FIXED, 0, None)
 
 
+@pytest.mark.slow
 def test_on_a_forest_with_small_leaves_it_finds_more_than_attacks_with_references():
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))

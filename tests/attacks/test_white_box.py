@@ -43,6 +43,7 @@ def test_known_records_of_one_kind_teach_nothing():
     assert np.isnan(white_box(signals)).all()
 
 
+@pytest.mark.slow
 def test_an_overfitted_network_is_found_out_and_the_report_says_what_was_seen():
     pytest.importorskip("torch")
     from sklearn.datasets import load_digits

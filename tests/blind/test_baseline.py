@@ -64,6 +64,7 @@ def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatc
     assert all(np.array_equal(one, other) for one, other in zip(first, seen[0], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "repeats"), [("30 + 30 persons, by person", 12), ("100 + 100, members three times", 12)]
 )
@@ -73,6 +74,7 @@ def test_one_source_is_flagged_no_more_often_than_promised(name, repeats):
     assert 0.5 < found["smallest_seen"] < 0.8
 
 
+@pytest.mark.slow
 def test_people_of_one_census_are_flagged_no_more_often_than_promised(real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
     found = worlds.one_source("adult 50 + 50", 25)
@@ -124,6 +126,7 @@ def test_images_that_lie_elsewhere_are_seen():
     assert (found.told, found.columns) == (True, 400)
 
 
+@pytest.mark.slow
 def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
     found = worlds.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
     assert 0.65 < found["flagged_there"] < 0.95

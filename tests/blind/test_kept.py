@@ -144,6 +144,7 @@ def test_a_case_made_by_hand_has_none():
     assert (found.blind, found.check("GL119").state) == (None, "not run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["women against men", "age <= 30 against others, column left out"])
 def test_a_model_that_saw_neither_sex_nor_age_group_is_not_said_to_leak(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))

@@ -47,6 +47,7 @@ def test_one_and_two_jobs_give_the_same_bytes(kind, tree, blobs, tmp_path):
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_more_references_leave_the_first_ones_alone(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path / "a", references=3)
     before = contents(tmp_path / "a")

@@ -51,6 +51,7 @@ def test_it_stops_at_the_most():
     assert found.count == 40
 
 
+@pytest.mark.slow
 def test_an_audit_grows_and_keeps_what_it_has(tree, blobs, tmp_path):
     found = gl.audit(tree, *blobs, references=gl.UntilWidth(0.01, start=8, at_most=18), jobs=1, folder=tmp_path / "a")
     assert found.references.count > 8

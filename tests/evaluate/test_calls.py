@@ -123,6 +123,7 @@ def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):
     assert 0.93 <= coverage(found, worlds=1000) <= 0.999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "size", "step"), [(0.0, 20, 0.0), (1.0, 20, 1.0), (3.0, 200, 0.0)])
 def test_cross_fitted_advantage_covers(shift, size, step):
     world = World(shift, step=step)

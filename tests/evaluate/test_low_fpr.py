@@ -126,6 +126,7 @@ def interval_at(members, nonmembers, fpr, auc, step):
     return lambda rng: (tpr_at_fpr(*world.draw(rng, members, nonmembers), fpr), truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", CONTINUOUS + LATTICES)
 def test_tpr_interval_covers(world):
     # No upper limit: two bounds that must both be met cover more than either, from 97.4 % (the last lattice)

@@ -185,6 +185,7 @@ def test_persons_must_fit():
     assert np.isnan(share(np.array([], dtype=bool), persons=np.array([]))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 @pytest.mark.parametrize("world", [Visits(), Visits(shift=1.0, uneven=True)], ids=["even", "uneven"])
 def test_intervals_cover_where_persons_have_several_records(figure, world):

@@ -121,6 +121,7 @@ def effects(world):
     return {name: value for name, value in world.items() if name not in ("targets", "records", "size")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_pooled_auc_covers(world):
     def found(rng):
@@ -152,6 +153,7 @@ def test_delong_on_pooled_pairs_would_not_cover():
     assert coverage(found, worlds=500) < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fpr", "world"), [(0.01, {}), (0.05, {"shift": 2.5}), (0.05, {"target_sd": 0.0, "record_sd": 1.0})]
 )

@@ -86,6 +86,7 @@ def test_unscored_records_are_left_out_and_one_kind_alone_is_withheld():
         auc(scores[1:], member)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, 1.5])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize(("members", "nonmembers"), [(20, 20), (10, 30), (20, 380), (1000, 1000)])
@@ -112,6 +113,7 @@ def attack_pair(rng, aucs, correlation, members, nonmembers, step):
     return auc_difference(*scores, member), one.auc - two.auc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aucs", [(0.5, 0.5), (0.9, 0.7)])
 @pytest.mark.parametrize(("size", "correlation", "step"), [(20, 0.0, 0.0), (100, 0.5, 1.0), (500, 0.9, 0.0)])
 def test_paired_difference_covers(size, correlation, step, aucs):
@@ -119,6 +121,7 @@ def test_paired_difference_covers(size, correlation, step, aucs):
     assert 0.93 <= share <= 0.999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aucs", [(0.99, 0.99), (0.999, 0.97)])
 @pytest.mark.parametrize(("size", "correlation"), [(20, 0.5), (500, 1.0)])
 def test_paired_difference_covers_near_perfect_separation(size, correlation, aucs):

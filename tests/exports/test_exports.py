@@ -21,6 +21,7 @@ def test_says_what_the_page_says_and_names_nobody(name, make):
         assert exposed.id not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTS)
 def test_nothing_that_a_user_wrote_becomes_markup(name):
     text = EXPORTS[name].text(hostile())

@@ -131,6 +131,7 @@ def test_halves_that_are_too_small_take_the_first_attack():
     assert (found.crossed == ATTACKS["loss"].score(gaussian_world(1.0, records=100, models=9))).all()
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
     """Chosen and reported on the same mock targets, the mean would be .51 and more."""
     found = recipe(50, records=60, models=8)

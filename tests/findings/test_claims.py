@@ -44,6 +44,7 @@ def test_an_audit_that_has_something_to_find_finds_it():
     assert "group" in claims(judged(2.0, 1, records=600))
 
 
+@pytest.mark.slow
 def test_visits_of_few_people_are_not_claimed_to_be_many():
     """A model that saw none of these people: told whose records these are, audits claim nothing of it."""
     assert null_visits(6, persons=20, each=10)["any claim"] <= 1 / 6

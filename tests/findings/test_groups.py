@@ -16,6 +16,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(luck, "DRAWS", 499)
 
 
+@pytest.mark.slow
 def test_random_groups_are_not_named(quick):
     found = random_groups(40, number=30, records=1200)
     assert found["an interval above guessing"] > 0.25  # each group by its own interval

@@ -39,6 +39,7 @@ def test_the_error_is_spent_once():
     assert not shown(0.06)
 
 
+@pytest.mark.slow
 def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch):
     monkeypatch.setattr(luck, "DRAWS", 399)
     rng, member = np.random.default_rng(0), np.arange(120) < 60

@@ -126,6 +126,7 @@ def test_a_finding_is_a_file_a_field_and_a_row():
 # -- older files --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FINDINGS)
 def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     content = shown().document()

@@ -31,6 +31,7 @@ def clusters(records=600, classes=6, seed=0) -> Records:
     return Records((1.5 * np.eye(classes, 40)[y] + rng.normal(size=(records, 40))).astype(np.float32), y)
 
 
+@pytest.mark.slow
 def test_a_row_for_each_training_number_of_references_and_metric(tmp_path):
     rows, fitted = thresholds.comparison(clusters(), SMALL, tmp_path, repeats=1)
     assert [(row.training, row.references) for row in rows[::3]] == [
@@ -84,6 +85,7 @@ def test_location30_is_read(real_data, monkeypatch):
     assert sorted(set(records.y)) == list(range(30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table4", *COMMANDS])
 def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))

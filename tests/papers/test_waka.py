@@ -287,6 +287,7 @@ def test_missing_data_is_said(monkeypatch, tmp_path):
         load("adult")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))

@@ -62,6 +62,7 @@ def test_an_honest_function_of_a_user_is_calibrated():
     assert not _problems(honest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "words"),
     [
@@ -87,6 +88,7 @@ def caught():
     return {check.name: check.problems for check in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", BAD_ATTACKS, ids=lambda attack: attack.__name__)
 def test_an_attack_that_goes_wrong_in_some_worlds_is_caught_for_the_right_reason(attack, caught):
     assert any(BAD_ATTACKS[attack] in problem for problem in caught[attack.__name__]), caught[attack.__name__]
@@ -144,12 +146,14 @@ def test_everything_that_is_shipped_is_calibrated():
     assert found.calibrated
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures():
     attack = {"a": ATTACKS["difficulty"]}
     assert check_attacks(attack, 8, seed=3) == check_attacks(attack, 8, seed=3)
     assert check_attacks(attack, 8, seed=3)[0].noise != check_attacks(attack, 8, seed=4)[0].noise
 
 
+@pytest.mark.slow
 def test_the_company_of_other_attacks_changes_no_figure():
     """One world serves all attacks, and one that works in place spoils it for none."""
 

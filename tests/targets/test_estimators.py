@@ -41,6 +41,7 @@ def test_a_pipeline_on_raw_columns_is_audited_with_its_own_recipe(blobs):
     assert set(results.records["label"]) == {"low", "mid", "high"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
 def test_boosting_libraries_are_audited(package, blobs):
     library = pytest.importorskip(package)
@@ -54,6 +55,7 @@ def test_boosting_libraries_are_audited(package, blobs):
     assert results.attack("lira").auc.value > 0.55
 
 
+@pytest.mark.slow
 def test_a_reference_that_misses_a_class_still_answers_for_all(blobs):
     xgboost = pytest.importorskip("xgboost")
     x, y = blobs[0]
@@ -101,6 +103,7 @@ def test_a_model_fitted_on_arrays_takes_tables_of_numbers_and_refuses_words(blob
         gl.audit(model, table.assign(e="word"), table2.assign(e="word"), label="y", references=0)
 
 
+@pytest.mark.slow
 def test_columns_the_model_was_not_fitted_on_are_left_out_and_missing_ones_named(blobs):
     (x, y), (x2, y2) = frames(blobs)
     model = HistGradientBoostingClassifier(max_iter=3).fit(x[list("abc")], y)

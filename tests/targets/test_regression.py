@@ -168,6 +168,7 @@ def test_training_a_linear_module_on_the_squared_loss_is_least_squares():
     np.testing.assert_allclose(found, LinearRegression().fit(x, y).predict(x), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -207,6 +208,7 @@ def test_leaves_of_regression_trees(forest, diabetes):
 # -- resuming, evidence, predictions ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_regressor_is_resumed_and_grows(forest, diabetes, tmp_path):
     whole = quiet(forest, *diabetes, references=6, folder=tmp_path / "a", attacks=ATTACKS)
     quiet(forest, *diabetes, references=4, folder=tmp_path / "b", attacks=ATTACKS)
@@ -225,6 +227,7 @@ def test_one_and_two_jobs_give_the_same_numbers(forest, diabetes):
     assert one.document() == two.document()
 
 
+@pytest.mark.slow
 def test_evidence_of_a_regressor(forest, diabetes, tmp_path):
     members, others = diabetes
     nonmembers, population = ((others[0][part], others[1][part]) for part in (slice(0, 110), slice(110, None)))

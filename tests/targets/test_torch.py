@@ -18,6 +18,7 @@ def network(blobs):
     return gl.Fit(epochs=60, learning_rate=0.02)(module, gl.Data(x, y), np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_a_module_with_a_recipe_is_audited(network, blobs):
     target = gl.torch_target(network, train=gl.Fit(epochs=60, learning_rate=0.02))
     results = gl.audit(target, *blobs, references=8, jobs=1, attacks=["loss", "lira"])
@@ -77,6 +78,7 @@ def test_errors_name_the_wrapper(network, blobs):
         gl.audit(gl.torch_target(network), *blobs, references=4)
 
 
+@pytest.mark.slow
 def test_torch_is_loaded_only_with_a_module():
     code = (
         "import sys, numpy as np, guestlist as gl; from sklearn.linear_model import LogisticRegression as L;"

@@ -58,6 +58,7 @@ def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_withou
     assert kept(tmp_path / "a", "signals") == kept(tmp_path / "b", "signals")
 
 
+@pytest.mark.slow
 def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_signals(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     run(network, blobs, tmp_path / "b", evidence=(), attacks=["loss"])

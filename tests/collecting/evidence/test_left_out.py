@@ -103,6 +103,7 @@ def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
         np.testing.assert_allclose(models.values["loss"][:, i], np.logaddexp(0, -margin), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{"records": 5}, {"models": 4}, {"records": 5, "models": 4}])
 def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(more, tmp_path):
     first, second = Counting(), Counting()
@@ -217,6 +218,7 @@ def test_the_audit_of_the_benchmark_scores_everyone():
     assert found.auc.low < found.auc.value < found.auc.high
 
 
+@pytest.mark.slow
 def test_a_nearest_neighbour_is_seen_to_miss_itself(blobs):
     """One neighbour: a member's own label answers for it, and without it another record's does."""
     model = KNeighborsClassifier(1).fit(*blobs[0])

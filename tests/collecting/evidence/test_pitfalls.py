@@ -38,6 +38,7 @@ def guessing(seed=0):
     return gl.function_target(train(None, rng), classes=[0, 1], train=train, scale="logits", recipe="guess")
 
 
+@pytest.mark.slow
 def test_growing_what_is_left_out_leaves_every_record_as_many_models(tmp_path):
     """With fewer models for members than for non-members, their number alone would tell them apart."""
     audit = {"references": 0, "attacks": ["leave_one_out_empirical"], "folder": tmp_path, "jobs": 1}
