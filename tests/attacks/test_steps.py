@@ -1,6 +1,7 @@
 """Answers that come in steps: an exact 0 taken literally drowns LiRA, taken for half a step it does not."""
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 
