@@ -19,7 +19,7 @@ demo: $(CORE)
 test: $(DEV) lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-# What takes less than three minutes in all: for every commit.
+# What takes less than two minutes in all: for every commit.
 quick: $(DEV)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not wheel"
 
