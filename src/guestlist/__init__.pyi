@@ -44,7 +44,9 @@ from .predictions import audit_predictions as audit_predictions
 from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS
+from .risks import Histogram as Histogram
 from .risks import leaf_risk as leaf_risk
+from .risks import risk_score as risk_score
 from .targets import Target as Target
 from .targets import function_target as function_target
 from .targets.estimators import estimator_target as estimator_target
