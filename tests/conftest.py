@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from guestlist.collecting import inputs
+
 # The same examples every time, and no verdict that depends on how busy the machine is: a red run means a fault.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
@@ -55,3 +57,11 @@ def expected(tmp_path_factory):
     folder = tmp_path_factory.mktemp("here")
     run(errand(folder), folder, Here())
     return contents(folder)
+
+
+@pytest.fixture(scope="module")
+def in_the_order_given():
+    """Records are not shuffled: for tests that look at arrays inside a folder by where a record stood."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "shuffled", lambda rows, seed: rows)
+        yield

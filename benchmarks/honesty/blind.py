@@ -85,7 +85,7 @@ def few_values(members: int, nonmembers: int, rng: np.random.Generator) -> Sides
 ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
     "adult 50 + 50": (partial(people, 50, 50), 400),
     "adult 200 + 200": (partial(people, 200, 200), 200),
-    "adult 300 + 60": (partial(people, 300, 60), 200),
+    "adult 300 + 60": (partial(people, 300, 60), 600),
     "30 + 30 persons, by person": (partial(persons, 30, False), 200),
     "60 persons, by visit": (partial(persons, 30, True), 200),
     "100 + 100, members three times": (partial(repeated, 100, 3), 300),

@@ -42,8 +42,9 @@ HERE = Path(__file__).parent
 Figures = dict[str, float]
 
 
-# What is true of a target that saw nobody of the pool, although it gives nothing away. Its references did train on the pool, so
-# the recipe may leak; and they resemble each other more than the target resembles them, so that tests do call too many.
+# Not counted as false about a target that saw nobody of the pool. Its references trained on it, so the recipe may
+# leak. And attack R, with eight references, does call more non-members than asked: on average over 25 such audits 9 %
+# (K-NN) and 14 % (logistic regression) at a level of 5 %. Both shares are printed beside the rest.
 TRUE_OF_STRANGERS = ("recipe", "broken promise")
 
 
@@ -308,7 +309,7 @@ def main() -> None:
     for part in options.parts:
         number, simulate = PARTS[part]
         found = simulate(max(1, round(options.share * number)))
-        figures = {name: round(float(value), 4) for name, value in found.items()}
+        figures = {n: value if isinstance(value, int) else round(float(value), 4) for n, value in found.items()}
         print(f"{part:32}", "  ".join(f"{name} {value:g}" for name, value in figures.items()), flush=True)
         kept = json.loads(path.read_text())["parts"] if path.exists() else {}
         kept[part] = figures

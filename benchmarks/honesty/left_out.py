@@ -15,7 +15,7 @@ import numpy as np
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
-from guestlist.collecting.evidence.made_up import binary_signals
+from guestlist.collecting.evidence.made_up import signals_of_margin
 from guestlist.evaluate import auc
 from guestlist.views.evidence import Evidence, ModelsView
 from guestlist.views.signals import Signals
@@ -38,10 +38,10 @@ def null_view(effect: float, records: int, models: int, shared: bool, rng: np.ra
         own[:, records:] = own[:, records:][:, :1]
     difficulty = rng.normal(size=every)
     target = difficulty + effect * rng.normal() + rng.normal(size=every)
-    said = binary_signals(difficulty + effect * own + rng.normal(size=own.shape))
+    said = signals_of_margin(difficulty + effect * own + rng.normal(size=own.shape))
     left_out = ModelsView(said, np.zeros(own.shape, dtype=bool))
     nobody = np.zeros((0, every), dtype=bool)
-    values = {name: row[None] for name, row in binary_signals(target).items()}
+    values = {name: row[None] for name, row in signals_of_margin(target).items()}
     return Signals(values, nobody, np.zeros(every, dtype=np.int64), Evidence({"left_out": left_out}))
 
 

@@ -32,7 +32,8 @@ that keeps its promise calls no more than it was asked:
 TABLE_4 = """## CIFAR100 (Table 4)
 
 The paper's network of two convolutions on 2,500 images of 100 classes (configuration Ia), the images of
-`cifar100_subset`. With so few models, R and D rest on the handful of them that lack a record.
+`cifar100_subset`. One target and so few models that R and D rest on about four that lack a record; a bare share of four
+knows no level below 1/5.
 """
 
 TABLE_2 = """## Who agrees with whom (Table 2)
@@ -76,24 +77,26 @@ narrower they lie.
 
 DIFFERENCES = """## What agrees, and what does not
 
-* **S ≈ P ≤ R, D is seen everywhere but on CIFAR100, where all four are level, as in the paper.** Which of R and D is
-  ahead is another matter: on Location30 D is, as in the paper on Purchase100; on MNIST the table above says in which
-  rows our order is not the paper's. S is a little above P on Location30: it has a threshold per class, and there are 30.
+* **S ≈ P ≤ R, D is seen on Location30 and MNIST.** Which of R and D is ahead is another matter: on Location30 D is, as
+  in the paper on Purchase100; on MNIST the table above says in which rows our order is not the paper's. S is a
+  little above P on Location30: it has a threshold per class, and there are 30.
+* **CIFAR100.** S and P are the paper's to the second digit, as is the test accuracy; the training accuracy is so by
+  choice: of four schedules we took one that ends near it, before any attack was run. R and D are not to be compared: a record has
+  about four models that lack it here, and hundreds in the paper, where all four tests are level.
 * **Levels.** P keeps its promise everywhere. S and R keep theirs on Location30, nearly keep them on MNIST with
   a penalty, and call too many on MNIST without one, where our networks, after few epochs, differ much from one
   training to the next: a target that fits everything better than its references do looks as if it knew
-  everyone. D calls far too many everywhere, as in the paper's Table 2 (its agreement with the truth on
+  everyone. D calls far too many on both, as in the paper's Table 2 (its agreement with the truth on
   non-members is 0.37 at a level of 0.3).
 * **Is D closest to L?** By spread it is: models distilled from the target vary about as much as models retrained without
   one record, and references more than twice as much, since they also differ in their training sets. By the order
   of the records, too, by a little. By the distance of the means it is not on members, and hardly on non-members: the
   sign tests tell nothing with so few records. Agreement on members tells nothing either, as every test calls all of
   them.
-* **L does not keep its level here either** where it calls more non-members than it was asked to; on so few records
-  that may be chance. The target is one draw, and what it shares with all of its records moves them together.
 * **Smaller.** 64 references and 64 distilled models (the paper: 999), of which a record's OUT ones count, on CIFAR100
   fewer; three targets, on CIFAR100 and in Table 2 one (the paper: ten, three for D); L with 32 models for each
-  of a few records (the paper: 500 members and 500 non-members), which took a network with one hidden layer.
+  of a few records (the paper: 500 members and 500 non-members), which took a network with one hidden layer: with the
+  paper's four, L would have taken too long here.
 * **Other training.** AdamW on Location30; momentum and 2 to 4 epochs on MNIST, which end near the paper's
   training accuracy, a little below; momentum and 10 epochs on CIFAR100. The L2 penalty is torch's weight decay of 0.05.
 * **Not here.** Purchase100, and the configurations with gradient clipping, AlexNet and VGG.

@@ -156,7 +156,8 @@ DIFFERENCES = """## What agrees, and what does not
   Test-Shapley gives its lowest values to the rarer class, and what stays holds hardly any of it. And
   leave-one-out is 0 for most records, so that after the few others it removes at random.
 * **The U over test values is lopsided.** Records of low value to others are attacked with more success than any, as
-  the paper says. The rise at the high end is there on tables and faint or absent elsewhere.
+  the paper says. The rise at the high end is there on Adult, and faint or absent on IMDB; the larger pools
+  were not run for this, nor for Figure 3 and the choices left open.
 * **Tables V and VI.** Table V falls with K here as there, and is within about 0.15 of ours; where ours is higher, on IMDB
   and CIFAR-10, the shadow models may have another variance: with one per record, IMDB's figures at K = 2 and 3 come
   out as the paper's, but not those at K = 5, nor Adult's. No single choice gives the whole table. In Table VI

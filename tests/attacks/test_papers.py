@@ -25,6 +25,8 @@ from guestlist.store import open_store
 from guestlist.views.signals import Signals
 from worlds import gaussian_world
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 FPRS = (0.01, 0.05)
 GAMMAS = (1, 2)
 LIRA = {"lira": papers.lira_online, "lira_offline": papers.lira_offline}

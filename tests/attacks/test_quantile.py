@@ -13,6 +13,8 @@ from guestlist.views.evidence import Evidence, QuantilesView
 from guestlist.views.signals import Signals
 from worlds import gaussian_world
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 
 def test_by_hand():
     view = QuantilesView(np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, np.nan, 5.0]), np.array([-2.0, -1.0, 0.0]))

@@ -24,7 +24,7 @@ from guestlist.report.checks import SENTENCES, rows, sentence
 from guestlist.report.sections.headline import recipe
 from report_worlds import leaking as shown
 from report_worlds import with_check
-from worlds import binary_signals, gaussian_world, noise_world
+from worlds import gaussian_world, noise_world, signals_of_margin
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -220,7 +220,7 @@ def test_a_target_unlike_its_references():
     case = leaking(records=600, models=25)
     assert state(case, "GL118") == "passed"
     other = with_signals(
-        case, **{name: row[0] for name, row in binary_signals(1.5 + case.view.values["margin"][:1]).items()}
+        case, **{name: row[0] for name, row in signals_of_margin(1.5 + case.view.values["margin"][:1]).items()}
     )
     found = judge(other)
     assert found.check("GL118").state == "issue"

@@ -8,6 +8,8 @@ import guestlist as gl
 from guestlist.case import Case
 from guestlist.risks import RISKS, Risk, risks_of
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 
 def case_of(model, blobs, folder) -> Case:
     return gl.collect(model.fit(*blobs[0]), *blobs, references=3, folder=folder, jobs=1)

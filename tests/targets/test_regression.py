@@ -23,6 +23,8 @@ from guestlist.report.readable import read_results
 from guestlist.store import open_store
 from guestlist.targets import as_target
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 ATTACKS = ["loss", "reference", "difficulty", "lira", "lira_offline", "lira_bayes", "lira_bayes_offline"]
 NEED_CLASSES = [
     *("correctness", "confidence", "entropy", "mentr", "class_confidence", "class_entropy", "class_mentr"),

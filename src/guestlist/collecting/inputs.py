@@ -121,7 +121,7 @@ def prepare(
     if duplicates == "warn":
         checks.check_not_the_same(again[outside])
     kept = ~again if duplicates == "drop" else np.ones(len(pool), dtype=bool)
-    rows = stream(seed, "pool").permutation(np.flatnonzero(kept))
+    rows = shuffled(np.flatnonzero(kept), seed)
     return Inputs(
         target,
         _renumbered(pool.take(rows)),
@@ -132,6 +132,11 @@ def prepare(
         hashes=hashes[rows],
         repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,
     )
+
+
+def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
+    """The rows in an order that says nothing."""
+    return stream(seed, "pool").permutation(rows)
 
 
 def _renumbered(pool: Data) -> Data:

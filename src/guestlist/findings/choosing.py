@@ -11,7 +11,7 @@ fixed beforehand.
 What is reported about the mock targets themselves must not be the luckiest attack either. So they are halved: the attack
 that does best on one half, with no reference from outside it, is reported on the other, and the other way round. (If mock
 targets of one half had references in the other, an attack that learns from references would do well on both by the same luck:
-where nothing leaks, AUCs of .5035 on average and intervals above .5 in 6 % of worlds.)
+in 900 worlds where nothing leaks, AUCs of .503 on average and intervals above .5 in 4.1 %.)
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from guestlist.store import open_store
 from guestlist.targets import as_target
 from guestlist.views.evidence import Evidence, ModelsView
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 RECORDS = np.column_stack([np.arange(100.0), np.random.default_rng(0).normal(size=100)])
 LABELS = np.arange(100) % 2
 MEMBERS, NONMEMBERS = np.arange(20), np.arange(20, 40)

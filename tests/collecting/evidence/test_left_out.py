@@ -20,6 +20,8 @@ from guestlist.collecting.evidence.left_out import LeftOut
 from guestlist.errors import AuditError, FolderError, InputError
 from guestlist.store import open_store
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 # Records 0 … 11 are the members, 12 … 21 the non-members, 22 … 24 the population.
 MEMBERS, NONMEMBERS, POPULATION = range(12), range(12, 22), range(22, 25)
 RECORDS = np.column_stack([np.arange(25.0), np.random.default_rng(0).normal(size=25)])

@@ -28,6 +28,8 @@ from guestlist.collecting.evidence.left_out import LeftOut
 from guestlist.store import open_store
 from guestlist.views.evidence import Evidence
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 MEMBERS, NONMEMBERS, POPULATION, FEATURES = 40, 30, 100, 6
 PENALTY = 0.5
 

@@ -21,6 +21,8 @@ from guestlist.randomness import stream
 from guestlist.store import open_store
 from guestlist.store.files import write_npz
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 
 def changed(x, *, noise=0.25, flips=0.1, rows=None):
     rows = np.arange(len(x)) if rows is None else rows

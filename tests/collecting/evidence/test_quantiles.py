@@ -20,6 +20,8 @@ from guestlist.report.checks import sentence
 from guestlist.store import open_store
 from guestlist.targets.signals import hinge, smallest_answer
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 
 def run(model, sides, folder, **options):
     with warnings.catch_warnings():

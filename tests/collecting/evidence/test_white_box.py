@@ -12,6 +12,8 @@ from guestlist.targets.signals import loss, margin
 from guestlist.targets.white_box import gradient_norms, layers, principal_components
 from guestlist.views.evidence import WhiteBoxView
 
+pytestmark = pytest.mark.usefixtures("in_the_order_given")
+
 torch = pytest.importorskip("torch")
 
 
