@@ -45,6 +45,8 @@ from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
+from .risks import at_thresholds as at_thresholds
+from .risks import calibration as calibration
 from .risks import leaf_risk as leaf_risk
 from .risks import risk_score as risk_score
 from .targets import Target as Target
