@@ -5,6 +5,7 @@ from guestlist.risks.knn import shapr
 from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.table import RISKS, Risk, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
+from guestlist.risks.worth import Worth, worth, worth_of_risks
 
 __all__ = [
     "RISKS",
@@ -12,6 +13,7 @@ __all__ = [
     "Histogram",
     "LeafRisk",
     "Risk",
+    "Worth",
     "at_thresholds",
     "calibration",
     "leaf_risk",
@@ -19,4 +21,6 @@ __all__ = [
     "risk_score",
     "risks_of",
     "shapr",
+    "worth",
+    "worth_of_risks",
 ]
