@@ -103,7 +103,9 @@ def test_references_of_another_size():
     said = sentence(judge(large).check("GL105"))
     assert "more, so that" in said
     assert "keep some of the non-members for the population" in said
-    assert state(replace(other, setting=replace(case.setting, predictions=True)), "GL105") == "not applicable"
+    shadow = judge(replace(other, setting=replace(case.setting, predictions=True))).check("GL105")
+    assert shadow.state == "issue"
+    assert "Train the shadow on as many records as the target" in sentence(shadow)
 
 
 def test_references_that_are_copies():

@@ -136,7 +136,8 @@ def _risks() -> list[dict]:
         {
             "risk": name,
             "references": row.references,
-            "reads": row.evidence,
+            "by default": row.default,
+            "reads": ", ".join([*row.needs, *(["answers"] if row.answers else []), row.evidence]).strip(", "),
             "what it is": row.summary,
             "cost": row.cost,
             "paper": row.paper,

@@ -151,11 +151,13 @@ def saturation(case: Case) -> Outcome:
 
 
 def sizes(case: Case) -> Outcome:
-    """References that train on clearly fewer or more records than the target."""
-    if not case.view.references or case.setting.predictions:
+    """References that train on clearly fewer or more records than the target; of predictions, a shadow with fewer or more
+    members."""
+    if not case.view.references:
         return NOT_APPLICABLE
     target, mean = int(case.truth.member.sum()), float(case.view.reference_member.sum(axis=1).mean())
-    figures = {"target": target, "references": mean, "population": int((~case.truth.asked).sum())}
+    figures: dict[str, Figure] = {"target": target, "references": mean}
+    figures |= {"predictions": 1} if case.setting.predictions else {"population": int((~case.truth.asked).sum())}
     return _state(abs(mean / target - 1) >= OTHER_SIZE, figures)
 
 
@@ -251,7 +253,7 @@ def gap_without_attack(case: Case) -> Outcome:
 def unlike_references(case: Case) -> Outcome:
     """A target that answers about non-members otherwise than references that did not train on them either."""
     size = sizes(case)
-    if size.state == "not applicable" or signal_of(case.view, "margin") is None:
+    if not case.view.references or case.setting.predictions or signal_of(case.view, "margin") is None:
         return NOT_APPLICABLE
     found = case.of(likeness.find)
     if found is None or size.state == "issue":  # references of another size differ for that reason already

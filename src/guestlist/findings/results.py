@@ -26,6 +26,7 @@ from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed
 from guestlist.findings.references import References
 from guestlist.findings.subject import Subject
+from guestlist.risks import Worth
 from guestlist.store.files import write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
 
@@ -51,6 +52,7 @@ class Results:
     groups: tuple[GroupResult, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
+    risks: tuple[Worth, ...] | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None

@@ -18,6 +18,7 @@ from guestlist.findings import (
     provenance,
     records,
     references,
+    risks,
     subject,
     untested,
 )
@@ -34,6 +35,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "groups": groups.find,
     "exposed": records.find,
     "exposed_persons": persons.find,
+    "risks": risks.find,
     "checks": checks.find,
     "untested": untested.find,
     "provenance": provenance.find,

@@ -118,6 +118,12 @@ def _saturation(f: Mapping) -> str:
 
 
 def _sizes(f: Mapping) -> str:
+    if f.get("predictions"):
+        return (
+            f"There are predictions about {f['target']} members of the target, and about {f['references']:.0f} members of the "
+            "shadow. If these are all that the two were trained on, what the shadow teaches does not fit: a model trained on "
+            "fewer records remembers each of them better. Train the shadow on as many records as the target."
+        )
     larger = f["references"] > f["target"]
     # Larger, because all who are asked about need references that trained on them; smaller, because they need others too.
     advice = "keep some of the non-members for the population, which need not be asked about, or train more references"

@@ -1,6 +1,26 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
+from guestlist.risks.calibration import Calibration, at_thresholds, calibration
+from guestlist.risks.knn import shapr
+from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.table import RISKS, Risk, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
+from guestlist.risks.worth import Worth, worth, worth_of_risks
 
-__all__ = ["RISKS", "LeafRisk", "Risk", "leaf_risk", "leaf_risk_of", "risks_of"]
+__all__ = [
+    "RISKS",
+    "Calibration",
+    "Histogram",
+    "LeafRisk",
+    "Risk",
+    "Worth",
+    "at_thresholds",
+    "calibration",
+    "leaf_risk",
+    "leaf_risk_of",
+    "risk_score",
+    "risks_of",
+    "shapr",
+    "worth",
+    "worth_of_risks",
+]

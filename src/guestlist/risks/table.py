@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from guestlist.case import Case
-from guestlist.risks import trees
+from guestlist.errors import InputError
+from guestlist.risks import knn, score, trees
+
+DUDDU, WAKA = "Duddu et al. 2022", "Mesana et al. 2024"
+SONG = "Song & Mittal 2021"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,24 +22,76 @@ class Risk:
     Args:
         risk: case to (records,) values that rise with exposure; NaN where a record has none.
         summary, paper, cost: for people.
+        needs: the signals it reads; targets that do not say them have no such risk.
         evidence: the kind of evidence that it looks at, if any; without it there is no such risk.
+        answers: whether it reads the target's probabilities of all classes.
         references: the fewest reference models it can do with.
+        default: whether an audit has it unless told otherwise; what takes long is computed by name.
+        threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
     """
 
     risk: Callable[[Case], np.ndarray]
     summary: str
     paper: str
     cost: str
+    needs: tuple[str, ...] = ()
     evidence: str = ""
+    answers: bool = False
     references: int = 0
+    default: bool = True
+    threshold: float | None = None
 
     def possible(self, case: Case) -> bool:
         """Whether a case has what it takes."""
         there = not self.evidence or case.view.evidence.get(self.evidence) is not None
-        return there and case.view.references >= self.references
+        said = all(signal in case.view.values for signal in self.needs)
+        answered = not self.answers or case.view.answers is not None
+        return there and said and answered and case.view.references >= self.references
 
 
 RISKS: dict[str, Risk] = {
+    "risk_score": Risk(
+        risk=score.from_references,
+        summary="probability of membership, given the modified entropy and the class; learnt from references",
+        paper=SONG,
+        cost="nothing",
+        needs=("mentr",),
+        references=1,
+        threshold=0.5,
+    ),
+    "risk_score_own": Risk(
+        risk=score.from_target,
+        summary="the same, learnt from the target's own members and non-members: an upper bound",
+        paper=SONG,
+        cost="nothing",
+        needs=("mentr",),
+        threshold=0.5,
+    ),
+    "shapr": Risk(
+        risk=knn.shapr_of_outputs,
+        summary="Shapley value of a member for a 5-NN model of the outputs",
+        paper=DUDDU,
+        cost="a distance for each member and non-member",
+        answers=True,
+        default=False,
+        threshold=0.0,
+    ),
+    "self_waka": Risk(
+        risk=knn.self_waka_of_outputs,
+        summary="how far a member moves the loss at itself of 5-NN models of the outputs",
+        paper=WAKA,
+        cost="a distance for each two members",
+        answers=True,
+        default=False,
+    ),
+    "self_shapley": Risk(
+        risk=knn.self_shapley_of_outputs,
+        summary="Shapley value of a member for itself, for a 5-NN model of the outputs",
+        paper=WAKA,
+        cost="a distance for each two members",
+        answers=True,
+        default=False,
+    ),
     "alone_in_leaves": Risk(
         risk=trees.alone_in_leaves,
         summary="share of the trees in whose leaf no other member falls",
@@ -46,6 +102,10 @@ RISKS: dict[str, Risk] = {
 }
 
 
-def risks_of(case: Case) -> dict[str, np.ndarray]:
-    """Name to (records,) every risk that the case has what it takes for."""
-    return {name: row.risk(case) for name, row in RISKS.items() if row.possible(case)}
+def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """Name to (records,) risks that the case has what it takes for: those named, or all that an audit has by default."""
+    unknown = [name for name in names or () if name not in RISKS]
+    if unknown:
+        raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")
+    wanted = [name for name, row in RISKS.items() if row.default] if names is None else names
+    return {name: RISKS[name].risk(case) for name in wanted if RISKS[name].possible(case)}

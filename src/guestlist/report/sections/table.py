@@ -21,6 +21,7 @@ from guestlist.report.sections import (
     limits,
     provenance,
     reading,
+    risks,
     scores,
     untested,
 )
@@ -38,6 +39,7 @@ SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "scores": scores.section,
     "groups": groups.section,
     "exposed": exposed.section,
+    "risks": risks.section,
     "checks": checks.section,
     "untested": untested.section,
     "reading": reading.section,

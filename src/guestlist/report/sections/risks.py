@@ -1,0 +1,36 @@
+"""What each risk is worth against the headline attack, beside calling everybody at risk."""
+
+from __future__ import annotations
+
+import math
+
+from guestlist.findings.results import Results
+from guestlist.report import words
+from guestlist.report.format import count, decimal, with_interval
+from guestlist.report.section import Section, filled
+from guestlist.risks import Worth
+
+
+def section(results: Results) -> Section | None:
+    if not results.risks:
+        return None
+    return Section("risks", "What risks are worth", filled("risks.html", said=said(results.risks), rows=results.risks))
+
+
+def said(rows: tuple[Worth, ...]) -> str:
+    """Which risk ranks the members that the attack calls best, and what calling everybody is worth."""
+    everybody, *others = rows
+    ranked = [row for row in others if not math.isnan(row.auc.value)]
+    calls = (
+        f"At a false-positive rate of 5%, {everybody.attack} calls {count(everybody.called)} of "
+        f"{words.things(everybody.members, 'member')}"
+    )
+    if not ranked:
+        return f"{calls}: there is nothing by which a risk could rank them."
+    best = max(ranked, key=lambda row: row.auc.value)
+    shown = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
+    beyond = "" if best.auc.low > 0.5 else ", which is not shown to be better than chance"
+    return (
+        f"{calls}. Of {words.things(len(ranked), 'risk')}, {best.risk} {shown}{beyond}. Calling everybody at risk has F1 "
+        f"{decimal(everybody.f1.value)} and tells nothing: read F1 beside it."
+    )

@@ -1,0 +1,133 @@
+"""The privacy risk score: how likely a record is a member, given what the target says about it and its class.
+
+Within a class, members and non-members of models whose truth is known fall into the bins of a histogram of the modified
+entropy; a record's score is the posterior probability of membership in its bin (Song & Mittal 2021, section 5).
+
+Edges are powers of ten, so that the outermost may be a rounding error away from the smallest and the largest value they are
+made from, and ``numpy.histogram`` then leaves these two out. Which ones it leaves out hangs on the last bit of the values: on
+the published Location30 answers, summing the entropies in another order changes the scores of dozens of records. So here all
+values count; ``Histogram(every=False)`` leaves out what rounding leaves out, as a plain use of numpy does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.case import PRIOR, Case
+
+SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Bins of equal width in the logarithm, between the smallest and the largest value of a class.
+
+    Args:
+        bins: how many.
+        every: whether values count that rounding puts outside the edges.
+    """
+
+    bins: int = 5
+    every: bool = True
+
+    def __post_init__(self) -> None:
+        if self.bins < 1:
+            raise ValueError(f"Expected bins={self.bins} to be at least 1.")
+
+    def edges(self, values: np.ndarray) -> np.ndarray:
+        """(bins + 1,) from (values,) of at least ``SMALLEST``."""
+        low, high = values.min(), values.max()
+        edges = np.logspace(np.log10(low), np.log10(high), self.bins + 1)
+        if self.every:
+            edges = np.clip(edges, low, high)
+            edges[0], edges[-1] = low, high
+        return edges
+
+
+HISTOGRAM = Histogram()
+
+
+def risk_score(
+    values: np.ndarray,
+    labels: np.ndarray,
+    *,
+    known_values: np.ndarray,
+    known_labels: np.ndarray,
+    known_member: np.ndarray,
+    prior: float = PRIOR,
+    histogram: Histogram = HISTOGRAM,
+) -> np.ndarray:
+    """Probability that each record is a member (Song & Mittal 2021, section 5), class by class.
+
+    A value outside the histogram of its class takes the bin at the end, and one in an empty bin the nearest that is not,
+    lower first. A class of which only members or only non-members are known takes the histogram of all classes.
+
+    Args:
+        values: (records,) modified entropies that the target gives, or another signal above 0.
+        labels: (records,) classes.
+        known_values, known_labels, known_member: (known,) the same of models whose members are known, and the truth.
+        prior: share of members among the people an attacker asks about.
+
+    Returns:
+        (records,) in [0, 1]; NaN where a record has no value, or where there are no known members or non-members.
+
+    >>> known = {"known_values": np.array([0.1, 0.1, 1.0, 1.0]), "known_labels": np.zeros(4, int)}
+    >>> risk_score(np.array([0.05, 2.0]), np.zeros(2, int), known_member=np.array([True, True, True, False]), **known)
+    array([1.  , 0.25])
+    """
+    if not 0 < prior < 1:
+        raise ValueError(f"Expected prior={prior} in (0, 1).")
+    values, known = np.asarray(values, dtype=np.float64), np.maximum(known_values, SMALLEST)
+    scores = np.full(len(values), np.nan)
+    for label in np.unique(labels):
+        asked, own = (labels == label) & ~np.isnan(values), known_labels == label
+        if not (known_member[own].any() and not known_member[own].all()):
+            own = np.ones(len(known), dtype=bool)
+        if known_member[own].any() and not known_member[own].all():
+            scores[asked] = _posterior(values[asked], known[own], known_member[own], prior, histogram)
+    return scores
+
+
+def _posterior(
+    values: np.ndarray, known: np.ndarray, member: np.ndarray, prior: float, histogram: Histogram
+) -> np.ndarray:
+    """(values,) probabilities of membership, from known values of one class."""
+    edges = histogram.edges(known)
+    inside, outside = (np.histogram(known[side], edges)[0] / side.sum() for side in (member, ~member))
+    there = np.flatnonzero(inside + outside > 0)
+    if not len(there):  # rounding has left out all that is known
+        return np.full(len(values), np.nan)
+    # argmin takes the first of equals: of two bins equally near, the lower one.
+    nearest = there[np.abs(there - np.arange(histogram.bins)[:, None]).argmin(axis=1)]
+    of_bin = prior * inside[nearest] / (prior * inside[nearest] + (1 - prior) * outside[nearest])
+    return of_bin[np.clip(np.searchsorted(edges, values, side="right") - 1, 0, histogram.bins - 1)]
+
+
+def from_references(case: Case) -> np.ndarray:
+    """(records,) the score that references teach; NaN where the target was not asked."""
+    said, member = case.view.reference("mentr"), case.view.reference_member
+    known = ~np.isnan(said)
+    return risk_score(
+        case.view.target("mentr"),
+        case.view.labels,
+        known_values=said[known],
+        known_labels=np.broadcast_to(case.view.labels, said.shape)[known],
+        known_member=member[known],
+        prior=case.prior,
+    )
+
+
+def from_target(case: Case) -> np.ndarray:
+    """(records,) the score that the target itself teaches whoever knows the truth: an upper bound; NaN where nobody asks."""
+    said, labels, asked = case.view.target("mentr"), case.view.labels, case.truth.asked
+    known = asked & ~np.isnan(said)
+    return risk_score(
+        np.where(asked, said, np.nan),
+        labels,
+        known_values=said[known],
+        known_labels=labels[known],
+        known_member=case.truth.member[known],
+        prior=case.prior,
+    )

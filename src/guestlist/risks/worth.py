@@ -1,0 +1,159 @@
+"""What a risk is worth here: does it name the members that an attack finds?
+
+All figures are over members. "everybody" is always a row: where an attack finds nearly all members, calling everyone at risk has
+a high F1, and a risk says something only if it does better. The AUC and the precision at the top do not reward that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from scipy.stats import norm, spearmanr
+
+from guestlist.arrays.samples import error_of
+from guestlist.case import Case
+from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
+from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.risks.table import RISKS, risks_of
+
+EVERYBODY = "everybody"
+FPR = 0.05
+TOP = 0.01
+
+
+@dataclass(frozen=True)
+class Worth:
+    """One risk against the calls of one attack, over the members about whom both say something.
+
+    Args:
+        risk, attack: names.
+        members, called: how many there are, and how many of them the attack calls.
+        precision: share of the members at risk that are called; recall: share of the called that are at risk; f1: their
+            harmonic mean. Withheld where the risk has no threshold.
+        auc: how well the risk ranks the called above the others.
+        spearman: rank correlation of the risk with the attack's score.
+        top: share of called among the 1 % with the largest risk; of equals, on average over all orders.
+    """
+
+    risk: str
+    attack: str
+    members: int
+    called: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    auc: Estimate
+    spearman: Estimate
+    top: Estimate
+
+
+def worth_of_risks(
+    case: Case, risks: Sequence[str] | None = None, attacks: Sequence[str] | None = None
+) -> tuple[Worth, ...]:
+    """What each risk is worth against each attack of a case, attack by attack; "everybody" is the first risk.
+
+    An attack calls at the threshold that 5 % of the non-members exceed.
+
+    Args:
+        risks: names, or those that an audit has by default.
+        attacks: names, or all of the case.
+    """
+    asked, member = case.truth.asked, case.truth.of_asked
+    known = risks_of(case, risks) if risks is not None else case.of(risks_of)
+    rows: dict[str, tuple[np.ndarray, float | None]] = {EVERYBODY: (np.ones(len(member)), 0.0)}
+    rows |= {name: (values[asked], RISKS[name].threshold) for name, values in known.items()}
+    persons = None if case.persons is None else case.persons[member]
+    found = []
+    for attack in case.scores if attacks is None else attacks:
+        scores = case.scores[attack][asked]
+        calls = calls_at_fpr(scores, member, FPR)
+        for risk, (values, threshold) in rows.items():
+            parts = values[member], scores[member], calls[member]
+            found.append(worth(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
+    return tuple(found)
+
+
+def worth(
+    values: np.ndarray,
+    scores: np.ndarray,
+    calls: np.ndarray,
+    *,
+    risk: str,
+    attack: str,
+    threshold: float | None = None,
+    persons: np.ndarray | None = None,
+) -> Worth:
+    """What any risk is worth against any attack.
+
+    Args:
+        values: (members,) the risk; NaN is left out.
+        scores: (members,) of the attack.
+        calls: (members,) 1.0 where it calls a member, 0.0 where not; NaN is left out.
+        risk, attack: their names.
+        threshold: a member with a larger risk is at risk.
+        persons: (members,) whose records these are, where some have several.
+    """
+    known = ~np.isnan(values) & ~np.isnan(calls)
+    values, scores, called = values[known], scores[known], calls[known] > 0
+    persons = None if persons is None else persons[known]
+    precision = recall = f1 = WITHHELD
+    if threshold is not None:
+        risky = values > threshold
+        precision = share(called[risky], persons=_some(persons, risky))
+        recall = share(risky[called], persons=_some(persons, called))
+        either = risky | called
+        f1 = _f1(share((risky & called)[either], persons=_some(persons, either)))
+    return Worth(
+        risk=risk,
+        attack=attack,
+        members=len(values),
+        called=int(called.sum()),
+        precision=precision,
+        recall=recall,
+        f1=f1,
+        auc=auc(values, called, persons=persons),
+        spearman=spearman(values, scores, persons=persons),
+        top=_top(values, called),
+    )
+
+
+def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+    """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
+
+    Withheld where one of the two is constant, or with fewer than four records.
+    """
+    error, n = error_of(confidence), len(a) if persons is None else len(np.unique(persons))
+    if n < 4 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+        return WITHHELD
+    value = float(spearmanr(a, b).statistic)
+    # A rank correlation of exactly 1 in a few records is no proof of one.
+    inside = min(max(value, -1 + 1e-9), 1 - 1e-9)
+    half = norm.isf(error / 2) * np.sqrt((1 + value**2 / 2) / (n - 3))
+    low, high = np.tanh(np.arctanh(inside) - half), np.tanh(np.arctanh(inside) + half)
+    return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def _f1(both: Estimate) -> Estimate:
+    """Of the share of records that both name among those that either does: 2 J / (1 + J), which rises with it."""
+    return Estimate(*(2 * end / (1 + end) for end in both))
+
+
+def _top(values: np.ndarray, called: np.ndarray, confidence: float = 0.95) -> Estimate:
+    if not len(values):
+        return WITHHELD
+    size, error = ceil(TOP * len(values)), error_of(confidence)
+    last = np.sort(values)[-size]
+    above, equal = values > last, values == last
+    hits = float(called[above].sum() + called[equal].mean() * (size - above.sum()))
+    # Of equals one looks at all, not at those that happen to come first, so that they are what the interval counts.
+    n = int((above | equal).sum())
+    seen = int(called[above | equal].sum()) if n > size else hits
+    ends = float(lower_share(seen, n, error / 2)), float(upper_share(seen, n, error / 2))
+    return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
+
+
+def _some(persons: np.ndarray | None, chosen: np.ndarray) -> np.ndarray | None:
+    return None if persons is None else persons[chosen]

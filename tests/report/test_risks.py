@@ -1,0 +1,44 @@
+"""The section on risks: which ranks best, and what calling everybody is worth."""
+
+from dataclasses import replace
+
+import guestlist as gl
+from cases import case_of, leaking
+from guestlist.evaluate import WITHHELD
+from guestlist.findings.results import from_document
+from guestlist.findings.table import judge
+from guestlist.report import page
+from guestlist.report.sections.risks import said
+from report_worlds import HOSTILE
+from worlds import gaussian_world
+
+
+def test_the_page_says_what_risks_are_worth():
+    found = judge(leaking(records=2000))
+    everybody, *others = found.risks
+    assert {row.attack for row in found.risks} == {found.headline.name}
+    best = max(others, key=lambda row: row.auc.value)
+    text = said(found.risks)
+    assert f"{everybody.attack} calls {everybody.called} of {everybody.members:,} members" in text
+    assert f"Of 2 risks, {best.risk} ranks those it calls above the others with AUC {best.auc.value:.3f}" in text
+    assert f"Calling everybody at risk has F1 {everybody.f1.value:.3f} and tells nothing" in text
+    assert "not shown to be better than chance" not in text
+    made = page(found)
+    assert text in made
+    assert all(f'<th scope="row">{row.risk}</th>' in made for row in found.risks)
+    assert from_document(found.document()).risks[1:] == found.risks[1:]  # everybody's correlation is NaN
+
+
+def test_a_risk_that_ranks_by_chance_is_said_to():
+    rows = judge(case_of(gaussian_world(1.0, records=200, models=4), ("loss",))).risks
+    by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
+    assert "with AUC 0.520 (0.400 to 0.640), which is not shown to be better than chance" in said(tuple(by_chance))
+    nobody = tuple(replace(row, called=0, auc=WITHHELD) for row in rows)
+    assert "calls 0 of" in said(nobody)
+    assert "nothing by which a risk could rank them" in said(nobody)
+
+
+def test_names_are_escaped():
+    found = judge(leaking())
+    made = page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
+    assert "<script>alert('x')" not in made

@@ -1,0 +1,79 @@
+"""SHAPr and its like: from a case as by hand, and what its page says of it."""
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.errors import InputError
+from guestlist.neighbours import Knn, self_shapley, self_waka
+from guestlist.risks import RISKS, risks_of
+from oracles_neighbours import in_row_order, knn_shapley_recursion
+
+
+@pytest.fixture(scope="module")
+def predictions():
+    """120 records of 3 classes; the target is surer of its 70 members."""
+    rng = np.random.default_rng(0)
+    labels, member = rng.integers(3, size=120), np.arange(120) < 70
+    logits = rng.normal(size=(120, 3))
+    logits[np.arange(120), labels] += 1 + member
+    answers = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return gl.Predictions(answers, labels, member)
+
+
+@pytest.fixture(scope="module")
+def case(predictions, tmp_path_factory):
+    """Beside it stands a shadow with records of its own, about which the target is not asked."""
+    folder = tmp_path_factory.mktemp("audits") / "a"
+    shadow = gl.Predictions(predictions.answers[::-1], predictions.labels[::-1], predictions.member)
+    gl.audit_predictions(predictions, shadow=shadow, attacks=["loss"], folder=folder, blind=False)
+    return gl.read_case(folder)
+
+
+def placed(case, values, predictions):
+    """Values of the members as given, where they stand in the case; NaN elsewhere."""
+    given = np.full(len(predictions.member), np.nan)
+    given[predictions.member] = values
+    rows, asked = case.records["row"].to_numpy(), case.truth.asked
+    return np.where(asked, given[np.minimum(rows, len(given) - 1)], np.nan)
+
+
+def test_shapr_by_the_published_recursion(case, predictions):
+    x, y, member = predictions.answers, predictions.labels, predictions.member
+    sides = x[member], y[member], x[~member], y[~member]
+    expected = in_row_order(*sides, lambda match: knn_shapley_recursion(match, 5)).mean(axis=0)
+    np.testing.assert_allclose(gl.shapr(*sides), expected, atol=1e-12)
+    np.testing.assert_allclose(risks_of(case, ["shapr"])["shapr"], placed(case, expected, predictions), atol=1e-9)
+
+
+def test_shapr_adds_up_to_the_accuracy_of_a_knn_model(case, predictions):
+    x, y, member = predictions.answers, predictions.labels, predictions.member
+    right = []
+    for i in np.flatnonzero(~member):
+        near = np.argsort(np.square(x[member] - x[i]).sum(axis=1))[:5]
+        right.append((y[member][near] == y[i]).mean())
+    assert np.nansum(risks_of(case, ["shapr"])["shapr"]) == pytest.approx(np.mean(right))
+
+
+def test_a_lone_outlier_has_a_low_value():
+    """Its neighbours are all of another class, so that its own label helps nobody."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60, 2)), np.zeros(60, int)
+    x[30:], y[30:], y[0] = x[30:] + 8, 1, 1
+    values = gl.shapr(x, y, rng.normal(size=(40, 2)), np.zeros(40, int))
+    assert values[0] < 0 < values[1:30].min()
+
+
+@pytest.mark.parametrize(("name", "value"), [("self_waka", self_waka), ("self_shapley", self_shapley)])
+def test_values_of_a_record_for_itself(name, value, case, predictions):
+    member = predictions.member
+    expected = value(predictions.answers[member], predictions.labels[member], Knn(5))
+    np.testing.assert_allclose(risks_of(case, [name])[name], placed(case, expected, predictions), atol=1e-9)
+
+
+def test_they_are_computed_by_name_alone(case):
+    by_name = {name for name, row in RISKS.items() if not row.default}
+    assert by_name == {"shapr", "self_waka", "self_shapley"}
+    assert not by_name & set(risks_of(case))
+    with pytest.raises(InputError, match="no risk 'shaper'; these are there: risk_score"):
+        risks_of(case, ["shaper"])

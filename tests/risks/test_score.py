@@ -1,0 +1,131 @@
+"""The privacy risk score: equal to a plain transcription, and where the answer is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from cases import case_of, leaking, regression
+from guestlist.evaluate import auc
+from guestlist.report import page
+from guestlist.risks import RISKS, Histogram, risk_score, risks_of
+from oracles_risks import modified_entropy, risk_scores
+from worlds import gaussian_world
+
+
+@pytest.fixture(scope="module", params=["", "defended_"], ids=["undefended", "defended"])
+def published(request, real_data):
+    """Answers, labels and members of the published target and shadow, and modified entropies by hand."""
+    arrays = np.load(real_data("location30_predictions.npz"))
+    parts = {}
+    for name in ("target", "shadow"):
+        answers = arrays[f"{name}_{request.param}probs"].astype(np.float64)
+        labels, member = arrays[f"{name}_labels"].astype(int), arrays[f"{name}_member"].astype(bool)
+        parts[name] = (gl.Predictions(answers, labels, member), np.array(modified_entropy(answers, labels)))
+    return parts
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.1])
+def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
+    (target, said), (shadow, known) = published["target"], published["shadow"]
+    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, blind=False).records
+    expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, prior=prior)
+    np.testing.assert_allclose(found["risk_risk_score"], expected, rtol=1e-12)
+    own = risk_scores(said, target.labels, said, target.labels, target.member, prior=prior)
+    np.testing.assert_allclose(found["risk_risk_score_own"], own, rtol=1e-12)
+
+
+def test_a_shadow_of_half_the_records_is_flagged(published):
+    target, shadow = published["target"][0], published["shadow"][0]
+    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], blind=False)
+    check = found.check("GL105")
+    assert (check.state, check.figures["target"], check.figures["references"]) == ("issue", 1000, 500)
+    assert "about 1000 members of the target, and about 500 members of the shadow" in page(found)
+    own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], blind=False)
+    assert own.check("GL105").state == "passed"
+
+
+def test_a_plain_use_of_numpy_is_there_too(published):
+    """Its edges' ends are powers of ten, which are not always the smallest and the largest value."""
+    (target, said), (shadow, known) = published["target"], published["shadow"]
+    about = {"known_values": known, "known_labels": shadow.labels, "known_member": shadow.member}
+    found = risk_score(said, target.labels, **about, histogram=Histogram(every=False))
+    expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, every=False)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_rounding_leaves_nobody_out():
+    known = {"known_values": np.array([0.1, 0.3, 0.3]), "known_member": np.array([True, True, False])}
+    known["known_labels"], asked = np.zeros(3, int), (np.array([0.3]), np.zeros(1, int))
+    assert risk_score(*asked, **known) == pytest.approx(1 / 3)
+    assert risk_score(*asked, **known, histogram=Histogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
+
+
+def test_several_references_and_records_that_were_not_asked():
+    case = case_of(gaussian_world(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
+    silent = np.random.default_rng(3).random((4, 80)) < 0.1
+    values = {name: np.where(silent, np.nan, matrix) for name, matrix in case.view.values.items()}
+    case = replace(case, view=replace(case.view, values=values))
+    mentr, member, labels = values["mentr"], case.view.reference_member, case.view.labels
+    known = [(mentr[k + 1, i], labels[i], member[k, i]) for k in range(3) for i in range(80) if not silent[k + 1, i]]
+    asked = ~silent[0]
+    found = risks_of(case)
+    expected = risk_scores(mentr[0][asked], labels[asked], *zip(*known, strict=True), prior=0.3)
+    np.testing.assert_allclose(found["risk_score"][asked], expected, rtol=1e-12)
+    np.testing.assert_array_equal(np.isnan(found["risk_score"]), silent[0])
+    np.testing.assert_array_equal(np.isnan(found["risk_score_own"]), silent[0] | (np.arange(80) >= 70))
+
+
+def test_in_a_bin_it_is_the_posterior():
+    """One class, bins that hold 3 of 4 members and 1 of 2 non-members: prior 0.2 gives 0.15 / (0.15 + 0.4)."""
+    values, member = np.array([1.0, 1.0, 1.0, 9.0, 1.0, 9.0]), np.arange(6) < 4
+    known = {"known_values": values, "known_labels": np.zeros(6, int), "known_member": member}
+    found = risk_score(np.array([0.0, 2.0, 6.0, 50.0, np.nan]), np.zeros(5, int), **known, prior=0.2)
+    low, high = 0.15 / (0.15 + 0.4), 0.05 / (0.05 + 0.4)
+    np.testing.assert_allclose(found, [low, low, high, high, np.nan])
+
+
+def test_a_value_half_way_between_full_bins_takes_the_lower_one():
+    known = {"known_values": np.array([1.0, 1.0, 1e5, 1e5]), "known_member": np.array([True, True, True, False])}
+    found = risk_score(np.array([500.0]), np.zeros(1, int), known_labels=np.zeros(4, int), **known)
+    assert found == [1.0]
+
+
+def test_a_class_of_one_kind_takes_the_histogram_of_all():
+    known = {"known_values": np.array([1.0, 9.0, 1.0, 9.0, 9.0]), "known_labels": np.array([0, 0, 1, 0, 2])}
+    known["known_member"] = np.array([True, False, True, False, True])
+    found = risk_score(np.array([1.0, 1.0, 9.0]), np.array([1, 3, 1]), **known)
+    np.testing.assert_allclose(found, [1.0, 1.0, (1 / 3) / (1 / 3 + 1)])
+    one_kind = {**known, "known_member": np.ones(5, dtype=bool)}
+    assert np.isnan(risk_score(np.array([1.0]), np.zeros(1, int), **one_kind)).all()
+
+
+def test_all_known_values_equal():
+    for value in (0.0, 0.3, 1 / 3, 7.0):
+        known = {"known_values": np.full(3, value), "known_member": np.array([True, True, False])}
+        found = risk_score(np.array([0.0, value, 99.0]), np.zeros(3, int), known_labels=np.zeros(3, int), **known)
+        np.testing.assert_allclose(found, 0.5)
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(ValueError, match="bins=0"):
+        Histogram(0)
+    known = {name: np.zeros(0) for name in ("known_values", "known_labels", "known_member")}
+    with pytest.raises(ValueError, match="prior=1"):
+        risk_score(np.zeros(1), np.zeros(1), **known, prior=1)
+
+
+def test_what_it_takes():
+    assert {"risk_score", "risk_score_own"} <= set(risks_of(leaking()))
+    alone = case_of(gaussian_world(1.0, records=60, models=1), ("loss",))
+    assert set(risks_of(alone)) == {"risk_score_own"}
+    assert not RISKS["risk_score_own"].possible(regression())
+
+
+def test_members_score_higher_where_there_is_a_leak():
+    case = leaking(records=2000)
+    for name, values in risks_of(case).items():
+        assert auc(values, case.truth.member).low > 0.6, name
+    nothing = case_of(gaussian_world(0.0, records=2000, models=11), ("loss",))
+    assert abs(auc(risks_of(nothing)["risk_score"], nothing.truth.member).value - 0.5) < 0.04

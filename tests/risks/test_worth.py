@@ -1,0 +1,87 @@
+"""What a risk is worth: counted by hand, intervals that hold, and "everybody" as a row."""
+
+import numpy as np
+import pytest
+
+from cases import leaking
+from guestlist.evaluate import calls_at_fpr
+from guestlist.risks import RISKS, worth_of_risks
+from guestlist.risks.worth import EVERYBODY, spearman, worth
+
+
+def found(values, calls, threshold=None, scores=None):
+    values, calls = np.asarray(values, float), np.asarray(calls, float)
+    scores = np.arange(len(values), dtype=float) if scores is None else scores
+    return worth(values, scores, calls, risk="r", attack="a", threshold=threshold)
+
+
+def test_counted_by_hand():
+    values, calls = [3.0, 2.0, 1.0, -1.0, -2.0, np.nan, 5.0], [1, 1, 0, 1, 0, 1, np.nan]
+    row = found(values, calls, 0.0)
+    assert (row.members, row.called) == (5, 3)
+    assert (row.precision.value, row.recall.value) == pytest.approx((2 / 3, 2 / 3))
+    assert row.f1.value == pytest.approx(2 / 3)
+    assert row.auc.value == pytest.approx(5 / 6)
+    assert row.top.value == 1
+    assert row.spearman.value == pytest.approx(-1)
+    assert row.f1.low < 2 / 3 < row.f1.high
+
+
+def test_without_a_threshold_there_is_no_one_at_risk():
+    row = found([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
+    assert np.isnan([row.precision.value, row.recall.value, row.f1.value]).all()
+    assert row.auc.value == 0.75
+
+
+def test_of_equals_the_top_is_the_mean():
+    calls = np.arange(200) < 30
+    row = found(np.where(np.arange(200) == 0, 2.0, 1.0), calls)  # the top is one record and one of 199 equals
+    assert row.top.value == pytest.approx((1 + 29 / 199) / 2)
+    assert found(np.ones(200), calls).top.value == pytest.approx(0.15)
+
+
+def test_calling_everybody_has_full_recall_and_tells_nothing():
+    case = leaking()
+    rows = worth_of_risks(case)
+    assert {row.attack for row in rows} == set(case.attacks)
+    for attack in case.attacks:
+        first, *others = [row for row in rows if row.attack == attack]
+        member = case.truth.member
+        called = np.nanmean(calls_at_fpr(case.scores[attack], member, 0.05)[member])
+        assert first.risk == EVERYBODY
+        assert (first.recall.value, first.auc.value) == (1, 0.5)
+        assert first.precision.value == pytest.approx(called)
+        assert first.top.value == pytest.approx(called)
+        assert first.f1.value == pytest.approx(2 * called / (1 + called))
+        assert np.isnan(first.spearman.value)
+        assert {row.risk for row in others} == {"risk_score", "risk_score_own"} <= set(RISKS)
+
+
+def test_a_risk_that_follows_the_attack_is_worth_more():
+    rows = {(row.risk, row.attack): row for row in worth_of_risks(leaking(records=2000), ["risk_score"], ["loss"])}
+    assert set(rows) == {(EVERYBODY, "loss"), ("risk_score", "loss")}
+    row = rows["risk_score", "loss"]
+    assert row.auc.low > 0.8
+    assert row.spearman.low > 0.5
+    assert row.precision.value > rows[EVERYBODY, "loss"].precision.value
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+def test_the_interval_of_spearman_holds_the_truth(rho):
+    rng = np.random.default_rng(5)
+    truth, held = 6 / np.pi * np.arcsin(rho / 2), []
+    for _ in range(600):
+        a = rng.normal(size=100)
+        interval = spearman(a, rho * a + np.sqrt(1 - rho**2) * rng.normal(size=100))
+        held.append(interval.low <= truth <= interval.high)
+    assert 0.93 <= np.mean(held) <= 0.98
+
+
+def test_the_interval_of_f1_holds_the_truth():
+    """Called 40 %, at risk 40 % of all: four fifths of either are both, so that F1 tends to 0.8."""
+    rng, held = np.random.default_rng(6), []
+    for _ in range(400):
+        kind = rng.choice(4, size=150, p=[0.32, 0.08, 0.08, 0.52])
+        row = found(kind < 2, np.isin(kind, [0, 2]), 0.5)
+        held.append(row.f1.low <= 0.8 <= row.f1.high)
+    assert np.mean(held) >= 0.94
