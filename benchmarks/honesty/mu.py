@@ -137,17 +137,17 @@ def main() -> None:
         print(*row.values(), sep="  ", flush=True)
         rows.append(row)
 
+    add("trained forests", 64, held(forest_worlds(400, 64, options.repeats // 2, options.forests)))
     for models in (16, 64):
+        add("votes of trees", models, held(votes_worlds(options.records, models, options.repeats)))
         for spread in SPREADS:
             add(spread, models, held(normal_worlds(spread, options.records, models, options.repeats)))
-        add("votes of trees", models, held(votes_worlds(options.records, models, options.repeats)))
-    add("trained forests", 64, held(forest_worlds(400, 64, 10, options.forests)))
     found = {
-        "command": "python -m benchmarks.honesty.mu",
+        "command": f"python -m benchmarks.honesty.mu --repeats {options.repeats} --forests {options.forests}",
         "repeats": options.repeats,
         "records": options.records,
         "largest": TOP,
-        "forests": {"records": 400, "repeats": 10, "for the true mu": options.forests},
+        "forests": {"records": 400, "repeats": options.repeats // 2, "for the true mu": options.forests},
         "nominal": 0.95,
         "held": rows,
     }
