@@ -8,6 +8,7 @@ import pytest
 
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.attacks import Rate
+from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.format import ends, per, percent
@@ -295,3 +296,16 @@ def test_persons_are_listed_beside_records():
     assert "patient &lt;7&gt;" in made
     assert "judged by all their records together" in made
     assert "judged by all their records together" not in page(base)
+
+
+def test_the_exposure_list_says_what_it_promises_and_what_not():
+    base = quiet()
+    assert exposed.promised(replace(base, exposure=None)) == ""
+    told = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 30, again=0.75, without=0.02)))
+    assert told.startswith("30 of 400 members are marked as listed")
+    assert "at most 10% of it is false" in told
+    assert "in 75% of cases; under models trained without it, in 2%." in told
+    assert "does not vouch for a single record" in told
+    none = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 0)))
+    assert none.startswith("No member is marked as listed")
+    assert "trained again" not in none

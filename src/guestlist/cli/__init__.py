@@ -12,6 +12,7 @@ from guestlist.cli.collect import collect
 from guestlist.cli.common import Commands
 from guestlist.cli.demo import demo
 from guestlist.cli.export import export
+from guestlist.cli.forget import forget
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
 from guestlist.cli.report import report
@@ -29,5 +30,5 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, export, gate, show, selftest, knn, trees, demo):
+for command in (audit, collect, report, export, gate, forget, show, selftest, knn, trees, demo):
     main.add_command(command)

@@ -209,7 +209,7 @@ def quantile_regression(case: Case) -> Outcome:
 
 def alone_in_leaves(case: Case) -> Outcome:
     """Members that stand alone in the leaves of a tree model."""
-    alone = case.of(risks_of).get("alone_in_leaves")
+    alone = risks_of(case).get("alone_in_leaves")
     if alone is None or np.isnan(alone[case.truth.asked]).all():
         return NOT_APPLICABLE
     lone = int((alone[case.truth.member] > ALONE).sum())

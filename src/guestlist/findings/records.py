@@ -16,8 +16,8 @@ from scipy.special import stdtr
 from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
-from guestlist.findings import headline
-from guestlist.risks import risks_of
+from guestlist.findings import exposure, headline
+from guestlist.risks import risk_columns
 
 MOST = 20
 # What the target says about a record, as far as targets of its kind say it.
@@ -51,7 +51,8 @@ def record_table(case: Case) -> pd.DataFrame:
 
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own. Where the
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
-    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them.
+    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them. ``listed`` are the
+    members on the list of which few are false, by ``p_exposure``.
     """
     asked, member = case.truth.asked, case.truth.of_asked
     records = case.records[asked].drop(columns=["class"]).reset_index(drop=True)
@@ -60,7 +61,7 @@ def record_table(case: Case) -> pd.DataFrame:
         said = signal_of(case.view, name)
         if said is not None:
             records[name] = said[asked]
-    for name, values in case.of(risks_of).items():
+    for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[asked]
     for name, values in case.scores.items():
         records[f"score_{name}"] = values[asked]
@@ -74,6 +75,9 @@ def record_table(case: Case) -> pd.DataFrame:
         others = case.mocks.member[:, asked]
         records["p_among_models"], records["models"] = p_values_among_models(score, choice.scores, others)
         records["gap"] = _gap(score, choice.scores, others)
+    listing = case.of(exposure.listing)
+    if listing is not None:
+        records["p_exposure"], records["listed"] = listing.p_value, listing.listed
     return records
 
 

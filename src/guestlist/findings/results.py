@@ -17,6 +17,7 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
+from guestlist.findings.exposure import Exposure
 from guestlist.findings.gated import Gated
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline
@@ -53,6 +54,7 @@ class Results:
     exposed: tuple[Exposed, ...] | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
+    exposure: Exposure | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None

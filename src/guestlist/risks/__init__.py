@@ -1,14 +1,17 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
+from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
 from guestlist.risks.knn import shapr
+from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.score import Histogram, risk_score
-from guestlist.risks.table import RISKS, Risk, risks_of
+from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
 from guestlist.risks.worth import Worth, worth, worth_of_risks
 
 __all__ = [
     "RISKS",
+    "Bounded",
     "Calibration",
     "Histogram",
     "LeafRisk",
@@ -18,9 +21,11 @@ __all__ = [
     "calibration",
     "leaf_risk",
     "leaf_risk_of",
+    "risk_columns",
     "risk_score",
     "risks_of",
     "shapr",
+    "tpr_of_mu",
     "worth",
     "worth_of_risks",
 ]

@@ -9,7 +9,8 @@ import numpy as np
 
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.risks import knn, score, trees
+from guestlist.risks import knn, memorisation, mu, score, trees
+from guestlist.risks.bounded import Bounded
 
 DUDDU, WAKA = "Duddu et al. 2022", "Mesana et al. 2024"
 SONG = "Song & Mittal 2021"
@@ -20,7 +21,7 @@ class Risk:
     """How exposed each record is, beside the attacks: known to whoever trained the model, not to an attacker.
 
     Args:
-        risk: case to (records,) values that rise with exposure; NaN where a record has none.
+        risk: case to (records,) values that rise with exposure, alone or with intervals; NaN where a record has none.
         summary, paper, cost: for people.
         needs: the signals it reads; targets that do not say them have no such risk.
         evidence: the kind of evidence that it looks at, if any; without it there is no such risk.
@@ -30,7 +31,7 @@ class Risk:
         threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
     """
 
-    risk: Callable[[Case], np.ndarray]
+    risk: Callable[[Case], np.ndarray | Bounded]
     summary: str
     paper: str
     cost: str
@@ -48,6 +49,9 @@ class Risk:
         answered = not self.answers or case.view.answers is not None
         return there and said and answered and case.view.references >= self.references
 
+
+# With fewer, most records have two references or less on one side.
+FEWEST = 8
 
 RISKS: dict[str, Risk] = {
     "risk_score": Risk(
@@ -99,13 +103,48 @@ RISKS: dict[str, Risk] = {
         cost="nothing",
         evidence="leaves",
     ),
+    "memorisation": Risk(
+        risk=memorisation.memorisation,
+        summary="how much likelier references are right about the record if they trained on it",
+        paper="Feldman & Zhang 2020",
+        cost="references",
+        references=FEWEST,
+        needs=("correct",),
+    ),
+    "mu": Risk(
+        risk=mu.mu,
+        summary="by how many standard deviations training on the record raises its margin",
+        paper="Carlini et al. 2022; Dong et al. 2022",
+        cost="references",
+        references=FEWEST,
+        needs=("margin",),
+    ),
 }
 
 
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """Name to (records,) risks that the case has what it takes for: those named, or all that an audit has by default."""
-    unknown = [name for name in names or () if name not in RISKS]
+    found = case.of(_by_default) if names is None else _possible(case, names)
+    return {name: risk.value if isinstance(risk, Bounded) else risk for name, risk in found.items()}
+
+
+def risk_columns(case: Case) -> dict[str, np.ndarray]:
+    """The risks that an audit has by default, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
+    columns: dict[str, np.ndarray] = {}
+    for name, risk in case.of(_by_default).items():
+        if isinstance(risk, Bounded):
+            columns |= {name: risk.value, f"{name}_low": risk.low, f"{name}_high": risk.high}
+        else:
+            columns[name] = risk
+    return columns
+
+
+def _by_default(case: Case) -> dict[str, np.ndarray | Bounded]:
+    return _possible(case, [name for name, row in RISKS.items() if row.default])
+
+
+def _possible(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | Bounded]:
+    unknown = [name for name in names if name not in RISKS]
     if unknown:
         raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")
-    wanted = [name for name, row in RISKS.items() if row.default] if names is None else names
-    return {name: RISKS[name].risk(case) for name in wanted if RISKS[name].possible(case)}
+    return {name: RISKS[name].risk(case) for name in names if RISKS[name].possible(case)}

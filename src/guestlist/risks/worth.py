@@ -62,7 +62,7 @@ def worth_of_risks(
         attacks: names, or all of the case.
     """
     asked, member = case.truth.asked, case.truth.of_asked
-    known = risks_of(case, risks) if risks is not None else case.of(risks_of)
+    known = risks_of(case, risks)
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERYBODY: (np.ones(len(member)), 0.0)}
     rows |= {name: (values[asked], RISKS[name].threshold) for name, values in known.items()}
     persons = None if case.persons is None else case.persons[member]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
 from guestlist.report import words
-from guestlist.report.format import count, tiny
+from guestlist.report.format import count, percent, tiny
 from guestlist.report.section import Section, filled
 
 
@@ -21,6 +21,7 @@ def section(results: Results) -> Section | None:
         compared=compared(results),
         reading=reading(results),
         of_persons=of_persons(results),
+        promised=promised(results),
     )
     return Section("exposed", title(results), body)
 
@@ -56,6 +57,28 @@ def among_models(results: Results) -> str:
         f"{words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}. If nothing leaked, about "
         f"{count(max(members * small, 1))} of {words.things(members, 'member')} would still have a p-value of {tiny(small)} "
         "or less."
+    )
+
+
+def promised(results: Results) -> str:
+    """What the list of exposed members promises, and what it does not."""
+    found = results.exposure
+    if found is None:
+        return ""
+    size = f"{count(found.listed)} of {words.things(found.tested, 'member')}" if found.listed else "No member"
+    text = (
+        f"{size} {'is' if found.listed < 2 else 'are'} marked as listed in records.parquet. The list is made so that on average "
+        f"over audits at most {percent(found.q)} of it is false: about such a record this model says no more than a model that "
+        "was trained without it."
+    )
+    if found.again is not None and found.without is not None:
+        text += (
+            f" Under models trained again with a listed record it stands out as far in {percent(found.again)} of cases; under "
+            f"models trained without it, in {percent(found.without)}."
+        )
+    return text + (
+        " This does not vouch for a single record, and who is not listed may be exposed all the same: to another attack, or by "
+        "less than this many references show."
     )
 
 

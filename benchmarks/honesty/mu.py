@@ -1,0 +1,158 @@
+"""``python -m benchmarks.honesty.mu``: how often mu's 95 % intervals hold the truth, also for the 20 largest."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import betabinom
+
+from guestlist.arrays.moments import moments
+from guestlist.risks.mu import Effects, bounded_mu, effects
+
+HERE = Path(__file__).parent
+TOP = 20
+TREES = 20
+
+
+@dataclass(frozen=True)
+class World:
+    """(models, records) margins and membership, and (records,) the true mu."""
+
+    margin: np.ndarray
+    member: np.ndarray
+    mu: np.ndarray
+
+    @cached_property
+    def effects(self) -> Effects:
+        return effects(moments(self.margin, self.member), moments(self.margin, ~self.member))
+
+
+# How mu is spread over records.
+SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "all alike": lambda rng, n: np.full(n, 0.5),
+    "narrow": lambda rng, n: rng.normal(0.3, 0.3, n),
+    "wide": lambda rng, n: rng.normal(1.0, 1.0, n),
+    "exponential": lambda rng, n: rng.exponential(0.5, n),
+    "log-normal": lambda rng, n: np.exp(rng.normal(-1, 1, n)),
+    "Student's t, 3": lambda rng, n: 0.3 + 0.3 * rng.standard_t(3, n),
+    "one in ten by heart": lambda rng, n: np.where(rng.random(n) < 0.1, 5.0, 0.1),
+    "one in a hundred by heart": lambda rng, n: np.where(rng.random(n) < 0.01, rng.normal(4, 1, n), 0.0),
+}
+
+
+def normal_world(spread: str, records: int, models: int, rng: np.random.Generator) -> World:
+    """Normal margins; records differ in difficulty, in spread and in mu."""
+    mu, deviation = SPREADS[spread](rng, records), np.exp(0.5 * rng.normal(size=records))
+    member = rng.random((models, records)) < 0.5
+    margin = deviation * (rng.normal(size=records) + mu * member + rng.normal(size=member.shape))
+    return World(margin, member, mu)
+
+
+def votes_world(records: int, models: int, rng: np.random.Generator) -> World:
+    """Votes of ``TREES`` trees, a share of which grew on the record: margins in few steps, skewed, often all alike."""
+    outside = rng.beta(3, 1.5, records)
+    shares = np.stack([outside, outside + (1 - outside) * rng.beta(1.5, 3, records)])
+    together = 10.0  # how much the trees of one model agree: the size of a beta-binomial
+    parts = together * shares, together * (1 - shares)
+    votes = np.arange(TREES + 1)
+    said = np.log((votes + 0.5) / (TREES - votes + 0.5))
+    chances = betabinom.pmf(votes[:, None, None], TREES, *parts)
+    mean = np.tensordot(said, chances, 1)
+    variance = np.tensordot(said**2, chances, 1) - mean**2
+    member = rng.random((models, records)) < 0.5
+    inside = member.astype(int)
+    p = rng.beta(np.take_along_axis(parts[0], inside, 0), np.take_along_axis(parts[1], inside, 0))
+    return World(said[rng.binomial(TREES, p)], member, (mean[1] - mean[0]) / np.sqrt(variance.mean(axis=0)))
+
+
+def forest_worlds(records: int, models: int, repeats: int, truth: int) -> list[World]:
+    """Forests of ten trees, trained; the true mu is that of ``truth`` other forests."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from guestlist.targets.signals import signals_of_probabilities, smallest_answer
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(records, 6))
+    y = (x[:, 0] + x[:, 1] * x[:, 2] + rng.normal(0, 1, records) > 0).astype(int)
+    member = rng.random((truth + repeats * models, records)) < 0.5
+    answers = []
+    for k, trained in enumerate(member):
+        forest = RandomForestClassifier(10, random_state=k).fit(x[trained], y[trained])
+        answers.append(forest.predict_proba(x))
+    floor = smallest_answer(np.concatenate(answers))
+    margin = np.stack([signals_of_probabilities(p, y, floor)["margin"] for p in answers])
+    inside, outside = (moments(margin[:truth], member[:truth] == side) for side in (True, False))
+    mu = (inside.mean - outside.mean) / np.sqrt((inside.variance + outside.variance) / 2)
+    parts = [slice(truth + k * models, truth + (k + 1) * models) for k in range(repeats)]
+    return [World(margin[part], member[part], mu) for part in parts]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Shares of intervals that hold the truth: of all records, of the largest, and of the largest if selection is ignored."""
+
+    all: float
+    largest: float
+    largest_unadjusted: float
+
+
+def held(worlds: list[World]) -> Held:
+    rows = []
+    for world in worlds:
+        known = ~np.isnan(world.effects.estimate)
+        found, mu = world.effects.take(known), world.mu[known]
+        interval, raw = bounded_mu(found), found.unbiased
+        inside = (interval.low <= mu) & (mu <= interval.high)
+        plain = np.abs(mu - raw) <= ndtri(0.975) * np.sqrt(1 / found.size + raw**2 / (2 * found.freedom))
+        top, top_raw = (np.argsort(-values, kind="stable")[:TOP] for values in (interval.value, raw))
+        rows.append((inside.mean(), inside[top].mean(), plain[top_raw].mean()))
+    return Held(*(float(share) for share in np.mean(rows, axis=0)))
+
+
+def normal_worlds(spread: str, records: int, models: int, repeats: int) -> list[World]:
+    return [normal_world(spread, records, models, np.random.default_rng([1, models, k])) for k in range(repeats)]
+
+
+def votes_worlds(records: int, models: int, repeats: int) -> list[World]:
+    return [votes_world(records, models, np.random.default_rng([2, models, k])) for k in range(repeats)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--records", type=int, default=2000)
+    parser.add_argument("--forests", type=int, default=1000, help="for the true mu")
+    options = parser.parse_args()
+    rows = []
+
+    def add(world: str, models: int, found: Held) -> None:
+        row = {"world": world, "models": models, **{k: round(v, 4) for k, v in vars(found).items()}}
+        print(*row.values(), sep="  ", flush=True)
+        rows.append(row)
+
+    add("trained forests", 64, held(forest_worlds(400, 64, options.repeats // 2, options.forests)))
+    for models in (16, 64):
+        add("votes of trees", models, held(votes_worlds(options.records, models, options.repeats)))
+        for spread in SPREADS:
+            add(spread, models, held(normal_worlds(spread, options.records, models, options.repeats)))
+    found = {
+        "command": f"python -m benchmarks.honesty.mu --repeats {options.repeats} --forests {options.forests}",
+        "repeats": options.repeats,
+        "records": options.records,
+        "largest": TOP,
+        "forests": {"records": 400, "repeats": options.repeats // 2, "for the true mu": options.forests},
+        "nominal": 0.95,
+        "held": rows,
+    }
+    (HERE / "mu.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

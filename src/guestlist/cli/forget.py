@@ -1,0 +1,48 @@
+"""``forget``: who becomes more exposed when some members leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import as_json
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--ids", required=True, help="Of the members that leave, separated by commas.")
+@click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="How many pairs to list.")
+@as_json
+def forget(folder, ids, most, as_json):
+    """Preview a deletion request for the audit in FOLDER: who becomes more exposed when these members leave?"""
+    from guestlist.findings.folder import read_case
+    from guestlist.risks.forgetting import forgetting
+
+    pairs = forgetting(read_case(folder), [one.strip() for one in ids.split(",")])
+    sure = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
+    top = pairs.head(most)
+    if as_json:
+        rows = json.loads(top.to_json(orient="records"))
+        click.echo(json.dumps({"pairs": len(pairs), "sure": sure, "most": rows}, indent=1))
+        return
+    from guestlist.cli.show import show_table
+
+    click.echo(
+        f"{sure} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list is of "
+        "the largest differences over the references; without a small adjusted p-value, take them for luck."
+    )
+    if len(top):
+        show_table(
+            [
+                {
+                    "staying": row.staying,
+                    "when this one leaves": row.leaving,
+                    "attack right more often by": f"{row.exposed:.0%}",
+                    "p-value": f"{row.p_value:.2g}",
+                    "adjusted": f"{row.p_adjusted:.2g}",
+                }
+                for row in top.itertuples()
+            ]
+        )

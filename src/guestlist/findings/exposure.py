@@ -1,0 +1,102 @@
+"""A list of exposed members in which at most a given share is listed falsely.
+
+Everyone on the list is a member, so what is false must be said: a record is falsely listed when the target says no more about
+it than a model that did not train on it. Each record is compared with itself: how far is the target's margin in the tail of
+what references say that did not train on it? Counting these references would resolve no less than one over their number, and
+of many records none would be listed. So the tail is Student's (``lira_bayes_offline``), and is not believed: mock targets
+show how often a record that they did not train on comes out so far, and that share is the p-value.
+
+Pooled over records, such a p-value is right on average over them, which is what a share of false ones needs
+(Benjamini & Hochberg 1995; Bates et al. 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from guestlist.arrays.conformal import conformal_p_values
+from guestlist.attacks.bayes import lira_bayes_offline
+from guestlist.case import Case
+from guestlist.collecting.until import FEWEST_MOCKS
+
+Q = 0.1
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How many members are listed, and how steady the list is.
+
+    Args:
+        q: the share of falsely listed records that is allowed, on average over audits.
+        tested, listed: members.
+        again: of mock targets that trained on a listed record, the share in which it stands out as far; None: no list.
+        without: of mock targets that did not train on a listed record, the share in which it stands out as far.
+    """
+
+    q: float
+    tested: int
+    listed: int
+    again: float | None = None
+    without: float | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """(records,) of the asked records: p-values, NaN where there is none, and who is listed."""
+
+    p_value: np.ndarray = field(repr=False)
+    listed: np.ndarray = field(repr=False)
+
+
+def find(case: Case) -> Exposure | None:
+    """The list of exposed members; None where too few references were compared with each other on the same records."""
+    found = case.of(listing)
+    if found is None:
+        return None
+    own, scores, member = _scores(case)
+    tested = int((~np.isnan(found.p_value) & case.truth.of_asked).sum())
+    if not found.listed.any():
+        return Exposure(Q, tested, 0)
+    far = own[found.listed].min()
+    scores, member = scores[:, found.listed], member[:, found.listed]
+    known = ~np.isnan(scores)
+    shares = [float((scores[known & side] >= far).mean()) for side in (member, ~member)]
+    return Exposure(Q, tested, int(found.listed.sum()), *shares)
+
+
+def listing(case: Case) -> Listing | None:
+    """Who is listed at ``Q``, with p-values of members and, for comparison, of non-members."""
+    mocks = case.mocks
+    if mocks is None or len(mocks.member) < FEWEST_MOCKS or case.setting.predictions or "margin" not in mocks.values:
+        return None
+    own, scores, member = _scores(case)
+    p_value = conformal_p_values(own, scores[~member])
+    return Listing(p_value, listed(p_value, case.truth.of_asked))
+
+
+def listed(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
+    """(records,) true for members that Benjamini and Hochberg list at ``q``."""
+    tested = np.flatnonzero(member & ~np.isnan(p_value))
+    found = np.zeros(len(p_value), dtype=bool)
+    if len(tested):
+        found[tested] = false_discovery_control(p_value[tested]) <= q
+    return found
+
+
+def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of the asked records: the target's scores, those of mock targets, and what these trained on."""
+    assert case.mocks is not None
+    asked = case.truth.asked
+    return case.of(_own)[asked], case.of(_of_mocks)[:, asked], case.mocks.member[:, asked]
+
+
+def _own(case: Case) -> np.ndarray:
+    return lira_bayes_offline(case.view)
+
+
+def _of_mocks(case: Case) -> np.ndarray:
+    assert case.mocks is not None
+    return lira_bayes_offline(case.mocks)

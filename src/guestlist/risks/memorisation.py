@@ -1,0 +1,36 @@
+"""How much likelier a model is right about a record when it trained on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.arrays.samples import error_of
+from guestlist.case import Case
+from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.risks.bounded import Bounded
+
+
+def memorisation(case: Case) -> Bounded:
+    """(records,) P(right | trained on it) - P(right | not), over references (Feldman & Zhang 2020).
+
+    NaN where no reference trained, or none did not train, on the record.
+    """
+    inside, outside = case.view.inside("correct"), case.view.outside("correct")
+    counts = [np.rint(np.nan_to_num(side.mean) * side.count) for side in (inside, outside)]
+    return difference_of_shares(counts[0], inside.count, counts[1], outside.count)
+
+
+def difference_of_shares(
+    right: np.ndarray, n: np.ndarray, right_outside: np.ndarray, n_outside: np.ndarray, *, confidence: float = 0.95
+) -> Bounded:
+    """(records,) share minus share, as ``evaluate.proportion_difference`` gives it for one record.
+
+    The interval is for a record that was named beforehand; among the largest of many values it covers less.
+    """
+    error = error_of(confidence) / 2
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference applies
+        a, b = right / n, right_outside / n_outside
+    with_any = np.maximum(n, 1), np.maximum(n_outside, 1)
+    low = np.hypot(a - lower_share(right, with_any[0], error), upper_share(right_outside, with_any[1], error) - b)
+    high = np.hypot(upper_share(right, with_any[0], error) - a, b - lower_share(right_outside, with_any[1], error))
+    return Bounded(a - b, a - b - low, a - b + high)

@@ -1,0 +1,67 @@
+"""The exposure list: few of its records are false, and it finds what is there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty import exposure as honesty
+
+from cases import case_of, leaking, regression
+from guestlist.attacks import ATTACKS
+from guestlist.findings import exposure, records
+from worlds import gaussian_world, noise_world
+
+
+@pytest.mark.parametrize("noise", ["normal", "skewed"])
+def test_few_of_the_listed_are_false(noise):
+    found = honesty.lists(noise, repeats=40, records=200)
+    assert found.false <= exposure.Q + 3 * found.standard_error
+    assert found.found > 0.5
+    assert max(found.counted_found, found.over_records_found) < 0.2
+
+
+def test_benjamini_and_hochberg_by_hand():
+    p_value = np.array([0.01, 0.04, 0.03, 0.9, np.nan, 0.0001])
+    member = np.array([True, True, True, True, True, False])
+    # Of four members: .01 <= .1 * 1/4, .03 <= .1 * 2/4, .04 <= .1 * 3/4.
+    np.testing.assert_array_equal(exposure.listed(p_value, member, 0.1), [True, True, True, False, False, False])
+    np.testing.assert_array_equal(exposure.listed(p_value, member, 0.04), [True] + [False] * 5)
+    assert not exposure.listed(p_value, np.zeros(6, bool)).any()
+
+
+def test_p_values_count_what_mock_targets_did_not_train_on():
+    case = leaking(records=60)
+    found = case.of(exposure.listing)
+    score = ATTACKS["lira_bayes_offline"].score
+    own, outside = score(case.view), []
+    for k in range(10):
+        mock = score(case.mocks.facing(k))
+        outside += [mock[i] for i in range(60) if not case.mocks.member[k, i] and not np.isnan(mock[i])]
+    for i in range(60):
+        wanted = (1 + sum(value >= own[i] - 1e-12 for value in outside)) / (1 + len(outside))
+        assert found.p_value[i] == pytest.approx(wanted, abs=1.5 / len(outside), nan_ok=True)
+
+
+def test_where_nothing_leaks_hardly_anyone_is_listed():
+    listed = [exposure.find(case_of(noise_world(records=200, models=17, seed=k))).listed for k in range(20)]
+    assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty worlds
+    found = exposure.find(case_of(noise_world(records=200, models=17, seed=3)))
+    assert found.listed or found.again is None
+
+
+def test_a_leak_is_listed_steadily_and_only_among_members():
+    case = case_of(gaussian_world(5.0, records=300, models=33))
+    found = exposure.find(case)
+    assert found.listed > 0.9 * found.tested
+    assert found.again > 0.9
+    assert found.without < 0.2
+    table = case.of(records.record_table)
+    assert table["member"][table["listed"]].all()
+    assert table["listed"].sum() == found.listed
+
+
+def test_there_is_none_without_models_to_compare_with():
+    assert exposure.find(regression()) is None
+    assert exposure.find(case_of(gaussian_world(1.0, records=100, models=5))) is None
+    case = leaking()
+    assert exposure.find(replace(case, setting=replace(case.setting, predictions=True))) is None

@@ -1,0 +1,65 @@
+"""A preview of a deletion: pairs as influence gives them, and nobody named where nothing moves anything."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from cases import case_of, leaking
+from guestlist.attacks import ATTACKS
+from guestlist.cli import main
+from guestlist.errors import InputError
+from guestlist.evaluate import threshold_at_fpr
+from guestlist.risks.forgetting import forgetting
+from worlds import gaussian_world
+
+
+def test_pairs_are_as_counted_by_hand():
+    case = leaking(records=80, models=21)
+    first, second = np.flatnonzero(case.truth.member)[[4, 9]]
+    pairs = forgetting(case, [f"r{first}", f"r{second}"])
+    assert len(pairs) == 2 * (case.truth.member.sum() - 2)
+    scores, member = ATTACKS["lira_bayes"].score(case.mocks), case.mocks.member
+    for row in pairs.head(5).itertuples():
+        i, j = int(row.staying[1:]), int(row.leaving[1:])
+        right = {True: [], False: []}
+        for k in range(20):
+            if not np.isnan(scores[k, i]):
+                called = scores[k, i] >= threshold_at_fpr(scores[k][~member[k]], 0.05)
+                right[bool(member[k, j])].append(called == member[k, i])
+        assert row.exposed == pytest.approx(np.mean(right[False]) - np.mean(right[True]))
+    assert pairs["exposed"].is_monotonic_decreasing
+    assert (pairs["p_adjusted"].dropna() >= pairs["p_value"].dropna()).all()
+
+
+def test_where_nobody_moves_anybody_hardly_any_pair_is_sure():
+    case = case_of(gaussian_world(1.5, records=400, models=65, seed=7))
+    members = np.flatnonzero(case.truth.member)[:5]
+    pairs = forgetting(case, [f"r{i}" for i in members])
+    assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(0.05, abs=0.03)
+    assert (pairs["p_adjusted"] <= 0.05).sum() <= 5  # a record that is always called rightly but once may look sure
+
+
+def test_what_cannot_be_previewed_is_refused():
+    case = leaking(records=40)
+    stranger = np.flatnonzero(~case.truth.member)[0]
+    with pytest.raises(InputError, match=f"found nobody, r{stranger}"):
+        forgetting(case, [f"r{stranger}", "nobody"])
+    with pytest.raises(InputError, match="needs references"):
+        forgetting(case_of(gaussian_world(1.0, records=40, models=2)), ["r0"])
+
+
+def test_the_command(blobs, tmp_path):
+    model = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
+    results = gl.audit(model, *blobs, references=8, attacks=["loss"], jobs=1, folder=tmp_path / "audit")
+    someone = str(results.records["id"][results.records["member"]].iloc[0])
+    run = lambda *more: CliRunner().invoke(main, ["forget", str(tmp_path / "audit"), "--ids", someone, *more])  # noqa: E731
+    found = run("--json", "--most", "3")
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.output)
+    assert told["pairs"] == 239
+    assert len(told["most"]) == 3
+    assert f"{told['sure']} of 239 pairs" in run().output

@@ -1,0 +1,48 @@
+"""Memorisation: equal to the interval of one record, and zero where nothing is remembered."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from cases import case_of
+from guestlist.evaluate import proportion_difference
+from guestlist.risks.memorisation import difference_of_shares, memorisation
+from worlds import awkward_world, gaussian_world
+
+
+def test_every_record_is_as_it_would_be_alone():
+    rng = np.random.default_rng(0)
+    n, n_outside = rng.integers(1, 30, 200), rng.integers(1, 30, 200)
+    right, outside = rng.integers(0, n + 1), rng.integers(0, n_outside + 1)
+    found = difference_of_shares(right, n, outside, n_outside)
+    for i in range(200):
+        wanted = proportion_difference(int(right[i]), int(n[i]), int(outside[i]), int(n_outside[i]))
+        assert [part[i] for part in found] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_counted_by_hand_in_an_awkward_world():
+    case = case_of(awkward_world(records=60, models=12))
+    found = memorisation(case)
+    correct, member = case.view.reference("correct"), case.view.reference_member
+    for i in range(60):
+        sides = [
+            [v for v, m in zip(correct[:, i], member[:, i], strict=True) if m == side and v == v]
+            for side in (True, False)
+        ]
+        if not all(sides):
+            assert np.isnan([part[i] for part in found]).all()
+        else:
+            assert found.value[i] == pytest.approx(np.mean(sides[0]) - np.mean(sides[1]))
+            assert found.low[i] <= found.value[i] <= found.high[i]
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_intervals_hold_the_truth(shift):
+    world = gaussian_world(shift, records=3000, models=33, seed=4)
+    mean = np.where(world.member, world.values["margin"] - shift, world.values["margin"]).mean(axis=0)
+    # What a record's difficulty is, the world keeps to itself; the mean over all its models is close.
+    truth = ndtr(mean + shift) - ndtr(mean)
+    found = memorisation(case_of(world))
+    held = (found.low <= truth) & (truth <= found.high)
+    assert held.mean() > 0.93
+    assert np.nanmean(found.value) == pytest.approx(truth.mean(), abs=0.02)

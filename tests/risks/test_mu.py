@@ -1,0 +1,82 @@
+"""mu: the likelihood is that of noncentral t, and intervals hold the truth for the records at the top of a list too."""
+
+import numpy as np
+import pytest
+from benchmarks.honesty import mu as honesty
+from scipy.stats import nct, norm
+
+from cases import case_of
+from guestlist.risks.mu import Effects, bounded_mu, effects, likelihoods, mu, tpr_of_mu
+from worlds import awkward_world, gaussian_world
+
+
+@pytest.mark.parametrize(("estimate", "size", "freedom"), [(1.5, 3.0, 10.0), (-0.5, 16.0, 60.0), (8.0, 16.0, 62.0)])
+def test_likelihoods_are_those_of_noncentral_t(estimate, size, freedom):
+    at = estimate + np.linspace(-1, 1, 21) * 3 * np.sqrt(1 / size + estimate**2 / (2 * freedom))
+    found = likelihoods(Effects(*(np.array([part]) for part in (estimate, size, freedom))), at)[0]
+    exact = nct.pdf(estimate * np.sqrt(size), freedom, at * np.sqrt(size))
+    likely = exact > 0.01 * exact.max()
+    assert likely.sum() > 10
+    ratio = found[likely] / exact[likely]
+    assert np.ptp(ratio) / ratio.mean() < 0.01
+
+
+def test_estimates_are_differences_over_standard_deviations():
+    case = case_of(gaussian_world(1.0, records=300, models=65, spread=0.5))
+    found = effects(case.view.inside("margin"), case.view.outside("margin"))
+    margin, member = case.view.reference("margin"), case.view.reference_member
+    for i in range(20):
+        inside, outside = margin[member[:, i], i], margin[~member[:, i], i]
+        pooled = np.sqrt((inside.var() * len(inside) + outside.var() * len(outside)) / 62)
+        assert found.estimate[i] == pytest.approx((inside.mean() - outside.mean()) / pooled, rel=0.25)
+        assert found.size[i] == pytest.approx(len(inside) * len(outside) / 64)
+    assert (found.freedom > 62).all()  # other records tell something too
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_in_the_normal_world_it_is_the_shift(shift):
+    found = mu(case_of(gaussian_world(shift, records=2000, models=65)))
+    assert np.mean(found.value) == pytest.approx(shift, abs=0.03)
+    assert np.std(found.value) < 0.1  # the estimates alone have a standard deviation of 0.25
+    assert ((found.low <= shift) & (shift <= found.high)).mean() > 0.98
+
+
+def test_the_tpr_is_that_of_the_best_test():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=400_000)
+    assert tpr_of_mu(1.5, 0.05) == pytest.approx((scores + 1.5 > norm.isf(0.05)).mean(), abs=0.004)
+    assert tpr_of_mu(np.zeros(3), 0.001) == pytest.approx(0.001)
+
+
+def test_records_without_both_sides_have_none_and_agreement_is_finite():
+    case = case_of(awkward_world(records=60, models=12))
+    found = mu(case)
+    one_sided = (case.view.inside("margin").count == 0) | (case.view.outside("margin").count == 0)
+    assert one_sided.any()
+    for part in found:
+        np.testing.assert_array_equal(np.isnan(part), one_sided)
+    known = ~one_sided
+    assert (found.low[known] <= found.value[known]).all()
+    assert (found.value[known] <= found.high[known]).all()
+
+
+def test_an_outlier_that_is_not_drawn_again_has_an_interval():
+    estimate = np.r_[np.zeros(50), 500.0]
+    found = bounded_mu(Effects(estimate, np.full(51, 16.0), np.full(51, 60.0)))
+    assert np.isfinite(found).all()
+    assert found.low[-1] < 500 < found.high[-1]
+    assert found.low[-1] > 300
+
+
+@pytest.mark.parametrize("spread", ["narrow", "wide"])
+def test_intervals_hold_the_truth_also_for_the_largest(spread):
+    found = honesty.held(honesty.normal_worlds(spread, 1000, 32, repeats=15))
+    assert 0.93 < found.all < 0.975
+    assert found.largest > 0.91  # 300 records: 0.95 within three standard errors
+    assert found.largest_unadjusted < found.largest - 0.05
+
+
+def test_intervals_hold_the_truth_on_the_votes_of_trees():
+    found = honesty.held(honesty.votes_worlds(1000, 32, repeats=15))
+    assert 0.93 < found.all < 0.975
+    assert found.largest > 0.91
