@@ -54,7 +54,7 @@ def test_calling_everybody_has_full_recall_and_tells_nothing():
         assert first.top.value == pytest.approx(called)
         assert first.f1.value == pytest.approx(2 * called / (1 + called))
         assert np.isnan(first.spearman.value)
-        assert {row.risk for row in others} == {"risk_score", "risk_score_own"} <= set(RISKS)
+        assert {row.risk for row in others} == {"risk_score", "risk_score_own", "memorisation", "mu"} <= set(RISKS)
 
 
 def test_a_risk_that_follows_the_attack_is_worth_more():
