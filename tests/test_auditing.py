@@ -45,6 +45,7 @@ def test_a_folder_holds_what_the_call_returned(tree, blobs, tmp_path, results):
     pd.testing.assert_frame_equal(again.records, results.records, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_the_order_of_records_changes_no_target_score(tree, blobs):
     (x, y), nonmembers = blobs
     order = np.random.default_rng(1).permutation(len(y))
@@ -67,6 +68,7 @@ def test_a_model_that_saw_nothing_of_its_members_leaks_nothing(blobs):
     assert all(low < 0.5 < high for low, high in found.attacks[["auc_low", "auc_high"]].to_numpy())
 
 
+@pytest.mark.slow
 def test_population_records_train_references_and_are_not_asked_about(tree, blobs):
     rng = np.random.default_rng(2)
     population = rng.normal(size=(500, 5)), rng.integers(3, size=500)
@@ -78,6 +80,7 @@ def test_population_records_train_references_and_are_not_asked_about(tree, blobs
     assert found.check("GL105").state == "passed"
 
 
+@pytest.mark.slow
 def test_sizes_that_differ_are_stated(blobs):
     (x, y), (x2, y2) = blobs
     model = RandomForestClassifier(5, random_state=0).fit(x, y)
@@ -152,6 +155,7 @@ def test_probabilities_that_are_none_are_refused(blobs):
         gl.audit(gl.function_target(lambda x: np.full((len(x), 3), np.nan), classes=[0, 1, 2]), *blobs, references=0)
 
 
+@pytest.mark.slow
 def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
     members, (x, y) = blobs
     x, y = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]
@@ -182,6 +186,7 @@ def test_wrong_options_fail_at_the_call(tree, blobs):
             gl.audit(tree, *blobs, **options)
 
 
+@pytest.mark.slow
 def test_groups_are_compared_and_may_be_several(blobs):
     (x, y), (x2, y2) = blobs
     tables = [
@@ -234,6 +239,7 @@ def test_references_are_asked_about_what_the_target_is_asked_about(tree, blobs, 
     assert split.population.sum() == 40
 
 
+@pytest.mark.slow
 def test_the_first_references_decide_their_share_and_not_an_audit_without_any(blobs, tmp_path):
     sides = [(x[:30], y[:30]) for x, y in blobs]
     population = blobs[0][0][100:], blobs[0][1][100:]
@@ -250,6 +256,7 @@ def test_what_others_noted_in_a_folder_stays(tree, blobs, tmp_path):
     assert open_store(tmp_path).manifest.about["ticket"] == "X-1"
 
 
+@pytest.mark.slow
 def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
     evidence = [gl.LeftOut(records=4, models=2)]
     found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leave_one_out"], evidence=evidence, jobs=1)

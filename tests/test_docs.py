@@ -87,6 +87,7 @@ def test_links_lead_somewhere(page):
         assert (page.parent / link).exists(), link
 
 
+@pytest.mark.slow
 def test_the_sharp_edges_are_sharp(tmp_path):
     ran = run_page(ROOT / "docs" / "sharp_edges.md", tmp_path)
     # The first block imports; every other one must show what its section claims, by an assertion that ran.

@@ -52,6 +52,7 @@ def test_every_public_name_can_be_had():
         guestlist.audti  # noqa: B018
 
 
+@pytest.mark.slow
 def test_the_function_audit_is_not_hidden_by_a_module():
     code = "import guestlist.auditing, guestlist.predictions, guestlist as gl; print(callable(gl.audit))"
     assert python(code) == "True"

@@ -103,6 +103,7 @@ def test_a_lambda_in_a_pipeline_has_a_recipe(blobs):
     assert gl.audit(model, *blobs, references=2, jobs=2).references.count == 2
 
 
+@pytest.mark.slow
 def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
     (tmp_path / "a" / "answers.npz").unlink()
@@ -137,6 +138,7 @@ def test_twins_are_found_whatever_their_types(change):
         assert members_again(row_hashes(concatenate(sides)), None, member, ~member)[3:].all()
 
 
+@pytest.mark.slow
 def test_records_of_objects_have_a_fingerprint_that_lasts():
     code = (
         "import numpy as np; from guestlist.data import as_data, fingerprint;"
@@ -147,6 +149,7 @@ def test_records_of_objects_have_a_fingerprint_that_lasts():
     assert len(runs) == 1
 
 
+@pytest.mark.slow
 def test_categories_that_differ_between_sides_stay_categories(blobs):
     members, nonmembers = frames(blobs)
     members["a"] = pd.Categorical(np.where(members["a"] > 1.5, 7, 1))
@@ -208,6 +211,7 @@ def test_an_interval_that_cannot_be_had_stops_the_growing():
     assert grow(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results
 
 
+@pytest.mark.slow
 def test_records_left_by_a_killed_audit_are_removed_by_the_next(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=2, jobs=1, folder=tmp_path)
     (tmp_path / ".work").mkdir()
@@ -260,6 +264,7 @@ def test_about_is_what_the_last_audit_said(tmp_path):
     assert open_store(tmp_path).manifest.about == {"options": {"prior": 0.1}}
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_anywhere(tree, blobs, tmp_path, monkeypatch):
     import socket
 

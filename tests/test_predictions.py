@@ -18,6 +18,7 @@ def answers():
     return {"probabilities": probabilities, "labels": labels, "member": member}, logits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defended", [False, True])
 def test_published_predictions_give_the_published_table(defended, real_data):
     """Song & Mittal 2021, Table 4, Location30: balanced accuracy of the metric attacks, to the last printed digit."""
@@ -40,6 +41,7 @@ def test_published_predictions_give_the_published_table(defended, real_data):
         assert f"{np.floor(10 * accuracy + 0.5 + 1e-9) / 10:.1f}" == printed, name
 
 
+@pytest.mark.slow
 def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
     arrays, logits = answers
     table = pd.DataFrame(arrays["probabilities"], columns=["p_0", "p_1", "p_2"])

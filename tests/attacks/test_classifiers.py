@@ -61,6 +61,7 @@ def test_a_part_of_the_rows_is_a_fair_draw():
     assert len(balanced(np.array([True, False, False]), np.arange(3), 10)) == 2
 
 
+@pytest.mark.slow
 def test_a_network_learns_log_odds_that_do_not_saturate():
     """Two normals, one standard deviation apart: the log-odds at x are x - 1/2."""
     rng = np.random.default_rng(0)
@@ -85,6 +86,7 @@ def _three_classes(rare: int) -> tuple[Signals, np.ndarray]:
     return Signals({"loss": loss}, member[1:], labels, evidence, answers=answers[0]), member[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_class_with_few_records_is_scored_too(name):
     signals, member = _three_classes(rare=6)

@@ -93,6 +93,7 @@ def test_the_order_of_records_and_references_is_irrelevant(rule):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_the_false_positive_rate_is_that_of_the_combination(rule):
     """Where nothing leaks, a level of 5 % calls 5 %; the levels of the attacks taken as they are do not."""
@@ -172,6 +173,7 @@ def test_too_few_references_of_signals_are_told():
         combined(["loss", "confidence"])(signals)
 
 
+@pytest.mark.slow
 def test_attacks_on_knn_targets_take_part(blobs, tree):
     model = KNeighborsClassifier(3).fit(*blobs[0])
     found = gl.audit(model, *blobs, references=3, jobs=1, attacks=["loss", "union(loss,t_waka)"])

@@ -27,6 +27,7 @@ LEARNED = [name for name in NAMES if ATTACKS[name].learns]
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_one_score_per_record(name):
     signals, _ = target_of(gaussian_world(1.0, records=300, models=17))
@@ -94,6 +95,7 @@ def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
     assert np.mean(found) < 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_shuffled_records_give_shuffled_scores(name):
     signals, _ = target_of(awkward_world(records=200, models=17))
@@ -101,6 +103,7 @@ def test_shuffled_records_give_shuffled_scores(name):
     assert_same(ATTACKS[name].score(signals.take(order)), ATTACKS[name].score(signals)[order])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_references_is_irrelevant(name):
     signals, _ = target_of(awkward_world(records=200, models=17))

@@ -92,6 +92,7 @@ def noise() -> dict[str, np.ndarray]:
     return {name: np.array(rows) for name, rows in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TESTS)
 def test_where_nothing_leaks_no_more_than_alpha_are_called(name, noise):
     """At every alpha; worlds are independent, so their spread gives the error of the mean."""

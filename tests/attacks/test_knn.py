@@ -45,6 +45,7 @@ def test_scores_rise_with_membership_and_are_those_of_the_function(name):
     np.testing.assert_array_equal(scores, direct)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_advantage_where_membership_is_noise(name):
     found = [
@@ -80,6 +81,7 @@ def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blob
     np.testing.assert_allclose(space.x.std(axis=0), 1)
 
 
+@pytest.mark.slow
 def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     model = KNeighborsClassifier(1).fit(*blobs[0])
     rng = np.random.default_rng(0)
@@ -89,6 +91,7 @@ def test_they_can_be_the_headline_and_leave_the_population_out(blobs):
     assert found.headline.same_recipe is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [KNeighborsClassifier(3, weights="distance"), KNeighborsClassifier(3, p=1), LogisticRegression()]
 )

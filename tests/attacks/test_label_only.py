@@ -28,6 +28,7 @@ def test_labels_are_all_that_it_reads():
     assert set(seen([1], [1.0]).values) == {"correct"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [RandomForestClassifier(10, random_state=0), KNeighborsClassifier(1, metric="manhattan")]
 )

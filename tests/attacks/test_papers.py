@@ -86,6 +86,7 @@ def figures(scores, member) -> list[float]:
     return [papers.auc(scores, member), *(papers.tpr(scores, member, fpr) for fpr in FPRS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", ["pooled", "record"])
 @pytest.mark.parametrize("name", LIRA)
 def test_lira_reaches_what_the_paper_s_algorithm_reaches(run, name, variance):
@@ -122,6 +123,7 @@ def counts(run, name, gamma) -> tuple[np.ndarray, int]:
     return papers.rmia_counts(signals.target("p_y"), marginal, population, gamma)[run.asked], len(population)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", GAMMAS)
 @pytest.mark.parametrize("name", RMIA)
 def test_rmia_reaches_what_the_paper_s_count_reaches(run, name, gamma):

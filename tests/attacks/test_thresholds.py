@@ -65,6 +65,7 @@ def test_the_average_is_that_of_references_on_their_own_members():
     assert np.isnan(average_threshold(Signals({"loss": values["loss"][:1]}, member[:0], np.zeros(3, int))))
 
 
+@pytest.mark.slow
 def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, blobs):
     assert "upper bound" in ATTACKS["optimal_threshold"].summary
     with pytest.raises(InputError, match="no answer can rest on it"):

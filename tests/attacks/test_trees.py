@@ -71,6 +71,7 @@ def test_scores_rise_with_membership(name):
     assert auc(scores, member).low > 0.55
 
 
+@pytest.mark.slow
 def test_no_advantage_where_membership_is_noise():
     found = []
     for seed in range(60):
@@ -142,6 +143,7 @@ def test_a_target_that_is_no_tree_is_told(blobs):
         gl.audit(LogisticRegression().fit(*blobs[0]), *blobs, references=0, attacks=["leaf_shares"])
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     rng = np.random.default_rng(0)
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
@@ -157,6 +159,7 @@ def test_an_audit_of_a_forest_runs_it_and_lists_the_leaves(blobs, tree):
     assert sentence(found.check("GL110")).startswith(f"{lone} of 240 members are alone in their leaf")
 
 
+@pytest.mark.slow
 def test_alone_it_is_the_headline(blobs, tree):
     found = gl.audit(tree, *blobs, references=8, jobs=1, attacks=["leaf_shares"])
     assert found.headline == Headline("leaf_shares", FIXED, 0, None)

@@ -81,6 +81,7 @@ def test_people_of_one_census_are_flagged_no_more_often_than_promised(real_data,
     assert found["flagged"] <= found["at_most"]
 
 
+@pytest.mark.slow
 def test_visits_of_the_same_persons_are_told_apart_unless_persons_are_known():
     """That the test above could fail: the same worlds without persons."""
     found = []
@@ -94,6 +95,7 @@ def test_visits_of_the_same_persons_are_told_apart_unless_persons_are_known():
 # -- it sees what there is ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_mean_a_label_and_a_group_that_differ_are_seen():
     rng = np.random.default_rng(0)
     member, x = np.arange(200) < 100, rng.normal(size=(200, 5))

@@ -63,6 +63,7 @@ def never(*arguments, **options):
     raise AssertionError("it was made twice")
 
 
+@pytest.mark.slow
 def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
     first = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     before = (tmp_path / "a" / "results.json").read_bytes()
@@ -75,6 +76,7 @@ def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
     assert gl.collect(tree, *blobs, references=0, folder=tmp_path / "a").blind == first.blind
 
 
+@pytest.mark.slow
 def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, blobs, tmp_path):
     found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     path = tmp_path / "a" / "blind.json"
@@ -122,6 +124,7 @@ def test_no_attack_is_given_it(years):
     assert one[scores].equals(other[scores])
 
 
+@pytest.mark.slow
 def test_predictions_are_looked_at_by_label_and_group(tmp_path):
     rng = np.random.default_rng(0)
     member = np.arange(200) < 100

@@ -75,6 +75,7 @@ def test_json_goes_to_stdout_and_nothing_else(files):
     assert json.loads(found.stdout)["headline"]["name"] == "loss"
 
 
+@pytest.mark.slow
 def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_path):
     import shutil
 
@@ -89,6 +90,7 @@ def test_collect_adds_references_from_the_remembered_inputs(audited, files, tmp_
     assert json.loads(grown.stdout)["references"]["count"] == 16
 
 
+@pytest.mark.slow
 def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     out = files / "evidence"
     audit = (
@@ -180,6 +182,7 @@ def test_a_users_mistake_is_one_line_and_status_two(arguments, message):
     assert "Traceback" not in found.output
 
 
+@pytest.mark.slow
 def test_an_ignored_check_is_recorded_and_remembered(files):
     out = files / "ignoring"
     found = guestlist(

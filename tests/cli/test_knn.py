@@ -47,6 +47,7 @@ def test_values_are_those_of_the_functions(tables, tmp_path):
     np.testing.assert_allclose(pd.read_parquet(tmp_path / "b.parquet")["shapley"], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     for name in ("train", "test"):
         pd.read_parquet(tables / f"{name}.parquet").drop(columns="who").to_parquet(tmp_path / f"{name}.parquet")
@@ -72,6 +73,7 @@ def test_minimise_onion_and_influence_print_their_figures(tables, tmp_path):
     assert "lists of other records" in refused.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["shapley", "self_waka"])
 def test_minimise_starts_at_one_accuracy_where_records_tie(value, tmp_path):
     """Many people of one kind with other labels: the order of rows says who is nearest, and must stay."""

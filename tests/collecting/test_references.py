@@ -60,6 +60,7 @@ def test_more_references_leave_the_first_ones_alone(tree, blobs, tmp_path):
     assert open_store(tmp_path / "b").manifest.the_game().rate == rate
 
 
+@pytest.mark.slow
 def test_nothing_is_trained_twice(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path)
     stamps = {p: p.stat().st_mtime_ns for p in tmp_path.glob("signals/*")}
@@ -67,6 +68,7 @@ def test_nothing_is_trained_twice(tree, blobs, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("signals/*")} == stamps
 
 
+@pytest.mark.slow
 def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
     """The same recipe fitted anew has the same fingerprint: only what it says tells it apart."""
     run(tree, blobs, tmp_path)
@@ -77,6 +79,7 @@ def test_a_second_model_is_refused_by_its_answers(tree, blobs, tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_another_recipe_or_other_records_are_refused(tree, blobs, tmp_path):
     run(tree, blobs, tmp_path)
     with pytest.raises(FolderError, match="another model or other parameters"):

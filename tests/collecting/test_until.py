@@ -78,6 +78,7 @@ def test_settings_check_themselves(wrong):
         UntilWidth(**wrong)
 
 
+@pytest.mark.slow
 def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     found = gl.audit(tree, *blobs, references=10, jobs=1)
     place = found.headline.same_recipe

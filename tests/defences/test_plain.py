@@ -115,6 +115,7 @@ def test_how_images_lie_in_memory_does_not_change_what_is_learnt(images):
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_images_are_audited(images):
     x, y = images
     fit = gl.Fit(6, 16, 0.01)

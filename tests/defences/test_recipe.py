@@ -164,6 +164,7 @@ def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, 
     assert run(gl.Fit(epochs=2), references=5).references.count == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [Smoothed(epochs=2), Softened(), Object(2), closed_over(0.2)])
 def test_any_recipe_trains_references(recipe, module, blobs, tmp_path):
     target = gl.torch_target(module, train=recipe)

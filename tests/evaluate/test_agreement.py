@@ -17,6 +17,7 @@ def worlds(draw):
     return said, np.array(draw(st.lists(st.booleans(), min_size=records, max_size=records)))
 
 
+@pytest.mark.slow
 @given(worlds())
 def test_agreement_is_counted_record_by_record(world):
     said, member = world

@@ -108,6 +108,7 @@ def test_advantage_at_a_fixed_threshold_covers_exactly_summed(members, nonmember
     assert np.mean(shares) <= 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 1000])
 @pytest.mark.parametrize("step", [0.0, 1.0])
 def test_advantage_and_balanced_accuracy_cover_at_a_fixed_threshold(size, step):

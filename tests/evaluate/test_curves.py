@@ -25,6 +25,7 @@ def test_a_small_curve_keeps_its_area_and_its_corners(step):
     assert set(zip(curve.fpr, curve.tpr, strict=True)) <= set(zip(fpr, tpr, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1.0, 4.0])
 def test_a_large_curve_is_thinned_without_moving(shift):
     scores, member = World(shift).draw(np.random.default_rng(0), 4000, 6000)

@@ -165,6 +165,7 @@ def test_predictive_value_is_bayes_rule():
     assert positive_predictive_value(scores, member, 0.05, 1.0) == (1, 1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fpr", "members", "nonmembers"), [(0.01, 500, 1000), (0.001, 2000, 10_000)])
 def test_smallest_detectable_tpr_is_found_in_four_of_five_audits(fpr, members, nonmembers):
     smallest = smallest_detectable_tpr(fpr, members, nonmembers)

@@ -130,6 +130,7 @@ def test_pooled_auc_covers(world):
     assert 0.93 <= coverage(found, worlds=1000) <= 0.999
 
 
+@pytest.mark.slow
 def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
     # All targets have the same members, four per person, so that a person's effect does not average out.
     truth = true_auc(target_sd=0.1, record_sd=1.0)

@@ -97,6 +97,7 @@ def test_auc_interval_covers(members, nonmembers, level, step):
     assert 0.93 <= share <= 0.999
 
 
+@pytest.mark.slow
 def test_auc_interval_covers_when_members_spread_more():
     world = World.of_auc(0.9, stretch=3.0)
     share = coverage(lambda rng: (auc(*world.draw(rng, 200, 200)), world.auc), worlds=2000)

@@ -33,6 +33,7 @@ def test_the_interval_whose_coverage_is_known_is_that_of_auc(members, nonmembers
         assert auc(scores, member)[1:] == pytest.approx((low, high), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("members", "nonmembers"), [(10, 10), (20, 20), (60, 60), (10, 100), (5000, 20)])
 def test_an_auc_of_two_values_covers_exactly_summed(members, nonmembers):
     found = ties.two_values(members, nonmembers)

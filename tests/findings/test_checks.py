@@ -77,6 +77,7 @@ def test_an_accuracy_at_chance():
     assert state(with_signals(case, correct=np.zeros(400)), "GL103") == "issue"
 
 
+@pytest.mark.slow
 def test_saturated_answers():
     case, sure = leaking(), np.tile([0.2, 0.8], (400, 1))
     probabilities = replace(case.setting, scale="probabilities")
@@ -88,6 +89,7 @@ def test_saturated_answers():
     assert (found.state, found.figures["share"]) == ("issue", 0.1)
 
 
+@pytest.mark.slow
 def test_references_of_another_size():
     case = leaking()
     assert state(case, "GL105") == "passed"
@@ -117,6 +119,7 @@ def test_references_that_are_copies():
     assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "kind"), [("GL107", "distilled"), ("GL108", "left_out")])
 def test_models_that_do_not_differ(code, kind):
     case = leaking()
@@ -186,6 +189,7 @@ def test_no_gap_is_seen_where_there_is_none():
     assert set(found) == {"passed"}
 
 
+@pytest.mark.slow
 def test_records_given_more_than_once(blobs, tree):
     members, nonmembers = blobs
     twice = np.concatenate([members[0], members[0][:30]]), np.concatenate([members[1], members[1][:30]])
@@ -207,6 +211,7 @@ def test_records_given_more_than_once(blobs, tree):
     assert state(leaking(), "GL115") == "not run"
 
 
+@pytest.mark.slow
 def test_near_twins_are_told(blobs, tree, caplog):
     members, (x, y) = blobs
     rng = np.random.default_rng(0)
@@ -217,6 +222,7 @@ def test_near_twins_are_told(blobs, tree, caplog):
     assert found.check("GL101").state == "passed"
 
 
+@pytest.mark.slow
 def test_a_target_unlike_its_references():
     case = leaking(records=600, models=25)
     assert state(case, "GL118") == "passed"
@@ -241,10 +247,12 @@ def test_a_target_unlike_its_references():
     assert state(regression(), "GL118") == "not applicable"
 
 
+@pytest.mark.slow
 def test_an_audit_by_another_recipe_says_so():
     assert recipes.issues(recipes.audited("another recipe", 0, references=16)) == ["GL118"]
 
 
+@pytest.mark.slow
 def test_an_audit_with_nothing_wrong_says_nothing():
     assert recipes.issues(recipes.audited("nothing", 0, references=16)) == []
 
@@ -271,6 +279,7 @@ def test_a_class_of_few_records_does_not_stop_an_audit(classes, few):
 # -- ignored, and shown --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_check_can_be_ignored_and_the_report_says_so(blobs, tree):
     members, (x, y) = blobs
     nonmembers = np.r_[x, members[0][:7]], np.r_[y, members[1][:7]]

@@ -91,6 +91,7 @@ def test_an_unlucky_target_stands_above_its_mock_targets():
     assert len(where.aucs) == 20
 
 
+@pytest.mark.slow
 def test_a_target_like_the_others_stands_anywhere_among_them():
     places = [standing(noise_world(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
@@ -141,6 +142,7 @@ def test_the_recipe_of_a_world_without_a_leak_is_at_chance():
     assert grown["mean"] == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_recipes_interval_holds_where_it_leaks():
     found = recipe(25, records=60, models=8, shift=1.0)
     assert found["above guessing"] == 1

@@ -13,17 +13,20 @@ from guestlist.findings.checks import UNLIKE
 from worlds import noise_world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_models_that_differ_by_luck_are_alike(effect):
     # 2 % of 150 are 3; 9 or more come less than once in 200.
     assert recipes.effect_alarms(effect, repeats=150) <= 8 / 150
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["logistic regression", "tree"])
 def test_models_of_one_recipe_are_alike(name):
     assert recipes.false_alarms(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["C = 1, references' 0.01", "5 neighbours, references' 15"])
 def test_another_recipe_is_seen(name):
     assert recipes.power(*recipes.OTHER[name], pools=4, references=16) >= 0.75

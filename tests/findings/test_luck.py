@@ -109,6 +109,7 @@ def test_persons_change_sides_as_a_whole(monkeypatch):
     assert by_record > 15
 
 
+@pytest.mark.slow
 def test_groups_keep_their_members_and_pay_for_each_other(monkeypatch):
     monkeypatch.setattr(luck, "DRAWS", 999)
     rng = np.random.default_rng(5)

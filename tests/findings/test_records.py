@@ -68,6 +68,7 @@ def with_persons(case, each=5):
     return replace(case, records=case.records.assign(person=[f"p{i // each:03}" for i in range(len(case.records))]))
 
 
+@pytest.mark.slow
 def test_a_persons_p_value_pays_for_the_number_of_records():
     """A model that trained on nobody: whatever the number of records, and however they resemble each other."""
     rng = np.random.default_rng(0)

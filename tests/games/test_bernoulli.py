@@ -44,6 +44,7 @@ def test_references_train_on_as_many_records_as_the_target_where_they_can(member
     assert inclusion_rate(members, pool, references) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_rate_leaves_records_references_on_both_sides():
     rate = inclusion_rate(990, 1000, references=32)
     member = draw(Bernoulli(rate), people(20_000), 33, seed=0).member[1:]
@@ -88,6 +89,7 @@ def test_no_row_misses_a_class_of_several_records(records, rate, least):
     assert max(counts) > least
 
 
+@pytest.mark.slow
 def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
     """By rejection: what is expected of a class of four of which two must come up, given that they do."""
     rows = np.array([coins_by_class(classes(np.repeat([0, 1], [40, 4])), 0.5, 3, k) for k in range(4000)])

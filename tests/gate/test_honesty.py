@@ -1,8 +1,10 @@
 """What a gate lets through: the simulation of ``benchmarks.honesty.gate`` at a small size."""
 
+import pytest
 from benchmarks.honesty.gate import simulate
 
 
+@pytest.mark.slow
 def test_what_a_gate_lets_through():
     found = simulate(audits=12, records=200, references=8)
     assert found["interchanged: passed"] == 0

@@ -20,6 +20,7 @@ def test_every_public_function_is_on_the_page():
     assert [name for name in functions if f"`{name}" not in text] == []
 
 
+@pytest.mark.slow
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

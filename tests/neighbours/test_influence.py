@@ -38,6 +38,7 @@ def test_removing_a_set_equals_computing_again(n, grid, k, features):
     np.testing.assert_allclose(waka_influence(lists, np.flatnonzero(gone)), expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "grid"), [(7, 1), (60, 2), (400, 1000)])
 @pytest.mark.parametrize("k", [1, 3])
 def test_removing_each_neighbour_equals_computing_again(n, grid, k):

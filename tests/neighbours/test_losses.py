@@ -166,6 +166,7 @@ def test_losses_that_locked_world_can_give():
     ]
 
 
+@pytest.mark.slow
 def test_a_loss_with_no_chance_in_either_world_is_nan():
     x, y = np.arange(3000.0)[:, None], np.zeros(3000)
     assert np.isnan(knn_likelihood_ratio(x, y, np.full(3000, 0.4))).all()
@@ -181,6 +182,7 @@ def shadow_losses(x, y, k, models, rng):
     return member, ((first & wrong).sum(axis=2) + np.maximum(k - kept.sum(axis=2), 0)) / k
 
 
+@pytest.mark.slow
 def test_shadow_models_converge_to_the_exact_score():
     """LiRA with counted laws: its error falls with the square root of the number of shadow models."""
     x, y = clouds(60, features=2)

@@ -60,6 +60,7 @@ def test_values_equal_enumeration(worlds, name, k):
             np.testing.assert_allclose(got[t], expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
 def test_own_values_equal_enumeration(worlds, k):
     for x, y, _, _ in worlds[:-1]:
@@ -149,6 +150,7 @@ def test_without_ties_the_gap_kernel_equals_the_full_sort(function, features, pr
         assert np.abs(fast - full).mean() < 2e-3 * full.std()
 
 
+@pytest.mark.slow
 def test_a_tie_is_the_mean_over_orders_of_its_rows():
     """Shuffled rows with index ties average to averaged ties: the two tie rules meet by another road."""
     x, y, x_test, y_test = clouds(30, 3, features=1)

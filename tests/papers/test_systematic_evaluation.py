@@ -47,6 +47,7 @@ def test_a_row_for_each_training_number_of_references_and_metric(tmp_path):
     assert whole.train_accuracy > early.train_accuracy > early.test_accuracy
 
 
+@pytest.mark.slow
 def test_all_attacks_are_judged_on_what_the_white_box_attacker_does_not_know(tmp_path):
     rows, [fitted] = white_box.outcomes(clusters(), SMALL, tmp_path, repeats=1)
     assert [row.attack for row in rows] == list(published.WHITE_BOX["Texas100"])
@@ -57,6 +58,7 @@ def test_all_attacks_are_judged_on_what_the_white_box_attacker_does_not_know(tmp
     assert right.accuracy == pytest.approx(50 + (fitted.train_accuracy - fitted.test_accuracy) / 2, abs=5)
 
 
+@pytest.mark.slow
 def test_the_authors_answers_give_their_table(real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data(PREDICTIONS).parent))
     rows = memguard.accuracies()

@@ -138,6 +138,7 @@ def test_success_falls_with_k_and_is_least_for_logistic_regression(pool):
     assert five.best >= five.asr - 3 * max(five.error, 0.003)
 
 
+@pytest.mark.slow
 def test_removing_the_exposed_lowers_the_risk_of_the_rest_and_random_removal_does_not(pool):
     layers, influences = onion.layers(pool, repeats=2)
     by = {(row.k, row.removed_by): row for row in layers}
@@ -231,6 +232,7 @@ def test_removing_the_exposed_lowers_the_whole_curve_and_removing_anybody_does_n
     assert (np.diff(found["nothing"]) >= 0).all()
 
 
+@pytest.mark.slow
 def test_variants_are_those_of_the_table_and_fewer_records_spread_more(pool):
     rows = {(row.k, row.variance, row.asked): row for row in variants.variants(pool, repeats=20)}
     table = {(row.k, row.attack): row for row in attack.outcomes(pool, repeats=20)}
@@ -272,6 +274,7 @@ def test_tables_are_encoded_and_standardised():
     np.testing.assert_allclose(x, [[0, 1, -1, 0], [1, 0, 0, 0], [0, 1, 1, 0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_pools_are_apart(name, real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data(SOURCES[name].file).parent))
@@ -301,6 +304,7 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     assert "adult" in page.text().lower()
 
 
+@pytest.mark.slow
 def test_rows_of_several_pools_stand_in_one_table(pool):
     found = run("figure6", [pool, dataclasses.replace(pool, name="again")], repeats=1)
     assert {row.dataset for row in found["curves"]} == {"clusters", "again"}

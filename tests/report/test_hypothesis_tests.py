@@ -34,6 +34,7 @@ def only(*levels):
     return with_levels(with_levels(leaking(), "reference"), "loss", *levels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [(0.051, 0.08, "calls too many"), (0.05, 0.08, ""), (0.02, 0.05, ""), (0.02, 0.049, "too cautious")],

@@ -72,6 +72,7 @@ def without_plotly(source: str) -> str:
     return source.replace(get_plotlyjs(), "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_equal_results_give_equal_bytes(case):
     assert page(case()) == page(case())
@@ -245,6 +246,7 @@ def test_to_html_writes_the_page(tmp_path):
     assert path.read_text("utf-8") == page(leaking())
 
 
+@pytest.mark.slow
 def test_importing_the_report_is_light():
     heavy = ["plotly", "jinja2", "rich"]
     code = f"import sys, guestlist.report; print([m for m in {heavy} if m in sys.modules])"

@@ -20,7 +20,10 @@ def test_the_page_says_what_risks_are_worth():
     best = max(others, key=lambda row: row.auc.value)
     text = said(found.risks)
     assert f"{everybody.attack} calls {everybody.called} of {everybody.members:,} members" in text
-    assert f"Of {len(others)} risks, {best.risk} ranks those it calls above the others with AUC {best.auc.value:.3f}" in text
+    assert (
+        f"Of {len(others)} risks, {best.risk} ranks those it calls above the others with AUC {best.auc.value:.3f}"
+        in text
+    )
     assert f"Calling everybody at risk has F1 {everybody.f1.value:.3f} and tells nothing" in text
     assert "not shown to be better than chance" not in text
     made = page(found)

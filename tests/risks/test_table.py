@@ -28,6 +28,7 @@ def test_alone_in_leaves(tree, blobs, tmp_path):
     assert (alone <= 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("references", [3, 4])
 def test_a_risk_says_how_many_references_it_takes(references, tree, blobs, tmp_path, monkeypatch):
     row = Risk(risk=lambda case: case.view.target("loss"), summary="", paper="", cost="", references=references)

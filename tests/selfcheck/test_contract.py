@@ -58,6 +58,7 @@ def _problems(attack) -> str:
     return "; ".join(check.problems)
 
 
+@pytest.mark.slow
 def test_an_honest_function_of_a_user_is_calibrated():
     assert not _problems(honest)
 
@@ -94,6 +95,7 @@ def test_an_attack_that_goes_wrong_in_some_worlds_is_caught_for_the_right_reason
     assert any(BAD_ATTACKS[attack] in problem for problem in caught[attack.__name__]), caught[attack.__name__]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["entropy", "class_entropy"])
 def test_an_attack_that_cannot_know_right_from_wrong_may_fall_where_models_are_wrong(name):
     (check,) = check_attacks({name: ATTACKS[name]}, 8)
@@ -104,6 +106,7 @@ def test_an_attack_that_cannot_know_right_from_wrong_may_fall_where_models_are_w
     assert all(knows_right_from_wrong(ATTACKS[other], 0) for other in ("loss", "lira", "class_mentr", "white_box"))
 
 
+@pytest.mark.slow
 def test_every_figure_has_its_judge():
     (check,) = check_attacks({"lira": ATTACKS["lira"]}, 8)
     judged = [figure for trial in TRIALS.values() for figure in trial.problems]
@@ -117,6 +120,7 @@ def test_doubt_grows_where_worlds_are_few():
     assert Mean(0.5, 0.01, 8).doubt > 0.08
 
 
+@pytest.mark.slow
 def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     """Scores beyond the best possible can only come from the truth; here it is put into a signal."""
     from guestlist.selfcheck import trials as module
@@ -190,6 +194,7 @@ def test_a_scale_of_nothing_is_refused():
         selftest(scale=0)
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_exits_with_0():
     result = CliRunner().invoke(main, ["selftest", "--attack", "loss", "--scale", "0.1", "--quiet"])
     assert result.exit_code == 0, result.output
@@ -197,6 +202,7 @@ def test_the_command_prints_a_table_and_exits_with_0():
     assert "Everything is calibrated." in result.output
 
 
+@pytest.mark.slow
 def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_path, monkeypatch):
     (tmp_path / "own_attacks.py").write_text("def upside_down(signals):\n    return signals.target('loss')\n")
     monkeypatch.chdir(tmp_path)
@@ -214,6 +220,7 @@ def test_the_command_says_what_it_cannot_load():
     assert CliRunner().invoke(main, ["selftest", "--own", "nonsense"]).exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_check_without_problems_is_calibrated():
     (check,) = check_attacks({"loss": ATTACKS["loss"]}, 8)
     assert isinstance(check, AttackCheck)

@@ -30,6 +30,7 @@ def frames(blobs):
     return made
 
 
+@pytest.mark.slow
 def test_a_pipeline_on_raw_columns_is_audited_with_its_own_recipe(blobs):
     (x, y), nonmembers = frames(blobs)
     encode = ColumnTransformer([("town", OneHotEncoder(), ["town"]), ("rest", StandardScaler(), list("abcde"))])
@@ -89,6 +90,7 @@ def test_decision_values_serve_where_there_are_no_probabilities(blobs):
     assert as_target(binary).predict(members[0]).shape == (len(members[0]), 2)
 
 
+@pytest.mark.slow
 def test_a_model_fitted_on_arrays_takes_tables_of_numbers_and_refuses_words(blobs):
     (x, y), (x2, y2) = blobs
     model = LogisticRegression().fit(x, y)

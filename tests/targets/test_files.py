@@ -11,6 +11,7 @@ def test_a_skops_file_is_opened(tree, blobs, tmp_path):
     assert (load_model(tmp_path / "m.skops").predict_proba(blobs[1][0]) == tree.predict_proba(blobs[1][0])).all()
 
 
+@pytest.mark.slow
 def test_types_beyond_scikit_learn_are_built_only_when_trusted(tmp_path, blobs):
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(*blobs[0])

@@ -55,6 +55,7 @@ def quiet(*args, **options):
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_least_squares_residuals_and_leverages(tmp_path):
     """Least squares, to the last digit: a member's residual is what it would be left out, times one minus its leverage."""
     rng = np.random.default_rng(0)
@@ -93,6 +94,7 @@ def test_the_auc_of_the_loss_is_that_of_the_leverage():
     assert np.mean(found) == pytest.approx(2 / np.pi * np.arctan(ratio), abs=0.01)
 
 
+@pytest.mark.slow
 def test_where_the_regressor_saw_nobody_no_attack_finds_anything():
     """Members and non-members are drawn after training: every attack's AUC is a half, up to chance."""
     rng = np.random.default_rng(1)
@@ -191,6 +193,7 @@ def test_any_regressor_runs_end_to_end(model, diabetes, tmp_path):
     np.testing.assert_allclose(results.records["residual"] ** 2, results.records["loss"])
 
 
+@pytest.mark.slow
 def test_leaves_of_regression_trees(forest, diabetes):
     pytest.importorskip("xgboost")
     xgb = boosted("xgboost").fit(*diabetes[0])
@@ -246,6 +249,7 @@ def test_distilled_regressors_learn_what_the_target_says(forest, diabetes):
     np.testing.assert_array_equal(taught(x), 0)
 
 
+@pytest.mark.slow
 def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     x, y = (np.concatenate(parts) for parts in zip(*diabetes, strict=True))
     member = np.arange(len(y)) < len(diabetes[0][1])
@@ -267,6 +271,7 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
         gl.Predictions(np.zeros(4), np.array([0, 1, np.nan, 2]), np.arange(4) < 2, scale="values")
 
 
+@pytest.mark.slow
 def test_a_function_may_predict_values(diabetes):
     def train(data, rng):
         return DecisionTreeRegressor(max_depth=8).fit(data.x, data.y).predict
@@ -276,6 +281,7 @@ def test_a_function_may_predict_values(diabetes):
     assert results.attack("lira").auc.low > 0.5
 
 
+@pytest.mark.slow
 def test_a_users_own_attack_sees_residuals(forest, diabetes):
     def own(signals):
         assert not signals.labels.any()

@@ -33,6 +33,7 @@ def test_one_and_two_jobs_give_the_same_numbers(network, blobs):
     assert first.document() == second.document()
 
 
+@pytest.mark.slow
 def test_a_function_may_train_and_its_labels_may_be_words(network, blobs):
     words = np.array(["low", "mid", "high"])
     members, nonmembers = ((x, words[y]) for x, y in blobs)

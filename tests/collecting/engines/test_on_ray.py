@@ -162,6 +162,7 @@ def test_without_ray_it_is_said_how_to_install_it(tmp_path, monkeypatch):
         run(errand(tmp_path), tmp_path, Ray())
 
 
+@pytest.mark.slow
 def test_wrong_retries_are_refused():
     with pytest.raises(ValueError, match="retries=-1"):
         Ray(retries=-1)

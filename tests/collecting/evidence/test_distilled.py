@@ -64,6 +64,7 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("population", "records", "side"),
     [(60, "auto", "population"), (60, "pool", "pool"), (19, "auto", "pool"), (19, "population", "population")],
@@ -121,6 +122,7 @@ def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path
         np.testing.assert_array_equal(np.isnan(found), member.all(axis=0))
 
 
+@pytest.mark.slow
 def test_more_models_leave_the_first_ones_alone_and_other_records_are_refused(tmp_path):
     first, _ = collect(tmp_path / "grown")
     second, _ = collect(tmp_path / "grown", models=7)
@@ -218,6 +220,7 @@ def _boosted(package, kind, **options):
     return lambda: getattr(pytest.importorskip(package), kind)(n_estimators=30, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [
@@ -250,6 +253,7 @@ def test_a_model_without_weights_is_refused_before_anything_is_trained(wrap, blo
 # -- and for torch --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_torch_recipes_take_soft_labels(blobs):
     pytest.importorskip("torch")
     x, y = blobs[0]
@@ -263,6 +267,7 @@ def test_torch_recipes_take_soft_labels(blobs):
     assert results.attack("distillation").unscored < 200
 
 
+@pytest.mark.slow
 def test_a_torch_user_may_teach_in_their_own_way(blobs):
     pytest.importorskip("torch")
     shapes = []

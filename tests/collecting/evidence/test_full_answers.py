@@ -49,6 +49,7 @@ class Counting:
         return gl.function_target(self.model.predict_proba, classes=[0, 1, 2], train=train, recipe="counted")
 
 
+@pytest.mark.slow
 def test_each_reference_is_trained_once_and_signals_are_those_of_an_audit_without_answers(network, blobs, tmp_path):
     counting = Counting(network)
     run(counting.target(), blobs, tmp_path / "a")
@@ -68,6 +69,7 @@ def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_sign
     assert kept(tmp_path / "b", "evidence/full_answers") == kept(tmp_path / "a", "evidence/full_answers")
 
 
+@pytest.mark.slow
 def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
@@ -77,6 +79,7 @@ def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, 
     np.testing.assert_array_equal(view.member, signals.reference_member)
 
 
+@pytest.mark.slow
 def test_more_references_later_have_answers_too(network, blobs, tmp_path):
     counting = Counting(network)
     first = run(counting.target(), blobs, tmp_path / "a")
@@ -89,6 +92,7 @@ def test_more_references_later_have_answers_too(network, blobs, tmp_path):
     assert again.document()["outcomes"] == first.document()["outcomes"]
 
 
+@pytest.mark.slow
 def test_answers_keep_up_with_references_that_grow(network, blobs, tmp_path):
     counting = Counting(network)
     found = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))

@@ -172,6 +172,7 @@ def test_all_records_where_there_are_no_more(tmp_path):
     assert asked(models) == set(MEMBERS) | set(NONMEMBERS)
 
 
+@pytest.mark.slow
 def test_a_recipe_that_fails_says_which_model_and_keeps_the_rest(tmp_path):
     class Failing(Counting):
         def __call__(self, data, rng):
@@ -205,6 +206,7 @@ def test_options_are_checked_and_read_from_a_command_line():
     assert "left_out" in shown.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", honesty.NAMES)
 def test_luck_of_models_is_not_taken_for_membership(name):
     """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude one half."""

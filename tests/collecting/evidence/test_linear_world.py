@@ -120,6 +120,7 @@ def world():
 ASKED = np.arange(MEMBERS + NONMEMBERS)
 
 
+@pytest.mark.slow
 def test_models_without_a_record_have_the_closed_form_loss_on_it(world, tmp_path):
     models, _ = world.collect(tmp_path, LeftOut(records=1000, models=2), Train())
     margin = (world.margin - world.shift())[ASKED]
@@ -128,6 +129,7 @@ def test_models_without_a_record_have_the_closed_form_loss_on_it(world, tmp_path
     np.testing.assert_allclose(models.values["loss"][1, ASKED], np.log1p(np.exp(-margin)), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_without_noise_the_score_is_a_rising_function_of_the_shift(world, tmp_path):
     """Models that all agree have the smallest deviation there is, 1e-8: the score is the log-odds of Student's t at
     shift / (1e-8 √(1 + 1/4)) with 3 degrees of freedom, and 0 for non-members."""
@@ -197,6 +199,7 @@ def test_a_penalty_shrinks_distilled_models_by_a_known_amount(world, tmp_path):
         np.testing.assert_allclose(margin, world.sign * (world.x @ w), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_with_noise_distilled_models_scatter_around_the_target(world, tmp_path):
     """(v - w)'P'P(v - w) / σ² of a distilled v is chi-square, one degree per feature; the mean shift is 0 everywhere."""
     noise, n = 0.3, 40

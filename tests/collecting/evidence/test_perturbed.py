@@ -143,6 +143,7 @@ def test_arrays_of_objects_are_read_column_by_column():
     assert changed(words).dtype == words.dtype
 
 
+@pytest.mark.slow
 def test_the_share_is_that_of_a_plain_loop(blobs, tmp_path, monkeypatch):
     (x, y), (x2, y2) = blobs
     model, population = DecisionTreeClassifier(random_state=0).fit(x, y), (x2[:60] + 0.1, y2[:60])
@@ -164,6 +165,7 @@ def test_the_share_is_that_of_a_plain_loop(blobs, tmp_path, monkeypatch):
     assert 0.2 < np.mean(right / 4) < 0.95
 
 
+@pytest.mark.slow
 def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatch):
     def contents(folder):
         return {p.name: p.read_bytes() for p in [*folder.glob("evidence/perturbed/*"), *folder.glob("scores/*")]}
@@ -197,6 +199,7 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
         run(tree, blobs, tmp_path / "whole", evidence=[gl.Perturbed(6, noise=0.5)])
 
 
+@pytest.mark.slow
 def test_a_pipeline_on_a_table_with_text(tmp_path):
     x = table(400)[["continuous", "whole", "text", "category", "truth"]].assign(
         continuous=lambda t: t["continuous"].fillna(0)

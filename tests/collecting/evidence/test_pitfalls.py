@@ -57,6 +57,7 @@ def _records(path):
     return [other.name for other in path.parent.glob("record-*.npz")]
 
 
+@pytest.mark.slow
 def test_training_without_randomness_is_told():
     model = LogisticRegression().fit(*MEMBERS)
     results = gl.audit(

@@ -63,6 +63,7 @@ def regressed(records: int, level: float, seed: int = 0):
     return np.abs(found.quantile - mean - deviation * norm.ppf(level))[records:].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.5, 0.9])
 def test_predictions_tend_to_the_true_quantiles(level):
     few, many = (np.mean([regressed(records, level, seed) for seed in range(3)]) for records in (400, 6000))
@@ -143,6 +144,7 @@ def test_the_hinge_is_that_of_the_answers(smooth, easy, tree, blobs, tmp_path):
     np.testing.assert_allclose(read(tmp_path / "steps").hinge, expected)
 
 
+@pytest.mark.slow
 def test_the_population_is_known_where_it_is_large_enough(smooth, easy, tmp_path):
     population = draw(300, 2)
     run(smooth, easy, tmp_path / "large", population=population, evidence=[gl.Quantiles()])
@@ -176,6 +178,7 @@ def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
     assert not np.isnan(scores[~known]).any()
 
 
+@pytest.mark.slow
 def test_a_pipeline_on_a_table_with_text(tmp_path):
     rng = np.random.default_rng(0)
     kind = rng.choice(["clear", "vague"], 1200)
@@ -193,6 +196,7 @@ def test_a_pipeline_on_a_table_with_text(tmp_path):
     assert clear > vague + 1  # it has read the text
 
 
+@pytest.mark.slow
 def test_run_again_gives_the_same_bytes(smooth, easy, tmp_path):
     for name in ("once", "twice", "twice", "other"):
         run(smooth, easy, tmp_path / name, evidence=[gl.Quantiles()], seed=int(name == "other"))

@@ -98,6 +98,7 @@ def toy(monkeypatch):
     EVIDENCE.pop("shrunk"), ATTACKS.pop("shrunk_confidence")
 
 
+@pytest.mark.slow
 def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp_path):
     assert parse_plan("shrunk:copies=2") == toy["Shrunk"](copies=2)
     audit = {"references": 0, "folder": tmp_path, "jobs": 1}
@@ -116,6 +117,7 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
     assert read_evidence(open_store(tmp_path)).need("shrunk").p_y.shape == (3, 440)
 
 
+@pytest.mark.slow
 def test_a_toy_kind_is_told_shown_and_held_to_the_contract(toy, tree, blobs):
     with pytest.raises(NotCollectedError, match=r"shrunk records, which it was not asked for.*--evidence shrunk"):
         gl.audit(tree, *blobs, references=0, attacks=["shrunk_confidence"])
