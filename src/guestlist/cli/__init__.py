@@ -16,6 +16,7 @@ from guestlist.cli.forget import forget
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
 from guestlist.cli.report import report
+from guestlist.cli.risks import risks
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
 from guestlist.cli.trees import trees
@@ -30,5 +31,5 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, export, gate, forget, show, selftest, knn, trees, demo):
+for command in (audit, collect, report, export, gate, risks, forget, show, selftest, knn, trees, demo):
     main.add_command(command)

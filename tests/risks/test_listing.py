@@ -1,0 +1,70 @@
+"""The members with the largest risks: who is listed, in which order, and what a spreadsheet gets."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from cases import case_of, leaking
+from guestlist.cli import main
+from guestlist.errors import InputError
+from guestlist.risks import risks_of
+from guestlist.risks.listing import for_spreadsheets, members_by_risk
+from worlds import gaussian_world
+
+
+def test_members_alone_are_listed_the_most_exposed_first():
+    case = leaking()
+    table = members_by_risk(case, ["risk_score", "mu"])
+    member = case.truth.member & case.truth.asked
+    assert len(table) == member.sum()
+    assert set(table["id"]) == set(case.records["id"][member])
+    values = table["risk_risk_score"].to_numpy()
+    assert (np.diff(values[~np.isnan(values)]) <= 0).all()
+    ids = case.records["id"].tolist()
+    expected = risks_of(case, ["mu"])["mu"][[ids.index(one) for one in table["id"]]]
+    np.testing.assert_array_equal(table["risk_mu"], expected)
+    tied = table.groupby("risk_risk_score")["id"].apply(list)
+    assert all(names == sorted(names) for names in tied)
+
+
+def test_what_a_risk_takes_is_said():
+    few = case_of(gaussian_world(1.0, records=40, models=3), ("loss",))
+    with pytest.raises(InputError, match="'mu' takes: 8 references and the signals margin"):
+        members_by_risk(few, ["mu"])
+    with pytest.raises(InputError, match="There is no risk 'moo'"):
+        members_by_risk(few, ["moo"])
+
+
+def test_a_spreadsheet_computes_nothing():
+    table = pd.DataFrame({"=id": ["=1+1", "+a", "-b", "@c", "plain"], "risk": [-1.0, 2.0, 3.0, 4.0, 5.0]})
+    found = for_spreadsheets(table)
+    assert found.columns.tolist() == ["'=id", "risk"]
+    assert found["'=id"].tolist() == ["'=1+1", "'+a", "'-b", "'@c", "plain"]
+    assert found["risk"].tolist() == table["risk"].tolist()
+
+
+def test_the_command(tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(120, 4)), rng.integers(2, size=120)
+    table = pd.DataFrame(x, columns=list("abcd")).assign(y=y, who=[f"=p{n}" for n in range(120)])
+    model = LogisticRegression().fit(table.loc[:59, list("abcd")], y[:60])
+    gl.audit(model, table[:60], table[60:], label="y", id="who", references=8, jobs=1, folder=tmp_path / "a")
+
+    def run(*more):
+        return CliRunner().invoke(main, ["risks", str(tmp_path / "a"), *more], catch_exceptions=False)
+
+    said = run("--risk", "mu,shapr", "--top", "3", "--export", str(tmp_path / "out.csv"))
+    assert said.exit_code == 0, said.output
+    assert "risk_shapr" in said.output
+    written = pd.read_csv(tmp_path / "out.csv")
+    assert len(written) == 60
+    assert written["id"].str.startswith("'=p").all()
+    top = json.loads(run("--json", "--risk", "mu", "--top", "2").output)
+    assert [row["id"] for row in top] == [one.removeprefix("'") for one in written["id"][:2]]
+    assert run("--export", "out.xlsx").exit_code == 2
+    assert run("--risk", "moo").exit_code == 2
