@@ -236,7 +236,9 @@ def null_audits(kind: str, audits: int, size: int = 100, references: int = 8, se
     return tally.figures()
 
 
-def null_visits(audits: int = 200, persons: int = 40, each: int = 10, seed: int = 5, told: bool = True) -> Figures:
+def null_visits(
+    audits: int = 200, persons: int = 40, each: int = 10, references: int = 8, seed: int = 5, told: bool = True
+) -> Figures:
     """Audits of models that saw none of these people, each with several visits that are alike (ICC .5).
 
     Args:
@@ -256,7 +258,7 @@ def null_visits(audits: int = 200, persons: int = 40, each: int = 10, seed: int 
                 label="y",
                 group="part",
                 person="who" if told else None,
-                references=8,
+                references=references,
                 jobs=1,
                 seed=number,
                 folder=f"{folder}/a",

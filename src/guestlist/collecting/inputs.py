@@ -95,8 +95,6 @@ def prepare(
 
     The records are shuffled: if members came first, an attack that ranks equals by their order would know the truth.
     """
-    if duplicates not in ("warn", "drop"):
-        raise ValueError(f"Expected duplicates={duplicates!r} to be 'warn' or 'drop'.")
     target = as_target(model)
     given = {"members": members, "nonmembers": nonmembers, "population": population}
     groups = (group,) if isinstance(group, str) else tuple(group)
@@ -113,14 +111,7 @@ def prepare(
     pool = concatenate(list(sides.values()))
     hashes, sizes = row_hashes(pool), [len(data) for data in sides.values()]
     member, outside = (np.repeat([side == one for side in sides], sizes) for one in ("members", "nonmembers"))
-    again = checks.members_again(hashes, pool.persons, member, outside)
-    both = None if pool.persons is None else len(set(pool.persons[member]) & set(pool.persons[outside]))
-    found = Duplicates(int(again.sum()), int(outside.sum()), duplicates == "drop", both)
-    if duplicates == "drop" and again.sum() == outside.sum():
-        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
-    if duplicates == "warn":
-        checks.check_not_the_same(again[outside])
-    kept = ~again if duplicates == "drop" else np.ones(len(pool), dtype=bool)
+    kept, found = _without_duplicates(hashes, pool.persons, member, outside, duplicates)
     rows = shuffled(np.flatnonzero(kept), seed)
     return Inputs(
         target,
@@ -132,6 +123,23 @@ def prepare(
         hashes=hashes[rows],
         repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,
     )
+
+
+def _without_duplicates(
+    hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray, choice: str
+) -> tuple[np.ndarray, Duplicates]:
+    """(records,) true for those that stay, and what was found; ``drop`` leaves out non-members that are members too."""
+    if choice not in ("warn", "drop"):
+        raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
+    again = checks.members_again(hashes, persons, member, outside)
+    both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
+    found = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
+    if choice == "warn":
+        checks.check_not_the_same(again[outside])
+        return np.ones(len(hashes), dtype=bool), found
+    if again.sum() == outside.sum():
+        raise InputError("Every non-member also stands among the members; none is left after dropping them.")
+    return ~again, found
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc
+from guestlist.evaluate.intervals import difference_of
 from guestlist.findings import headline
 from guestlist.findings.attacks import CHANCE
 from guestlist.findings.luck import SHOWN, luck_of_groups, shown
@@ -93,7 +94,7 @@ def _people(case: Case, rows: np.ndarray) -> int:
 def _beyond_rest(
     scores: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, persons: np.ndarray | None
 ) -> Estimate:
-    """The AUC in a group minus that in the rest: two samples that share no record, by squaring and adding (Newcombe 1998)."""
+    """The AUC in a group minus that in the rest: two samples that share no record."""
     together = 1 - SHOWN / groups
     own, rest = (
         auc(scores[part], member[part], persons=None if persons is None else persons[part], confidence=together)
@@ -101,7 +102,5 @@ def _beyond_rest(
     )
     if np.isnan(own.value) or np.isnan(rest.value):
         return WITHHELD
-    value = own.value - rest.value
-    low = value - np.hypot(own.value - own.low, rest.high - rest.value)
-    high = value + np.hypot(own.high - own.value, rest.value - rest.low)
+    value, low, high = difference_of(own, rest)
     return Estimate(value, float(max(low, -1)), float(min(high, 1)))
