@@ -126,6 +126,14 @@ def test_report_writes_the_same_page_again(audited, tmp_path):
     assert (tmp_path / "again.html").read_bytes() == (out / "report.html").read_bytes()
 
 
+def test_report_shows_features_only_if_asked(audited, tmp_path):
+    out, _ = audited
+    found = guestlist("report", out, "--features", "--out", tmp_path / "features.html")
+    assert found.exit_code == 0, found.output
+    assert "and shows their features" in (tmp_path / "features.html").read_text("utf-8")
+    assert "and shows their features" not in (out / "report.html").read_text("utf-8")
+
+
 def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     out, _ = audited
     beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6")

@@ -118,3 +118,25 @@ def test_persons_are_compared_with_themselves_under_other_models():
     assert all(10 < one.models < 31 for one in found)
     order = [one.p_among_models for one in found]
     assert order == sorted(order)
+
+
+def test_listed_members_carry_their_risks_and_whether_they_are_on_the_list():
+    case = leaking(records=400)
+    table, listed = case.of(records.record_table).set_index("id"), records.find(case)
+    risks = [
+        name.removeprefix("risk_")
+        for name in table
+        if name.startswith("risk_") and not name.endswith(("_low", "_high"))
+    ]
+    assert risks
+    for one in listed:
+        assert dict(one.risks) == pytest.approx(
+            {name: table.loc[one.id, f"risk_{name}"] for name in risks}, nan_ok=True
+        )
+        assert one.listed == table.loc[one.id, "listed"]
+        assert one.features == {}
+
+
+@pytest.mark.parametrize(("members", "listed"), [(10, 20), (400, 20), (1000, 50), (50_000, 100)])
+def test_the_list_is_a_small_part_of_many_members(members, listed):
+    assert records.longest(members) == listed

@@ -10,8 +10,27 @@ import click
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write it.  [default: FOLDER/report.html]")
-def report(folder, out):
+@click.option(
+    "--features",
+    is_flag=True,
+    help="Show the features of the most exposed members, read from the members' file. Keep such a page as you keep that file.",
+)
+def report(folder, out, features):
     """Write the report of the audit in FOLDER again, as one self-contained HTML page."""
     from guestlist.report.readable import read_results
 
-    click.echo(read_results(folder).to_html(out or folder / "report.html"))
+    results = read_results(folder)
+    shown = _members(folder) if features else None
+    click.echo(results.to_html(out or folder / "report.html", features=shown))
+
+
+def _members(folder: Path):
+    """The members of an audit, from where they were read."""
+    from guestlist.cli.request import request_in
+    from guestlist.data import as_data
+    from guestlist.store import open_store
+
+    asked = request_in(open_store(folder))
+    return as_data(
+        asked.members, side="members", label=asked.label, group=asked.group, id=asked.id, person=asked.person
+    )

@@ -7,7 +7,7 @@ under any model. So a record is compared with itself under models that did not t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,10 @@ from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, headline
-from guestlist.risks import risk_columns
+from guestlist.risks import RISKS, risk_columns
 
-MOST = 20
+FEW, MOST = 20, 100
+SHARE = 0.05  # of the members: a list of everybody names nobody
 # What the target says about a record, as far as targets of its kind say it.
 SAID = ("p_y", "loss", "correct", "residual")
 
@@ -30,6 +31,8 @@ class Exposed:
 
     ``p_value``: share of non-members ranked at least as high. ``p_among_models``: share of ``models`` that did not train on
     the record, the target counted in, under which it scores at least as high; None where there are no such models.
+    ``risks`` are those of the table of records; ``listed`` says whether it is on the list of which few are false, None where
+    there is no such list. ``features`` is empty unless somebody asks for a page that shows them: no audit keeps any.
     """
 
     id: str
@@ -39,6 +42,9 @@ class Exposed:
     p_value: float
     p_among_models: float | None = None
     models: int | None = None
+    risks: Mapping[str, float] = field(default_factory=dict)
+    listed: bool | None = None
+    features: Mapping[str, str] = field(default_factory=dict)
 
 
 def find(case: Case) -> tuple[Exposed, ...]:
@@ -97,8 +103,9 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     # Ties are broken by id, so that the list does not hang on the order of the records.
     by = {"as_high": True, "tail": True} if compared else {}
     by |= {score: False, "id": True}
-    top = members.sort_values([*by], ascending=[*by.values()], kind="stable").head(MOST)
-    groups = group_columns(records)
+    top = members.sort_values([*by], ascending=[*by.values()], kind="stable").head(longest(len(members)))
+    groups, listed = group_columns(records), "listed" in records
+    risks = [name for name in RISKS if f"risk_{name}" in records]
     return tuple(
         Exposed(
             id=str(row["id"]),
@@ -108,9 +115,16 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
             p_value=float(row["p_value"]),
             p_among_models=float(row["p_among_models"]) if compared else None,
             models=int(row["models"]) if compared else None,
+            risks={name: float(row[f"risk_{name}"]) for name in risks},
+            listed=bool(row["listed"]) if listed else None,
         )
         for _, row in top.iterrows()
     )
+
+
+def longest(members: int) -> int:
+    """How many of so many members a list of the most exposed holds at most."""
+    return max(FEW, min(MOST, int(SHARE * members)))
 
 
 def _standing(members: pd.DataFrame) -> dict[str, np.ndarray]:

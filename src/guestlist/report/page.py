@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.legible import legible
-from guestlist.report.script import SCRIPT
 from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS
 from guestlist.report.templates import render
@@ -32,16 +31,16 @@ def page(results: Results, sections: Sections = SECTIONS) -> str:
 
     results = legible(results)
     shown = _shown(results, sections)
-    plotly = get_plotlyjs()
+    plotly, script = get_plotlyjs(), _beside("page.js")
     return render(
         "page.html",
         name=words.name(results),
         sections=shown,
-        policy=_policy(plotly, SCRIPT),
+        policy=_policy(plotly, script),
         # These four are ours, or made harmless above, and are not HTML.
         plotly=Markup(plotly),
-        script=Markup(SCRIPT),
-        style=Markup(_style()),
+        script=Markup(script),
+        style=Markup(_beside("page.css")),
         charts=Markup(embedded(_charts(shown))),
     )
 
@@ -72,7 +71,8 @@ def _policy(*scripts: str) -> str:
     return f"default-src 'none'; script-src {allowed}; {rest}"
 
 
-def _style() -> str:
+def _beside(name: str) -> str:
+    """The text of a file that lies beside this one."""
     from importlib.resources import files
 
-    return files("guestlist.report").joinpath("page.css").read_text("utf-8")
+    return files("guestlist.report").joinpath(name).read_text("utf-8")

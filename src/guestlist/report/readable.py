@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from guestlist.data import Data
 from guestlist.findings import results as findings
 from guestlist.store.files import write_text
 
@@ -22,11 +23,17 @@ class Results(findings.Results):
 
         return summary(self)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report, one self-contained page, and return where it is."""
+    def to_html(self, path: str | Path, *, features: Data | None = None) -> Path:
+        """Write the report, one self-contained page, and return where it is.
+
+        Args:
+            features: the members of the audit, with their ids, if the page is to show the features of the most exposed; an
+                audit keeps none.
+        """
+        from guestlist.report.features import with_features
         from guestlist.report.page import page
 
-        write_text(Path(path), page(self))
+        write_text(Path(path), page(self if features is None else with_features(self, features)))
         return Path(path)
 
     def __repr__(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
 from guestlist.report import words
@@ -17,7 +19,11 @@ def section(results: Results) -> Section | None:
         exposed=results.exposed,
         persons=results.exposed_persons or (),
         groups=sorted(results.exposed[0].groups),
-        attack=results.headline.name if results.headline else "the headline attack",
+        risks=sorted(results.exposed[0].risks),
+        features=tuple(results.exposed[0].features),
+        listed=results.exposed[0].listed is not None,
+        nan=math.nan,
+        shown=shown(results),
         compared=compared(results),
         reading=reading(results),
         of_persons=of_persons(results),
@@ -29,6 +35,21 @@ def section(results: Results) -> Section | None:
 def compared(results: Results) -> bool:
     """Whether records were compared with themselves under models that did not train on them."""
     return any(record.p_among_models is not None for record in results.exposed or ())
+
+
+def shown(results: Results) -> str:
+    """What the table holds."""
+    attack = results.headline.name if results.headline else "the headline attack"
+    number = words.things(len(results.exposed or ()), "member")
+    by = f"stand out most under {attack} from themselves under other models" if compared(results) else None
+    risks = (
+        " Risks are known to whoever trained the model: see below what they are worth." if _has_risks(results) else ""
+    )
+    return f"The {number} that {by or f'{attack} ranks highest'}.{risks}"
+
+
+def _has_risks(results: Results) -> bool:
+    return any(record.risks for record in results.exposed or ())
 
 
 def title(results: Results) -> str:

@@ -1,0 +1,132 @@
+"""The page in a real browser: nothing is asked of the network, tables sort, filter and save, and it fits a narrow screen."""
+
+import csv
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from guestlist.report import page
+from report_worlds import HOSTILE, hostile, leaking
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine (Debian: apt install chromium)"),
+]
+
+
+def with_risks():
+    base = leaking()
+    listed = tuple(
+        replace(
+            one,
+            id=f"r{i}",
+            risks={"mu": float((7 * i) % 20), "shapr": float("nan") if i == 3 else -i / 10},
+            listed=i % 3 == 0,
+        )
+        for i, one in enumerate(base.exposed)
+    )
+    return replace(base, exposed=(replace(listed[0], label="=1+1"), *listed[1:]))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        # As root a browser has no sandbox of its own to drop into.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser, tmp_path_factory):
+    """Results to their page in a tab; at the end, that no page said or asked for anything."""
+    said, asked, paths = [], [], []
+
+    def open_page(results, width=1200):
+        path = tmp_path_factory.mktemp("page") / "report.html"
+        path.write_text(page(results), "utf-8")
+        paths.append(path.as_uri())
+        tab = browser.new_page(viewport={"width": width, "height": 900})
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("dialog", lambda dialog: said.append(dialog.message))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(path.as_uri())
+        return tab
+
+    yield open_page
+    assert said == []
+    assert [url for url in asked if not url.startswith("blob:")] == paths
+
+
+@pytest.fixture(scope="module")
+def tab(opened):
+    return opened(with_risks())
+
+
+def column(tab, name):
+    heads = tab.locator("table[data-name=exposed] thead th").all_inner_texts()
+    place = next(i for i, head in enumerate(heads) if head.startswith(name))
+    rows = tab.locator("table[data-name=exposed] tbody tr:visible").all()
+    return [row.locator("th, td").nth(place).inner_text() for row in rows]
+
+
+def test_a_click_sorts_and_another_turns_round(tab):
+    head = tab.locator("table[data-name=exposed] thead button", has_text="mu")
+    head.click()
+    numbers = [float(cell) for cell in column(tab, "mu")]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) > 9  # as text, 10 would stand before 2
+    head.click()
+    assert [float(cell) for cell in column(tab, "mu")] == numbers[::-1]
+    assert tab.locator("table[data-name=exposed] th[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+def test_what_is_withheld_stands_last_either_way(tab):
+    head = tab.locator("table[data-name=exposed] thead button", has_text="shapr")
+    for _ in range(2):
+        head.click()
+        assert column(tab, "shapr")[-1] == "–"
+        assert column(tab, "shapr").count("–") == 1
+
+
+def test_names_sort_by_their_numbers(tab):
+    tab.locator("table[data-name=exposed] thead button", has_text="Record").click()
+    names = column(tab, "Record")
+    assert names == [f"r{i}" for i in range(len(names))]
+
+
+def test_rows_are_filtered_and_saved(tab):
+    every = len(column(tab, "Record"))
+    tab.locator(".tools input").first.fill("listed")
+    kept = column(tab, "Record")
+    assert kept == [f"r{i}" for i in range(0, every, 3)]
+    assert f"{len(kept)} of {every} rows" in tab.locator(".tools output").first.inner_text()
+    with tab.expect_download() as download:
+        tab.locator(".tools button", has_text="Save as CSV").first.click()
+    with open(download.value.path(), newline="") as file:
+        head, *rows = csv.reader(file)
+    assert [row[0] for row in rows] == kept
+    assert rows[0][head.index("Label")] == "'=1+1"
+    assert min(float(row[head.index("shapr")]) for row in rows if row[head.index("shapr")] != "–") < 0  # not '-0.3
+    tab.locator(".tools input").first.fill("")
+    assert len(column(tab, "Record")) == every
+
+
+@pytest.mark.parametrize("results", [with_risks, hostile])
+def test_fits_a_narrow_screen(opened, results):
+    tab = opened(results(), width=390)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    assert tab.evaluate("document.documentElement.scrollHeight") > 390
+
+
+def test_hostile_text_runs_nothing(opened):
+    tab = opened(hostile())
+    tab.locator("table[data-name=exposed] thead button").first.click()
+    tab.locator(".tools input").first.fill(HOSTILE[:8])
+    assert column(tab, "Record")
+    tab.wait_for_timeout(100)  # an image that is not there would have called by now: see what every page said

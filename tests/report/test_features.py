@@ -1,0 +1,46 @@
+"""Features stand on a page when somebody asks for them, and nowhere else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import guestlist as gl
+from guestlist.errors import InputError
+from guestlist.report import page
+from guestlist.report.features import MOST, with_features
+from report_worlds import HOSTILE, leaking
+
+
+def members(**changes):
+    ids = np.array([one.id for one in leaking().exposed], dtype=object)
+    x = pd.DataFrame({"wage": np.arange(len(ids)) + 1000.5, HOSTILE: HOSTILE})
+    return gl.Data(**{"x": x, "y": np.zeros(len(ids)), "ids": ids} | changes)
+
+
+def test_features_are_found_by_id_and_shown_as_text():
+    base, order = members(), np.random.default_rng(0).permutation(len(leaking().exposed))
+    results = leaking()
+    shown = with_features(results, base.take(order))
+    assert [one.features["wage"] for one in shown.exposed] == [str(1000.5 + i) for i in range(len(order))]
+    made = page(shown)
+    assert ">1003.5<" in made
+    assert "<img src=x" not in made
+    assert "and shows their features" in made
+    assert "1003.5" not in page(results)
+    assert all(one.features == {} for one in results.exposed)
+
+
+def test_arrays_have_numbered_features_and_wide_ones_are_cut():
+    ids = members().ids
+    shown = with_features(leaking(), members(x=np.ones((len(ids), 2 * MOST))))
+    assert list(shown.exposed[0].features) == [f"x{i}" for i in range(MOST)]
+
+
+def test_what_cannot_be_looked_up_is_told():
+    ids = members().ids.copy()
+    with pytest.raises(InputError, match="1 are not among these records"):
+        with_features(leaking(), members(ids=np.where(np.arange(len(ids)) == 2, "stranger", ids)))
+    with pytest.raises(InputError, match="stand for several records"):
+        with_features(leaking(), members().take(np.r_[0, np.arange(len(ids))]))
+    with pytest.raises(InputError, match="shaped"):
+        with_features(leaking(), members(x=np.ones((len(ids), 3, 3))))
