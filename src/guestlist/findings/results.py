@@ -26,6 +26,7 @@ from guestlist.findings.persons import ExposedPerson
 from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed
 from guestlist.findings.references import References
+from guestlist.findings.risk_spread import RiskSpread
 from guestlist.findings.subject import Subject
 from guestlist.risks import Worth
 from guestlist.store.files import write_json, write_npy, write_parquet
@@ -54,6 +55,7 @@ class Results:
     exposed: tuple[Exposed, ...] | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
+    risk_spread: RiskSpread | None = None
     exposure: Exposure | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None

@@ -1,0 +1,72 @@
+"""Quantiles of risks over groups, and rank correlations, against plain loops."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from cases import leaking
+from guestlist.findings import headline, risk_spread
+from guestlist.findings.results import from_document
+from guestlist.findings.table import judge
+from guestlist.report import page
+from guestlist.report.sections import risk_spread as section
+from guestlist.risks import risks_of
+from report_worlds import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def case():
+    base = leaking(records=400)
+    sex = np.where(np.arange(400) % 3 == 0, "f", "m")
+    town = np.where(np.arange(400) < 390, "here", "there")  # five members or so: too few
+    return replace(base, records=base.records.drop(columns="group_half").assign(group_sex=sex, group_town=town))
+
+
+def test_quantiles_are_those_of_the_members_of_a_group(case):
+    found = risk_spread.find(case)
+    asked, member = case.truth.asked, case.truth.member
+    sex = case.records["group_sex"].to_numpy()
+    for name, values in risks_of(case).items():
+        rows = {(row.group, row.value): row for row in found.spreads if row.risk == name}
+        assert [*rows] == [("", ""), ("sex", "f"), ("sex", "m"), ("town", "here")]
+        of = np.sort(values[asked & member & (sex == "f") & ~np.isnan(values)])
+        row = rows["sex", "f"]
+        assert row.members == len(of)
+        assert set(row.quantiles) <= set(of)
+        for level, quantile in zip(risk_spread.LEVELS, row.quantiles, strict=True):
+            assert np.mean(of < quantile) <= level + 1 / len(of)
+            assert np.mean(of <= quantile) >= level - 1 / len(of)
+
+
+def test_correlations_are_over_members(case):
+    found = risk_spread.find(case)
+    attack = case.of(headline.find).name
+    member = case.truth.asked & case.truth.member
+    columns = {**risks_of(case), attack: case.scores[attack]}
+    assert found.names == (*columns,)
+    for i, a in enumerate(columns.values()):
+        for j, b in enumerate(columns.values()):
+            known = member & ~np.isnan(a) & ~np.isnan(b)
+            assert found.spearman[i][j] == pytest.approx(spearmanr(a[known], b[known]).statistic, abs=1e-5)
+
+
+def test_the_page_draws_each_risk_and_escapes_groups(case):
+    results = judge(case)
+    drawn = section.section(results)
+    assert len(drawn.charts) == len({row.risk for row in results.risk_spread.spreads})
+    medians = drawn.charts["spread-0"]["data"][2]
+    assert medians["y"] == ["all members", "sex = f", "sex = m", "town = here"]
+    assert str(from_document(results.document()).risk_spread) == str(results.risk_spread)
+    spreads = tuple(replace(row, group=HOSTILE, value=HOSTILE) for row in results.risk_spread.spreads)
+    made = page(replace(results, risk_spread=replace(results.risk_spread, spreads=spreads)))
+    assert "<script>alert('x')" not in made
+    assert "<img src=x" not in made
+
+
+def test_many_groups_are_cut_to_the_largest():
+    rows = [risk_spread.Spread("mu", "", "", 500, (0.0,) * 5)]
+    rows += [risk_spread.Spread("mu", "town", str(i), 10 + i, (0.0,) * 5) for i in range(30)]
+    shown = section._shown(tuple(rows))
+    assert [row.value for row in shown] == ["", *(str(i) for i in range(30 - section.MOST, 30))]
