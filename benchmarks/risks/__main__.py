@@ -1,0 +1,142 @@
+"""How long risks take: ``python -m benchmarks.risks``, a few minutes.
+
+* SHAPr of all of MNIST, 60,000 training records and 10,000 test records in 784 dimensions, on two threads; the paper took
+  2,747 s. Beside it, in the same run, what numpy needs for the distances and their order, which an exact method works on.
+* Every risk that the matrices of references are enough for, 20,000 records and 64 models; and the means behind two of them by
+  a plain loop over some of the records, times the number of records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import guestlist as gl
+from guestlist.risks import RISKS
+from guestlist.risks.influence import influence
+from guestlist.selfcheck.worlds import gaussian_world
+
+HERE = Path(__file__).parent
+PUBLISHED = 2747.0  # seconds, SHAPr's Table VI
+SAMPLE = 200  # records that the loops go over
+
+
+class Seconds(NamedTuple):
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was computed, how long it took, and how long something plain takes for the same."""
+
+    what: str
+    seconds: float
+    cpu: float
+    beside: str = ""
+    beside_seconds: float | None = None
+
+
+def timed(work: Callable[[], object]) -> Seconds:
+    wall, cpu = time.perf_counter(), os.times()
+    work()
+    after = os.times()
+    return Seconds(time.perf_counter() - wall, after.user + after.system - cpu.user - cpu.system)
+
+
+def shapr_of_mnist(records: int, tests: int) -> Row:
+    """SHAPr in the space of inputs, beside the distances and their order by numpy, on a hundredth of the test records."""
+    folder = Path(os.environ["GUESTLIST_DATA"])
+    with np.load(folder / "mnist.npz") as mnist:
+        x, y = mnist["x_train"][:records].reshape(-1, 784) / np.float32(255), mnist["y_train"][:records]
+        x_test, y_test = mnist["x_test"][:tests].reshape(-1, 784) / np.float32(255), mnist["y_test"][:tests]
+    gl.shapr(x[:200], y[:200], x_test[:20], y_test[:20], n_jobs=2)  # compiled before the clock starts
+    ours = timed(lambda: gl.shapr(x, y, x_test, y_test, n_jobs=2))
+    some = max(tests // 100, 1)
+    plain = timed(lambda: np.argsort(np.square(x).sum(1) - 2 * x_test[:some] @ x.T, axis=1, kind="stable"))
+    return Row(
+        f"SHAPr of {len(x):,} x {len(x_test):,} images of 784 pixels",
+        ours.wall,
+        ours.cpu,
+        "numpy: distances and their order alone",
+        plain.wall * len(x_test) / some,
+    )
+
+
+def of_matrices(records: int, models: int) -> list[Row]:
+    """Each risk that needs only what references say, then all of them together."""
+    case = case_of(records, models)
+    rows, total = [], Seconds(0.0, 0.0)
+    for name, row in RISKS.items():
+        if row.references and not row.evidence:
+            fresh = case_of(records, models)  # nothing that another risk has left behind
+            took = timed(lambda row=row, fresh=fresh: row.risk(fresh))
+            rows.append(Row(name, *took))
+            total = Seconds(total.wall + took.wall, total.cpu + took.cpu)
+    member, correct = case.view.reference_member, case.view.reference("correct")
+    chosen = np.arange(min(100, records))
+    took = timed(lambda: influence(correct, member, chosen))
+    rows.append(Row(f"influence of {len(chosen)} records on all", *took))
+    loop = timed(lambda: by_loops(case, min(SAMPLE, records)))
+    rows.append(
+        Row(
+            "all of them",
+            total.wall + took.wall,
+            total.cpu + took.cpu,
+            "memorisation and mu's means by a loop over records",
+            loop.wall * records / min(SAMPLE, records),
+        )
+    )
+    return rows
+
+
+def case_of(records: int, models: int) -> gl.Case:
+    """A made-up target, its references and its truth."""
+    import pandas as pd
+
+    from guestlist.case import Case, Setting, Truth
+
+    world = gaussian_world(1.0, records=records, models=models + 1, seed=0)
+    table = pd.DataFrame({"id": np.arange(records).astype(str), "label": "0", "class": world.labels})
+    truth = Truth(world.member[0].copy(), np.ones(records, bool))
+    return Case(world.facing(0), truth, table, None, {}, Setting("made up", 2, "logits"))
+
+
+def by_loops(case: gl.Case, records: int) -> None:
+    member, correct, margin = case.view.reference_member, case.view.reference("correct"), case.view.reference("margin")
+    for i in range(records):
+        inside = member[:, i]
+        correct[inside, i].mean() - correct[~inside, i].mean()
+        (margin[inside, i].mean() - margin[~inside, i].mean()) / np.sqrt(
+            margin[inside, i].var() + margin[~inside, i].var()
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=20_000)
+    parser.add_argument("--models", type=int, default=64)
+    options = parser.parse_args()
+    rows = of_matrices(options.records, options.models)
+    if "GUESTLIST_DATA" in os.environ:
+        rows.append(shapr_of_mnist(60_000, 10_000))
+    else:
+        print("SHAPr of MNIST is left out: GUESTLIST_DATA does not say where mnist.npz is.")
+    for row in rows:
+        beside = "" if row.beside_seconds is None else f"; {row.beside}: {row.beside_seconds:.1f} s"
+        print(f"{row.what}: {row.seconds:.2f} s, {row.cpu:.2f} s of CPU{beside}")
+    found = {"records": options.records, "models": options.models, "published_seconds": PUBLISHED}
+    found["rows"] = [{k: round(v, 3) if isinstance(v, float) else v for k, v in asdict(row).items()} for row in rows]
+    (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
