@@ -19,6 +19,7 @@ from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.exposure import Exposure
+from guestlist.findings.false_alarms import FalseAlarms
 from guestlist.findings.gated import Gated
 from guestlist.findings.group_risks import GroupRisks
 from guestlist.findings.groups import GroupResult
@@ -59,6 +60,7 @@ class Results:
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
     exposure: Exposure | None = None
+    false_alarms: tuple[FalseAlarms, ...] | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None
