@@ -29,10 +29,10 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
     asked, member = case.truth.asked, case.truth.member
     sex = case.records["group_sex"].to_numpy()
     for name, values in risks_of(case).items():
-        rows = {(row.group, row.value): row for row in found.spreads if row.risk == name}
-        assert [*rows] == [("", ""), ("sex", "f"), ("sex", "m"), ("town", "here")]
+        rows = {(*row.of.items(),): row for row in found.spreads if row.risk == name}
+        assert [*rows] == [(), (("sex", "f"),), (("sex", "m"),), (("town", "here"),)]
         of = np.sort(values[asked & member & (sex == "f") & ~np.isnan(values)])
-        row = rows["sex", "f"]
+        row = rows[(("sex", "f"),)]
         assert row.members == len(of)
         assert set(row.quantiles) <= set(of)
         for level, quantile in zip(risk_spread.LEVELS, row.quantiles, strict=True):
@@ -59,14 +59,14 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
     medians = drawn.charts["spread-0"]["data"][2]
     assert medians["y"] == ["all members", "sex = f", "sex = m", "town = here"]
     assert str(from_document(results.document()).risk_spread) == str(results.risk_spread)
-    spreads = tuple(replace(row, group=HOSTILE, value=HOSTILE) for row in results.risk_spread.spreads)
+    spreads = tuple(replace(row, of={HOSTILE: HOSTILE}) for row in results.risk_spread.spreads)
     made = page(replace(results, risk_spread=replace(results.risk_spread, spreads=spreads)))
     assert "<script>alert('x')" not in made
     assert "<img src=x" not in made
 
 
 def test_many_groups_are_cut_to_the_largest():
-    rows = [risk_spread.Spread("mu", "", "", 500, (0.0,) * 5)]
-    rows += [risk_spread.Spread("mu", "town", str(i), 10 + i, (0.0,) * 5) for i in range(30)]
+    rows = [risk_spread.Spread("mu", {}, 500, (0.0,) * 5)]
+    rows += [risk_spread.Spread("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
     shown = section._shown(tuple(rows))
-    assert [row.value for row in shown] == ["", *(str(i) for i in range(30 - section.MOST, 30))]
+    assert [row.of.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MOST, 30))]

@@ -13,6 +13,7 @@ The price is width: with few persons no bound is narrower than what one unseen p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -29,15 +30,15 @@ class Sums:
     Args:
         total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
         records, size_squares: the sums over persons of m and of m².
-        persons: how many there are.
+        persons: how many there are; like the two before, an array where the means are of different persons.
     """
 
     total: np.ndarray | float
     squares: np.ndarray | float
     cross: np.ndarray | float
-    records: float
-    size_squares: float
-    persons: int
+    records: Any
+    size_squares: Any
+    persons: Any
 
     @classmethod
     def of(cls, values: np.ndarray, persons: np.ndarray | None) -> Sums:
@@ -73,7 +74,7 @@ class Sums:
         """Number of persons, less where a few of them have most of the records (Kish 1965)."""
         return self.records**2 / self.size_squares
 
-    def upper(self, error: float) -> np.ndarray:
+    def upper(self, error: np.ndarray | float) -> np.ndarray:
         """Upper bound on the mean, ``error`` all on this side."""
         one_more = self.records / self.persons
         records, draws = self.records + one_more, self.persons + 1
@@ -85,7 +86,7 @@ class Sums:
         mean, strength = np.where(inside, mean, 0.5), np.where(inside, strength, 1.0)
         return np.where(inside, special.betaincinv(mean * strength, (1 - mean) * strength, 1 - error), 1.0)
 
-    def lower(self, error: float) -> np.ndarray:
+    def lower(self, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the mean, ``error`` all on this side."""
         squares = self.size_squares - 2 * self.cross + self.squares
         rest = Sums(

@@ -5,6 +5,7 @@ With many groups one does well by luck, and one does better than the others. Bot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +14,12 @@ import pandas as pd
 from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc
 from guestlist.evaluate.intervals import difference_of
-from guestlist.findings import headline
+from guestlist.findings import headline, slices
 from guestlist.findings.attacks import CHANCE
 from guestlist.findings.luck import SHOWN, luck_of_groups, shown
-from guestlist.findings.records import group_columns, record_table
+from guestlist.findings.records import group_columns
+from guestlist.findings.slices import Slice
 from guestlist.randomness import stream
-
-FEWEST = 10  # members, and non-members, of a group that is judged: persons, where they are known
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class GroupResult:
 
 def find(case: Case) -> tuple[GroupResult, ...]:
     """The headline attack within each group that has enough members and non-members."""
-    records = case.of(record_table)
-    scores, member = records[f"score_{case.of(headline.find).name}"].to_numpy(), records["member"].to_numpy()
-    columns = group_columns(records)
+    scores, member = case.scores[case.of(headline.find).name][case.truth.asked], case.truth.of_asked
+    columns = group_columns(case.records)
+    parts = [[part for part in slices.groups(case, [name]) if part.enough] for name in columns]
     found = [
         one
-        for number, name in enumerate(columns)
-        for one in _of_column(case, name, records[f"group_{name}"], scores, member, len(columns), number)
+        for number, (name, some) in enumerate(zip(columns, parts, strict=True))
+        for one in _of_column(case, name, some, scores, len(columns), number)
     ]
-    masks = [(records[f"group_{one.group}"].astype(str) == one.value).to_numpy() for one in found]
+    masks = [part.mask for some in parts for part in some]
     return tuple(
         replace(one, beyond_rest=_beyond_rest(scores, member, mask, len(found), case.persons))
         for one, mask in zip(found, masks, strict=True)
@@ -68,27 +68,20 @@ def find(case: Case) -> tuple[GroupResult, ...]:
 
 
 def _of_column(
-    case: Case, name: str, values: pd.Series, scores: np.ndarray, member: np.ndarray, columns: int, number: int
+    case: Case, name: str, parts: Sequence[Slice], scores: np.ndarray, columns: int, number: int
 ) -> list[GroupResult]:
-    strata = pd.factorize(values, use_na_sentinel=False)[0]
-    found, masks = [], []
-    for value, rows in values.groupby(values, sort=True).indices.items():
-        inside, outside = rows[member[rows]], rows[~member[rows]]
-        whose = None if case.persons is None else case.persons[rows]
-        if min(_people(case, inside), _people(case, outside)) >= FEWEST:
-            estimate = auc(scores[rows], member[rows], persons=whose)
-            found.append(GroupResult(name, str(value), len(inside), len(outside), estimate))
-            masks.append(np.isin(np.arange(len(member)), rows))
+    member, found = case.truth.of_asked, []
+    for part in parts:
+        whose = None if case.persons is None else case.persons[part.mask]
+        estimate = auc(scores[part.mask], member[part.mask], persons=whose)
+        found.append(GroupResult(name, part.of[name], part.members, part.nonmembers, estimate))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
     rng = stream(case.setting.seed, "luck of groups", number)
+    strata = pd.factorize(case.records[f"group_{name}"][case.truth.asked], use_na_sentinel=False)[0]
+    masks = [part.mask for part in parts]
     p_values = luck_of_groups(scores, member, masks, strata, columns, rng, case.persons)
     return [replace(one, p_value=float(p_value)) for one, p_value in zip(found, p_values, strict=True)]
-
-
-def _people(case: Case, rows: np.ndarray) -> int:
-    """How many persons the records in question are of; as many as records where it is not known."""
-    return len(rows) if case.persons is None else len(np.unique(case.persons[rows]))
 
 
 def _beyond_rest(

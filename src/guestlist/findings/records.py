@@ -16,7 +16,7 @@ from scipy.special import stdtr
 from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
-from guestlist.findings import exposure, headline
+from guestlist.findings import exposure, false_alarms, headline
 from guestlist.risks import RISKS, risk_columns
 
 FEW, MOST = 20, 100
@@ -57,8 +57,9 @@ def record_table(case: Case) -> pd.DataFrame:
 
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own. Where the
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
-    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them. ``listed`` are the
-    members on the list of which few are false, by ``p_exposure``.
+    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them; ``false_alarms`` and
+    ``called_again`` are the shares of those without it, and of those with it, that call it at a rate of 5 % over all. ``listed``
+    are the members on the list of which few are false, by ``p_exposure``.
     """
     asked, member = case.truth.asked, case.truth.of_asked
     records = case.records[asked].drop(columns=["class"]).reset_index(drop=True)
@@ -81,6 +82,9 @@ def record_table(case: Case) -> pd.DataFrame:
         others = case.mocks.member[:, asked]
         records["p_among_models"], records["models"] = p_values_among_models(score, choice.scores, others)
         records["gap"] = _gap(score, choice.scores, others)
+    calls = false_alarms.calls_in(case)
+    if calls is not None:
+        records["false_alarms"], records["called_again"] = calls.false_alarms, calls.called_again
     listing = case.of(exposure.listing)
     if listing is not None:
         records["p_exposure"], records["listed"] = listing.p_value, listing.listed

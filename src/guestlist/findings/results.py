@@ -17,8 +17,11 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
+from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.exposure import Exposure
+from guestlist.findings.false_alarms import FalseAlarms
 from guestlist.findings.gated import Gated
+from guestlist.findings.group_risks import GroupRisks
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
@@ -52,11 +55,14 @@ class Results:
     hypothesis_tests: tuple[HypothesisTest, ...] | None = None
     agreement: AgreementResult | None = None
     groups: tuple[GroupResult, ...] | None = None
+    group_risks: GroupRisks | None = None
+    class_gap: tuple[GapCorrelation, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
     risk_spread: RiskSpread | None = None
     exposure: Exposure | None = None
+    false_alarms: tuple[FalseAlarms, ...] | None = None
     checks: tuple[Check, ...] | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from guestlist.case import Case
-from guestlist.findings import headline
+from guestlist.findings import headline, slices
 from guestlist.findings.attacks import rounded
-from guestlist.findings.groups import FEWEST
-from guestlist.findings.records import group_columns, record_table
 from guestlist.risks import risks_of
 from guestlist.risks.worth import spearman
 
@@ -19,11 +18,10 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Spread:
-    """Quantiles of one risk, at ``LEVELS``, over the members of one group; ``group`` is empty for all members."""
+    """Quantiles of one risk, at ``LEVELS``, over members: those with the values ``of`` some columns, all of them if it is empty."""
 
     risk: str
-    group: str
-    value: str
+    of: Mapping[str, str]
     members: int
     quantiles: tuple[float, ...]
 
@@ -41,33 +39,26 @@ class RiskSpread:
 
 
 def find(case: Case) -> RiskSpread | None:
-    """None where there is no risk. Groups with fewer than ten members are left out: their quantiles are single people."""
-    found = {name: values[case.truth.asked] for name, values in risks_of(case).items()}
+    """None where there is no risk. Parts that are too small to judge are left out: their quantiles are single people."""
+    asked, member = case.truth.asked, case.truth.of_asked
+    found = {name: values[asked] for name, values in risks_of(case).items()}
     if not found:
         return None
-    records = case.of(record_table)
-    member = records["member"].to_numpy()
-    spreads = []
-    for name, values in found.items():
-        groups = [("", "", member)]
-        groups += [
-            (column, str(value), member & (records[f"group_{column}"] == value).to_numpy())
-            for column in group_columns(records)
-            for value in sorted(records[f"group_{column}"].dropna().unique(), key=str)
-        ]
-        spreads += [_spread(name, *group[:2], values[group[2]]) for group in groups]
+    parts: list[tuple[Mapping[str, str], np.ndarray]] = [({}, member)]
+    parts += [(part.of, part.mask & member) for part in slices.groups(case) if part.enough]
+    spreads = [_spread(name, of, values[mask]) for name, values in found.items() for of, mask in parts]
     attack = case.of(headline.find).name
-    ranked = {**found, attack: records[f"score_{attack}"].to_numpy()}
+    ranked = {**found, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
     matrix = tuple(rounded(np.array([_rank_correlation(a, b) for b in of_members])) for a in of_members)
-    return RiskSpread(tuple(one for one in spreads if one.members >= FEWEST), tuple(ranked), matrix)
+    return RiskSpread(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
 
 
-def _spread(risk: str, group: str, value: str, values: np.ndarray) -> Spread:
+def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> Spread:
     known = values[~np.isnan(values)]
     # Quantiles that some record has: between infinite values there is nothing to interpolate.
     quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
-    return Spread(risk, group, value, len(known), tuple(float(quantile) for quantile in quantiles))
+    return Spread(risk, of, len(known), tuple(float(quantile) for quantile in quantiles))
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

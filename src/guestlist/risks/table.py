@@ -29,6 +29,7 @@ class Risk:
         references: the fewest reference models it can do with.
         default: whether an audit has it unless told otherwise; what takes long is computed by name.
         threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
+        bounds: the least and the largest value that there can be, where there are such.
     """
 
     risk: Callable[[Case], np.ndarray | Bounded]
@@ -41,6 +42,7 @@ class Risk:
     references: int = 0
     default: bool = True
     threshold: float | None = None
+    bounds: tuple[float, float] | None = None
 
     def possible(self, case: Case) -> bool:
         """Whether a case has what it takes."""
@@ -62,6 +64,7 @@ RISKS: dict[str, Risk] = {
         needs=("mentr",),
         references=1,
         threshold=0.5,
+        bounds=(0.0, 1.0),
     ),
     "risk_score_own": Risk(
         risk=score.from_target,
@@ -70,6 +73,7 @@ RISKS: dict[str, Risk] = {
         cost="nothing",
         needs=("mentr",),
         threshold=0.5,
+        bounds=(0.0, 1.0),
     ),
     "shapr": Risk(
         risk=knn.shapr_of_outputs,
@@ -102,6 +106,7 @@ RISKS: dict[str, Risk] = {
         paper="guestlist",
         cost="nothing",
         evidence="leaves",
+        bounds=(0.0, 1.0),
     ),
     "memorisation": Risk(
         risk=memorisation.memorisation,
@@ -110,6 +115,7 @@ RISKS: dict[str, Risk] = {
         cost="references",
         references=FEWEST,
         needs=("correct",),
+        bounds=(-1.0, 1.0),
     ),
     "mu": Risk(
         risk=mu.mu,

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from scipy.stats import norm, spearmanr
 
 from guestlist.arrays.samples import error_of
 from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
+from guestlist.evaluate.correlation import spearman
 from guestlist.evaluate.intervals import lower_share, upper_share
 from guestlist.risks.table import RISKS, risks_of
 
@@ -118,22 +118,6 @@ def worth(
         spearman=spearman(values, scores, persons=persons),
         top=_top(values, called),
     )
-
-
-def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
-    """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
-
-    Withheld where one of the two is constant, or with fewer than four records.
-    """
-    error, n = error_of(confidence), len(a) if persons is None else len(np.unique(persons))
-    if n < 4 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
-        return WITHHELD
-    value = float(spearmanr(a, b).statistic)
-    # A rank correlation of exactly 1 in a few records is no proof of one.
-    inside = min(max(value, -1 + 1e-9), 1 - 1e-9)
-    half = norm.isf(error / 2) * np.sqrt((1 + value**2 / 2) / (n - 3))
-    low, high = np.tanh(np.arctanh(inside) - half), np.tanh(np.arctanh(inside) + half)
-    return Estimate(value, min(float(low), value), max(float(high), value))
 
 
 def _f1(both: Estimate) -> Estimate:

@@ -2,7 +2,8 @@
 
 Scores are normal, with a mean of 1 for members and 0 for non-members, so every figure has a closed form.
 Several targets differ in what their members score, as models do. In some simulations persons have several records, or
-scores are 0 and 1, as those of right and wrong answers.
+scores are 0 and 1, as those of right and wrong answers. In one, records of a finite pool are easy or hard, and the truth is the
+rate of false alarms of one of them, which is not the rate over all.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from scipy.stats import binom
 
 from guestlist.evaluate.calls import advantage, balanced_accuracy
 from guestlist.evaluate.estimate import Estimate
+from guestlist.evaluate.intervals import proportion
 from guestlist.evaluate.low_fpr import positive_predictive_value, tpr_at_fpr
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
 from guestlist.evaluate.ranking import auc, auc_difference
+from guestlist.findings.false_alarms import calls_on_models
+from guestlist.selfcheck.pools import FinitePool
 from guestlist.selfcheck.visits import Visits
 
 SHIFT = 1.0
@@ -64,7 +68,7 @@ def simulations() -> dict[str, Simulation]:
     tpr = {fpr: float(ndtr(ndtri(fpr) + SHIFT)) for fpr in (0.01, 0.05)}
     best = float(2 * ndtr(SHIFT / 2) - 1)
     spread = np.sqrt(1 + MODEL_EFFECT**2)
-    visits = Visits(shift=SHIFT)
+    visits, pool = Visits(shift=SHIFT), FinitePool()
     return {
         "auc": Simulation(lambda rng: auc(*_one(rng)), float(ndtr(SHIFT / np.sqrt(2)))),
         "auc_difference": Simulation(lambda rng: auc_difference(*_two(rng)), 0.0),
@@ -90,6 +94,8 @@ def simulations() -> dict[str, Simulation]:
             lambda rng: positive_predictive_value(*_right(rng), 0.05, 0.5),
             RIGHT_MEMBERS / (RIGHT_MEMBERS + RIGHT_NONMEMBERS),
         ),
+        "false alarms of an easy record, 5 %": Simulation(lambda rng: _false_alarms(rng, pool, 0), pool.rates(0.05)[1]),
+        "false alarms of a hard record, 5 %": Simulation(lambda rng: _false_alarms(rng, pool, -1), pool.rates(0.05)[0]),
     }
 
 
@@ -112,6 +118,12 @@ def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visi
     """A figure that is told whose records these are."""
     scores, member, persons = world.draw(rng)
     return figure(scores, member, *options, persons=persons)
+
+
+def _false_alarms(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
+    """How often one record is called by models that did not train on it."""
+    calls = calls_on_models(*pool.draw(rng), 0.05)
+    return proportion(int(calls.called_outside[record]), int(calls.outside[record]))
 
 
 def _right(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

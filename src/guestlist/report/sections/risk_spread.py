@@ -42,7 +42,7 @@ def _shown(rows: tuple[Spread, ...]) -> tuple[Spread, ...]:
 
 
 def _name(row: Spread) -> str:
-    return f"{row.group} = {row.value}" if row.group else "all members"
+    return ", ".join(f"{column} = {value}" for column, value in row.of.items()) or "all members"
 
 
 def _label(rows: tuple[Spread, ...]) -> str:

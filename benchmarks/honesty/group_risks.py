@@ -1,0 +1,131 @@
+"""``python -m benchmarks.honesty.group_risks``: how often a difference between groups is claimed where there is none.
+
+Over fifty random groups, their pairs with two others, and classes; whether a difference is found where there is one; and
+whether intervals hold the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from guestlist.attacks import ATTACKS
+from guestlist.case import Case, Setting, Truth
+from guestlist.findings import group_risks, slices
+from guestlist.views.signals import Rotation
+
+HERE = Path(__file__).parent
+Figures = dict[str, float]
+Law = Callable[[np.random.Generator, int], np.ndarray]
+STEPS, CHANCES = np.array([0.35, 0.45, 0.5, 0.6, 1.0]), np.array([0.1, 0.3, 0.3, 0.25, 0.05])
+Bounds = tuple[float, float] | None
+# How risks may be spread over members, each with its mean and its range where that is known.
+LAWS: dict[str, tuple[Law, float, Bounds]] = {
+    "normal": (lambda rng, n: rng.normal(size=n), 0.0, None),
+    "five steps": (lambda rng, n: rng.choice(STEPS, p=CHANCES, size=n), float(STEPS @ CHANCES), (0.0, 1.0)),
+    "one in fifty is 1": (lambda rng, n: (rng.random(n) < 0.02).astype(float), 0.02, (0.0, 1.0)),
+    "log-normal": (lambda rng, n: np.exp(rng.normal(size=n)), float(np.exp(0.5)), None),
+}
+
+
+def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np.ndarray | None = None) -> Case:
+    """Records in groups; half of them, or of the persons, are members. Nobody says anything."""
+    records = len(next(iter(groups.values())))
+    sides = np.arange(records) if persons is None else persons
+    member, labels = (rng.random(sides.max() + 1) < 0.5)[sides], rng.integers(0, 5, records)
+    table = pd.DataFrame({"id": np.arange(records).astype(str), "label": labels.astype(str), "class": labels})
+    table = table.assign(**{f"group_{name}": of.astype(str) for name, of in groups.items()})
+    table = table if persons is None else table.assign(person=persons)
+    world = Rotation({"loss": np.zeros((1, records))}, member[None], labels)
+    truth = Truth(member, np.ones(records, dtype=bool))
+    return Case(world.facing(0), truth, table, None, {"loss": ATTACKS["loss"]}, Setting("a model", 5, "logits"))
+
+
+def mean_risks(
+    audits: int, law: str, number: int = 50, records: int = 4000, each: int = 1, exposed: float = 0.0, seed: int = 0
+) -> Figures:
+    """Claims about groups to which risks owe nothing, and intervals of their means.
+
+    Args:
+        number: of groups; each record is also in one of two others, and in one of five classes.
+        each: records of a person, who all have the same value and may be in several groups.
+        exposed: what the first group's values have beside it, in standard deviations.
+    """
+    draw, mean, bounds = LAWS[law]
+    claimed = found = 0
+    held, apart = [], []
+    for audit in range(audits):
+        rng = np.random.default_rng([seed, audit])
+        persons = np.arange(records) // each
+        # Some groups are large, and some too small to be judged.
+        sizes = rng.dirichlet(np.full(number, 2.0))
+        groups = {"random": rng.choice(number, p=sizes, size=records), "half": rng.integers(2, size=records)}
+        case = case_of(groups, rng, None if each == 1 else persons)
+        values = draw(rng, persons[-1] + 1)[persons]
+        values = values + exposed * values.std() * (groups["random"] == 0)
+        parts = (*slices.groups(case), *slices.pairs(case), *slices.classes(case))
+        judged = [part for part in parts if part.enough]
+        rows = [
+            row[0] for row in group_risks.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
+        ]
+        first = [part.of.get("random") == "0" for part in judged]
+        claimed += any(row.differs for row, own in zip(rows, first, strict=True) if not (own and exposed))
+        found += any(row.differs for row, own in zip(rows, first, strict=True) if own)
+        held += [row.mean.low <= mean <= row.mean.high for row in rows]
+        apart += [row.beyond_rest.low <= 0 <= row.beyond_rest.high for row in rows]
+    if exposed:
+        return {"audits": audits, "finds the first": found / audits}
+    return {
+        "audits": audits,
+        "claims a difference": claimed / audits,
+        "means covered": float(np.mean(held)),
+        "differences covered": float(np.mean(apart)),
+    }
+
+
+def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 1.0, seed: int = 1) -> Figures:
+    """Intervals of a group's TPR and FPR at the threshold of all non-members; a third of the records are ``harder`` to fit."""
+    means = np.array([0.0, -harder])
+    share = np.array([2, 1]) / 3
+    threshold = brentq(lambda t: share @ ndtr(means - t) - group_risks.FPR, -10, 10)
+    truth = {"tpr_at_common": ndtr(means + shift - threshold), "fpr_at_common": ndtr(means - threshold)}
+    held: dict[str, list[bool]] = {name: [] for name in truth}
+    for number in range(worlds):
+        rng = np.random.default_rng([seed, number])
+        hard = (rng.random(records) < share[1]).astype(int)
+        case = case_of({"hard": hard}, rng)
+        said = means[hard] + shift * case.truth.member + rng.normal(size=records)
+        view = Rotation({"loss": -said[None]}, case.truth.member[None], case.view.labels).facing(0)
+        case = Case(view, case.truth, case.records, None, case.attacks, case.setting)
+        for part in group_risks.of_slices(case, slices.groups(case), {}).judged:
+            for name, true in truth.items():
+                interval, at = getattr(part, name), true[int(part.of["hard"])]
+                held[name].append(bool(interval.low <= at <= interval.high))
+    return {"worlds": worlds, **{f"{name} covered": float(np.mean(of)) for name, of in held.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=400)
+    audits = parser.parse_args().audits
+    parts: dict[str, Callable[[], Figures]] = {law: lambda law=law: mean_risks(audits, law) for law in LAWS}
+    parts |= {f"{law}, four records each": lambda law=law: mean_risks(audits, law, each=4) for law in LAWS}
+    parts |= {f"{law}, one exposed": lambda law=law: mean_risks(audits // 4, law, exposed=1.0) for law in LAWS}
+    parts["rates at the common threshold"] = lambda: rates(audits)
+    rows = {}
+    for name, simulate in parts.items():
+        rows[name] = {figure: round(value, 4) for figure, value in simulate().items()}
+        print(f"{name:40}", "  ".join(f"{figure} {value:g}" for figure, value in rows[name].items()), flush=True)
+        report = {"command": "python -m benchmarks.honesty.group_risks", "parts": rows}
+        (HERE / "group_risks.json").write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

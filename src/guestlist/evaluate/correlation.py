@@ -1,0 +1,41 @@
+"""Correlations with intervals, by Fisher's transformation."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import norm, pearsonr, spearmanr
+
+from guestlist.arrays.samples import error_of
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+
+FEWEST = 4  # with three, Fisher's interval is everything
+
+
+def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estimate:
+    """Pearson's correlation with Fisher's interval (1921), which is for values that are normal together.
+
+    Withheld where one of the two is constant, or with fewer than four values.
+    """
+    return _estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
+
+
+def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+    """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
+
+    Withheld where one of the two is constant, or with fewer than four records.
+    """
+    n = len(a) if persons is None else len(np.unique(persons))
+    return _estimate(a, b, n, confidence, lambda: spearmanr(a, b).statistic, lambda value: 1 + value**2 / 2)
+
+
+def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
+    """A correlation whose Fisher transform has ``variance`` over n - 3."""
+    error = error_of(confidence)
+    if n < FEWEST or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+        return WITHHELD
+    value = float(correlation())
+    # A correlation of exactly 1 in a few records is no proof of one.
+    centre = np.arctanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
+    half = norm.isf(error / 2) * np.sqrt(variance(value) / (n - 3))
+    low, high = np.tanh(centre - half), np.tanh(centre + half)
+    return Estimate(value, min(float(low), value), max(float(high), value))

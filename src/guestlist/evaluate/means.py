@@ -1,0 +1,151 @@
+"""Means of groups, how far each is from the mean of the rest, and which differences are shown among many.
+
+Values of records may be lumpy, skewed, and mostly equal, as shares of trees are: in a small group all may be 0, by which
+Student's interval would be sure of the mean. So bounds are Gaffke's (``evaluate.persons``), which are Clopper and Pearson's
+for values of 0 and 1. They need the range that values can have; where it is not known, that of all records together, which
+rare values beyond it would break. A difference is squared and added
+(Newcombe 1998), and its p-value is the error at which that interval ends at 0, so that the two cannot contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.arrays.samples import error_of, numbered, of_those
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.persons import Sums
+
+SMALLEST_P = 1e-12  # as far as p-values are told from 0
+STEPS = 30  # of halving: to eight digits
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """The mean of a group, by how much it exceeds that of all other records, and the p-value of that difference.
+
+    All are of one group alone: whoever looks at several pays with :func:`holm`. Withheld, and NaN, where there is no value, or
+    no other record has one.
+    """
+
+    mean: Estimate
+    beyond_rest: Estimate
+    p_value: float
+
+
+NOTHING = GroupMean(WITHHELD, WITHHELD, float("nan"))
+
+
+def group_means(
+    values: np.ndarray,
+    groups: Sequence[np.ndarray],
+    *,
+    bounds: tuple[float, float] | None = None,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[GroupMean, ...]:
+    """The mean of each group beside that of all records outside it.
+
+    Args:
+        values: (records,) what is not finite is left out.
+        groups: (records,) masks; they may overlap.
+        bounds: the least and the largest value that there can be; by default those of these values.
+        persons: (records,) whose records these are. A person with records inside and outside a group counts on either side:
+            the two means rise and fall together, which leaves the difference less uncertain than the interval says.
+        confidence: of either interval.
+
+    Returns:
+        One for each group. Nothing is said where all values are equal and it is not known which others there can be.
+
+    >>> values, first = np.array([0.0, 0, 1, 0, 1, 1, 1, 1]), np.arange(8) < 4
+    >>> (found,) = group_means(values, [first])
+    >>> print(found.mean, found.beyond_rest)
+    0.250 [0.006, 0.806] -0.750 [-0.994, 0.070]
+    """
+    error, values = error_of(confidence), np.asarray(values, dtype=np.float64)
+    known = np.isfinite(values)
+    if not known.any():
+        return (NOTHING,) * len(groups)
+    floor, ceiling = bounds or (float(values[known].min()), float(values[known].max()))
+    reach = ceiling - floor
+    if reach == 0:
+        return (NOTHING,) * len(groups)
+    scaled = np.where(known, (values - floor) / reach, 0.0)
+    if (scaled < 0).any() or (scaled > 1).any():
+        raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
+    codes = None if persons is None else numbered(np.asarray(persons))
+    inside = _Means.of([_sums(scaled, codes, known & group) for group in groups])
+    outside = _Means.of([_sums(scaled, codes, known & ~group) for group in groups])
+    low, high = inside.ends(error)
+    below, above = _ends(inside, outside, error)
+    p_values = _p_values(inside, outside)
+    found = []
+    for at, mean in enumerate(inside.mean):
+        if np.isnan(mean):
+            found.append(NOTHING)
+            continue
+        own = Estimate(*(float(floor + reach * end) for end in (mean, low[at], high[at])))
+        gap = Estimate(*(float(reach * end) for end in (mean - outside.mean[at], below[at], above[at])))
+        found.append(GroupMean(own, WITHHELD if np.isnan(gap.value) else gap, float(p_values[at])))
+    return tuple(found)
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """P-values that pay for each other (Holm 1979): the chance that any of so many is so small where all are true is at most
+    that; NaN is left out.
+
+    >>> holm(np.array([0.01, 0.04, 0.03, np.nan]))
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    p_values = np.asarray(p_values, dtype=np.float64)
+    adjusted, known = np.full(p_values.shape, np.nan), np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    steps = p_values[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    return adjusted
+
+
+@dataclass(frozen=True)
+class _Means:
+    """Several means of values in [0, 1]; NaN where there is no record."""
+
+    mean: np.ndarray
+    sums: Sums
+
+    @classmethod
+    def of(cls, parts: Sequence[Sums]) -> _Means:
+        fields = ("total", "squares", "cross", "records", "size_squares", "persons")
+        columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in fields]
+        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
+            return cls(columns[0] / columns[3], Sums(*columns))
+
+    def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.sums.lower(error / 2), self.sums.upper(error / 2)
+
+
+def _sums(values: np.ndarray, persons: np.ndarray | None, which: np.ndarray) -> Sums:
+    own = of_those(persons, which)
+    return Sums.of(values[which], None if own is None else numbered(own))
+
+
+def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the intervals of the differences."""
+    (low, high), (rest_low, rest_high) = inside.ends(error), outside.ends(error)
+    gap = inside.mean - outside.mean
+    below = gap - np.hypot(inside.mean - low, rest_high - outside.mean)
+    return below, gap + np.hypot(high - inside.mean, outside.mean - rest_low)
+
+
+def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
+    """The errors at which the intervals of the differences end at 0, by halving, all at once; NaN without a difference."""
+    gap = inside.mean - outside.mean
+    low, high = np.full(len(gap), np.log(SMALLEST_P)), np.zeros(len(gap))
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        below, above = _ends(inside, outside, np.exp(middle))
+        apart = np.where(gap > 0, below > 0, above < 0)
+        low, high = np.where(apart, low, middle), np.where(apart, middle, high)
+    return np.where(np.isnan(gap), np.nan, np.where(gap == 0, 1.0, np.exp(high)))

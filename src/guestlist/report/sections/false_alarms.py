@@ -1,0 +1,34 @@
+"""Whom false alarms fall on: evenly on all records, or again and again on the same."""
+
+from __future__ import annotations
+
+from guestlist.findings.false_alarms import FalseAlarms
+from guestlist.findings.results import Results
+from guestlist.report.format import count, percent
+from guestlist.report.section import Section, filled
+
+
+def section(results: Results) -> Section | None:
+    if not results.false_alarms:
+        return None
+    body = filled("false_alarms.html", rows=results.false_alarms, said=[said(row) for row in results.false_alarms])
+    return Section("false_alarms", "Whom false alarms fall on", body)
+
+
+def said(found: FalseAlarms) -> str:
+    """Whether the rate that was asked for holds for single records."""
+    start = (
+        f"At a false-positive rate of {percent(found.fpr)} over all non-members, {found.attack} calls a record under "
+        f"{percent(found.rate)} of the models that did not train on it, on average over {count(found.records)} records"
+    )
+    often = f"{found.factor:g} times as often as that rate says"
+    if not found.far:
+        return (
+            f"{start}. No record is shown to be called more than {often}; with {count(found.models)} such models for a record, "
+            "only large differences can be seen."
+        )
+    share = percent(found.far / found.records)
+    return (
+        f"{start}. {count(found.far)} of them ({share}) are shown to be called more than {often}: for these people, being called "
+        "says much less than the rate promises, and for the others more."
+    )

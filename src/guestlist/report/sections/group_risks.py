@@ -1,0 +1,97 @@
+"""Risks and the headline attack by group, pair of groups and class; and whether risk follows the generalisation gap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+
+from guestlist.findings.class_gap import GapCorrelation
+from guestlist.findings.group_risks import GroupRisk, GroupRisks, MeanRisk, TooSmall
+from guestlist.findings.results import Results
+from guestlist.findings.slices import CLASS, GROUP, PAIR
+from guestlist.report import words
+from guestlist.report.format import count, percent, tiny, with_interval
+from guestlist.report.section import Section, filled
+
+KINDS = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
+SEVERAL = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
+MOST = 20  # small ones that are named, and differences that are told
+
+
+def section(results: Results) -> Section | None:
+    found = results.group_risks
+    if found is None:
+        return None
+    body = filled(
+        "group_risks.html",
+        found=found,
+        said=[
+            *differences(found),
+            *(too_small(found, kind) for kind in KINDS if any(one.kind == kind for one in found.small)),
+        ],
+        gaps=[gap_said(one) for one in results.class_gap or ()],
+        rate=percent(found.fpr),
+        tables=[("groups", "Groups", _of_kinds(found, GROUP, PAIR)), ("classes", "Classes", _of_kinds(found, CLASS))],
+        name=name,
+    )
+    return Section("group_risks", "Risk by group and class", body)
+
+
+def name(part: GroupRisk | TooSmall) -> str:
+    """A group in words: ``sex = f and race = b``."""
+    return " and ".join(f"{column} = {value}" for column, value in part.of.items())
+
+
+def differences(found: GroupRisks) -> list[str]:
+    """For each kind, which of them bear more risk than the rest, or less."""
+    said = []
+    for kind, parts in groupby(found.judged, key=lambda part: part.kind):
+        some = list(parts)
+        if not any(one.risks for one in some):
+            continue
+        apart = [(part, one) for part in some for one in part.risks if one.differs]
+        apart.sort(key=lambda both: (both[1].p_value, -abs(both[1].beyond_rest.value)))
+        looked = (
+            f"Of {words.things(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
+        )
+        if not apart:
+            said.append(f"{looked}, none is shown to bear more risk than the rest, or less.")
+            continue
+        told = "; ".join(_difference(part, one) for part, one in apart[:MOST])
+        more = f"; and {count(len(apart) - MOST)} more" if len(apart) > MOST else ""
+        said.append(f"{looked}, these differ from the rest in the mean of a risk: {told}{more}.")
+    return said
+
+
+def too_small(found: GroupRisks, kind: str) -> str:
+    """Which of a kind are not judged, with their numbers of members and non-members."""
+    small = [one for one in found.small if one.kind == kind]
+    named = "; ".join(f"{name(one)} ({count(one.members)} and {count(one.nonmembers)})" for one in small[:MOST])
+    more = f"; and {count(len(small) - MOST)} more, in results.json" if len(small) > MOST else ""
+    return (
+        f"Too small to judge, with fewer than {count(found.fewest)} members or {count(found.fewest)} non-members, are "
+        f"{count(len(small))} {KINDS[kind] if len(small) == 1 else SEVERAL[kind]} (members and non-members in brackets): "
+        f"{named}{more}."
+    )
+
+
+def gap_said(found: GapCorrelation) -> str:
+    """Whether classes on which the target generalises worse have a larger mean of a risk."""
+    start = f"Over {count(found.classes)} classes, the mean of {found.risk}"
+    if math.isnan(found.pearson.value):
+        return f"{start} or the generalisation gap is the same for all."
+    shown = "rises" if found.pearson.low > 0 else "falls" if found.pearson.high < 0 else ""
+    how = f"{shown} with the generalisation gap" if shown else "is not shown to go with the generalisation gap"
+    figures = f"r = {with_interval(found.pearson)}, Spearman {with_interval(found.spearman)}"
+    return f"{start} {how} (accuracy on members minus that on non-members): {figures}."
+
+
+def _difference(part: GroupRisk, found: MeanRisk) -> str:
+    more = "more" if found.beyond_rest.value > 0 else "less"
+    gap = with_interval(found.beyond_rest)
+    return f"{name(part)}, {more} {found.risk}, by {gap}, corrected p = {tiny(found.p_value or 0.0)}"
+
+
+def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
+    return [one for one in found.judged if one.kind in kinds]

@@ -1,0 +1,36 @@
+"""Correlations: intervals that hold the truth, and what is withheld."""
+
+import numpy as np
+import pytest
+
+from guestlist.evaluate.correlation import pearson, spearman
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize(
+    ("correlation", "truth"), [(pearson, lambda r: r), (spearman, lambda r: 6 / np.pi * np.arcsin(r / 2))]
+)
+def test_the_interval_holds_the_truth(correlation, truth, rho):
+    rng, held = np.random.default_rng(5), []
+    for _ in range(600):
+        a = rng.normal(size=100)
+        interval = correlation(a, rho * a + np.sqrt(1 - rho**2) * rng.normal(size=100))
+        held.append(interval.low <= truth(rho) <= interval.high)
+    assert 0.93 <= np.mean(held) <= 0.98
+
+
+@pytest.mark.parametrize("correlation", [pearson, spearman])
+def test_a_line_is_no_proof_and_constants_have_none(correlation):
+    line = np.arange(6.0)
+    found = correlation(line, line)
+    assert found.value == pytest.approx(1)
+    assert found.low < 1
+    assert np.isnan(correlation(line[:3], line[:3]).value)
+    assert np.isnan(correlation(line, np.ones(6)).value)
+
+
+def test_persons_count_once():
+    a = np.random.default_rng(0).normal(size=(2, 40))
+    alone, of_ten = spearman(*a), spearman(*a, persons=np.arange(40) // 4)
+    assert of_ten.value == alone.value
+    assert of_ten.high - of_ten.low > 1.5 * (alone.high - alone.low)

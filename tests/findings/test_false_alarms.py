@@ -1,0 +1,103 @@
+"""Whom false alarms fall on: known in a finite pool, counted by hand, and none are called far above by luck."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cases import case_of
+from guestlist.findings import false_alarms, headline
+from guestlist.findings.false_alarms import calls_on_models, evenness, far_above
+from guestlist.findings.results import from_document
+from guestlist.findings.table import judge
+from guestlist.report import page
+from guestlist.report.sections.false_alarms import said
+from guestlist.selfcheck.pools import FinitePool
+from guestlist.selfcheck.worlds import signals_of_margin
+from guestlist.views.signals import Rotation
+
+POOL = FinitePool(records=600, models=41)
+
+
+def pool_case(attack: str, pool: FinitePool = POOL, seed: int = 0):
+    margin, member = pool.draw(np.random.default_rng(seed))
+    return case_of(Rotation(signals_of_margin(margin, 2), member, np.zeros(pool.records, int)), (attack,))
+
+
+@pytest.fixture(scope="module")
+def judged():
+    case = pool_case("loss")
+    return case, judge(case)
+
+
+def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
+    hard, easy = POOL.rates(0.05)
+    assert POOL.easy * easy + (1 - POOL.easy) * hard == pytest.approx(0.05)
+    assert hard < 0.01
+    assert easy > 0.45
+    margin, member = replace(POOL, records=4000, models=200).draw(np.random.default_rng(1))
+    calls = calls_on_models(margin, member, 0.05)
+    assert calls.false_alarms[:400].mean() == pytest.approx(easy, abs=0.01)
+    assert calls.false_alarms[400:].mean() == pytest.approx(hard, abs=0.003)
+
+
+def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
+    case, results = judged
+    found = {row.fpr: row for row in false_alarms.find(case)}[0.05]
+    hard, easy = POOL.rates(0.05)
+    assert found.rate == pytest.approx(0.05, abs=0.005)
+    truth = np.where(POOL.is_easy, easy, hard)
+    assert found.spread == pytest.approx(truth.std(), rel=0.1)
+    far = far_above(false_alarms.calls_in(case), 0.05)
+    assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
+    assert far[~POOL.is_easy].mean() < 0.01
+    assert found.far == far.sum()
+    records = results.records
+    assert records["false_alarms"][POOL.is_easy].mean() == pytest.approx(easy, abs=0.04)
+    assert records["called_again"][POOL.is_easy].mean() > records["false_alarms"][POOL.is_easy].mean() + 0.2
+
+
+def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
+    found = {row.fpr: row for row in false_alarms.find(pool_case("lira_bayes"))}[0.05]
+    assert found.far <= 1
+    assert found.spread < 0.02
+
+
+def test_records_that_are_alike_are_not_counted_by_luck():
+    pool, wrongly = FinitePool(records=300, models=24, ease=0.0), []
+    for seed in range(60):
+        margin, member = pool.draw(np.random.default_rng([7, seed]))
+        wrongly.append(far_above(calls_on_models(margin, member, 0.05), 0.05).any())
+    assert np.mean(wrongly) <= 0.1
+
+
+def test_counted_by_hand():
+    scores = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 1.0, np.nan, 3.0], [0.0, 3.0, 2.0, 1.0]])
+    member = np.array([[False, True, False, False], [False, True, False, True], [True, False, False, False]])
+    calls = calls_on_models(scores, member, 0.4)  # one of three non-members, none of two
+    assert calls.outside.tolist() == [2, 1, 2, 2]
+    assert calls.called_outside.tolist() == [1, 1, 0, 0]
+    assert calls.inside.tolist() == [1, 2, 0, 1]
+    assert calls.called_inside.tolist() == [0, 1, 0, 0]
+    np.testing.assert_array_equal(calls.false_alarms, [0.5, 1, 0, 0])
+    np.testing.assert_array_equal(calls.called_again, [0, 0.5, np.nan, 0])
+    found = evenness("a", calls, 0.4)
+    assert (found.records, found.models, found.rate) == (4, 1.75, 0.375)
+
+
+def test_the_page_says_whom_they_fall_on(judged):
+    _, results = judged
+    text = said(results.false_alarms[-1])
+    assert f"{results.false_alarms[-1].far} of them (" in text
+    assert "are shown to be called more than 2 times as often as that rate says" in text
+    assert text in page(results)
+    assert from_document(results.document()).false_alarms == results.false_alarms
+    even = replace(results.false_alarms[0], far=0)
+    assert "No record is shown to be called more than 2 times as often" in said(even)
+
+
+def test_without_mock_targets_nothing_is_said():
+    case = pool_case("loss", FinitePool(records=100, models=3))
+    assert case.of(headline.chosen) is None
+    assert false_alarms.find(case) is None
+    assert "false_alarms" not in judge(case).records

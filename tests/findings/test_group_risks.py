@@ -1,0 +1,169 @@
+"""Risk by group and class: figures as they would be alone, no difference by luck, and small groups that are named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty.group_risks import mean_risks, rates
+
+from cases import case_of, leaking, regression
+from guestlist.errors import InputError
+from guestlist.evaluate import share, threshold_at_fpr, tpr_at_fpr
+from guestlist.evaluate.means import group_means
+from guestlist.findings import class_gap, group_risks
+from guestlist.findings.results import from_document
+from guestlist.findings.table import judge
+from guestlist.report import page
+from guestlist.report.sections.group_risks import differences, gap_said, name, too_small
+from guestlist.risks import risks_of
+from guestlist.selfcheck.worlds import signals_of_margin
+from guestlist.views.signals import Rotation
+from report_worlds import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Two columns of groups, one of them with a value that five members have."""
+    case = leaking(records=800)
+    at = np.arange(800)
+    table = case.records.assign(group_sex=np.where(at % 3, "m", "f"))
+    return replace(case, records=table.assign(group_rare=np.where(at < 12, "t", "u")))
+
+
+@pytest.fixture(scope="module")
+def found(case):
+    return group_risks.find(case)
+
+
+def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, found):
+    assert [(one.kind, dict(one.of)) for one in found.judged[:5]] == [
+        ("group", {"half": "first"}),
+        ("group", {"half": "second"}),
+        ("group", {"sex": "f"}),
+        ("group", {"sex": "m"}),
+        ("group", {"rare": "u"}),
+    ]
+    assert {"half": "first", "sex": "f"} in [dict(one.of) for one in found.judged if one.kind == "pair"]
+    assert [dict(one.of) for one in found.judged if one.kind == "class"] == [{"label": "0"}, {"label": "1"}]
+    small = found.small[0]
+    assert (small.kind, dict(small.of)) == ("group", {"rare": "t"})
+    member = case.truth.member[:12]
+    assert (small.members, small.nonmembers) == (member.sum(), (~member).sum())
+    assert all(min(one.members, one.nonmembers) < found.fewest for one in found.small)
+    assert not any(one.of.get("rare") == "t" for one in found.judged)
+
+
+def test_figures_are_those_of_the_records_in_the_group(case, found):
+    part = next(one for one in found.judged if dict(one.of) == {"half": "first", "sex": "f"})
+    here = ((case.records["group_half"] == "first") & (case.records["group_sex"] == "f")).to_numpy()
+    member, scores = case.truth.member, case.scores[found.attack]
+    correct = case.view.target("correct")
+    assert (part.members, part.nonmembers) == ((here & member).sum(), (here & ~member).sum())
+    assert part.tpr == tpr_at_fpr(scores[here], member[here], found.fpr)
+    threshold = threshold_at_fpr(scores[~member], found.fpr)
+    assert part.tpr_at_common.value == pytest.approx((scores[here & member & ~np.isnan(scores)] >= threshold).mean())
+    assert part.fpr_at_common == share(scores[here & ~member & ~np.isnan(scores)] >= threshold)
+    assert part.gap.value == pytest.approx(correct[here & member].mean() - correct[here & ~member].mean())
+    assert 0.5 < part.accuracy.low < part.accuracy.value < 1
+    values = risks_of(case)["mu"][member]
+    (alone,) = group_means(values, [here[member]])
+    (mu,) = [one for one in part.risks if one.risk == "mu"]
+    assert (mu.mean, mu.beyond_rest) == (alone.mean, alone.beyond_rest)
+    assert mu.p_value >= alone.p_value
+
+
+def test_persons_make_groups_smaller_and_intervals_wider(case, found):
+    by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
+    wider = group_risks.find(by_ten).judged[0]
+    assert wider.of == found.judged[0].of
+    for figure in ("tpr", "tpr_at_common", "fpr_at_common", "gap"):
+        own, other = getattr(found.judged[0], figure), getattr(wider, figure)
+        assert other.high - other.low > own.high - own.low
+    assert len(group_risks.find(by_ten).small) > 0
+    (few,) = {one.members for one in group_risks.find(by_ten).small if dict(one.of) == {"rare": "t"}}
+    assert few < 10
+
+
+@pytest.mark.parametrize("each", [1, 4])
+def test_random_groups_are_not_said_to_differ(each):
+    for law in ("one in fifty is 1", "five steps"):
+        figures = mean_risks(8, law, number=16, records=800, each=each)
+        assert figures["claims a difference"] == 0
+        assert figures["means covered"] >= 0.95
+        assert figures["differences covered"] >= 0.95
+
+
+def test_a_group_with_more_risk_is_found():
+    assert mean_risks(8, "five steps", number=6, records=900, exposed=1.5)["finds the first"] >= 0.8
+
+
+def test_rates_at_the_common_threshold_hold_the_truth():
+    figures = rates(40, records=600)
+    assert figures["tpr_at_common covered"] >= 0.93
+    assert figures["fpr_at_common covered"] >= 0.9  # 80 intervals
+
+
+# -- the gap of classes ------------------------------------------------------------------------------------------------
+
+
+def by_class(gaps: np.ndarray):
+    """As many classes as there are gaps: models are right about members the more often, the larger their class's gap."""
+    classes, records = len(gaps), 120 * len(gaps)
+    rng, labels = np.random.default_rng(3), np.arange(120 * len(gaps)) % classes
+    member = rng.random((9, records)) < 0.5
+    margin = rng.normal(size=member.shape) - 0.2 + 4 * gaps[labels] * member
+    case = case_of(Rotation(signals_of_margin(margin, classes), member, labels), ("loss",))
+    return replace(case, setting=replace(case.setting, classes=classes))
+
+
+def test_risk_follows_the_gap_of_classes_where_it_does():
+    case = by_class(np.linspace(0, 0.5, 12))
+    found = {one.risk: one for one in class_gap.find(case)}
+    assert set(found) == {"risk_score", "risk_score_own", "memorisation", "mu"}
+    assert all(one.classes == 12 for one in found.values())
+    assert found["mu"].pearson.low > 0.4
+    assert found["mu"].spearman.low > 0.4
+    assert "the mean of mu rises with the generalisation gap" in gap_said(found["mu"])
+    rows = [one for one in group_risks.find(case).judged if one.kind == "class"]
+    expected = np.corrcoef([one.gap.value for one in rows], [one.risks[3].mean.value for one in rows])[0, 1]
+    assert found["mu"].pearson.value == pytest.approx(expected)
+    assert [one.of["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
+    assert class_gap.find(by_class(np.linspace(0, 0.5, 3))) is None
+
+
+# -- in words ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_names_what_differs_and_what_is_too_small(case, found):
+    results = judge(case)
+    made = page(results)
+    assert results.group_risks == found
+    assert from_document(results.document()).group_risks == found
+    for text in (*differences(found), too_small(found, "group"), too_small(found, "pair")):
+        assert text in made
+    assert "rare = t (" in too_small(found, "group")
+    assert "Of 5 groups, none is shown to bear more risk than the rest, or less." in differences(found)
+    clear = replace(found.judged[0].risks[0], p_value=0.003)
+    first = replace(found.judged[0], risks=(clear, *found.judged[0].risks[1:]))
+    said = differences(replace(found, judged=(first, *found.judged[1:])))[0]
+    assert "these differ from the rest in the mean of a risk: half = first, " in said
+    assert "corrected p = 0.003" in said
+    hostile = replace(found, judged=tuple(replace(one, of={HOSTILE: HOSTILE}) for one in found.judged))
+    assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
+    assert name(first) == "half = first"
+
+
+def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
+    case = regression()
+    found = group_risks.find(replace(case, records=case.records.assign(group_half=np.arange(200) % 2)))
+    assert {one.kind for one in found.judged} == {"group"}
+    assert all(one.gap is None and one.risks == () for one in found.judged)
+    assert differences(found) == []
+
+
+def test_a_group_that_is_not_there_is_an_error(case):
+    with pytest.raises(InputError, match="There is no group 'age'; these are there: half, sex, rare"):
+        group_risks.by_groups(case, ["age"])
+    asked = group_risks.by_groups(case, ["sex"], ["mu"])
+    assert [one.of["sex"] for one in asked.judged] == ["f", "m"]
+    assert [one.risk for one in asked.judged[0].risks] == ["mu"]
