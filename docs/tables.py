@@ -48,10 +48,8 @@ def defence_table() -> str:
     """Ways to train, in Markdown."""
     rows = ["| defence | in Python | trains | what it does | cost | paper |", "| --- | --- | --- | --- | --- | --- |"]
     for name, defence in DEFENCES.items():
-        options = ", ".join(f"{field.name}={field.default!r}" for field in fields(defence.recipe))
-        recipe = f"`gl.{defence.recipe.__name__}({options})`"
         rows.append(
-            f"| `{name}` | {recipe} | {defence.trains} | {defence.summary} | {defence.cost} | {defence.paper} |"
+            f"| `{name}` | `{defence.written}` | {defence.trains} | {defence.summary} | {defence.cost} | {defence.paper} |"
         )
     return "\n".join(rows)
 

@@ -23,8 +23,8 @@ torch = pytest.importorskip("torch")
 class Smoothed(gl.Fit):
     """Label smoothing, with the fields of plain ``Fit``."""
 
-    def _loss(self, answers, y):
-        return torch.nn.functional.cross_entropy(answers, y, label_smoothing=0.2)
+    def _loss(self, answers, batch):
+        return torch.nn.functional.cross_entropy(answers, batch.y, label_smoothing=0.2)
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def closed_over(share):
 def made_in_a_function(share):
     @dataclass(frozen=True)
     class Made(gl.Fit):
-        def _loss(self, answers, y):
-            return torch.nn.functional.cross_entropy(answers, y, label_smoothing=share)
+        def _loss(self, answers, batch):
+            return torch.nn.functional.cross_entropy(answers, batch.y, label_smoothing=share)
 
     return Made(epochs=2)
 
@@ -266,10 +266,10 @@ def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
 def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     """A recipe and its row: it is listed, and it trains a target and its references."""
     row = gl.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")
-    monkeypatch.setitem(DEFENCES, "label_smoothing", row)
+    monkeypatch.setitem(DEFENCES, "softened", row)
     shown = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
-    assert {"defence": "label_smoothing", "trains": "torch module"}.items() <= shown[-1].items()
-    recipe = DEFENCES["label_smoothing"].recipe(share=0.9)
+    assert {"defence": "softened", "trains": "torch module"}.items() <= shown[-1].items()
+    recipe = DEFENCES["softened"].with_options(share=0.9)
     trained = as_recipe(recipe)(gl.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
     results = gl.audit(
         gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
@@ -279,7 +279,7 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
 
 @pytest.mark.parametrize("name", DEFENCES)
 def test_every_row_makes_a_recipe(name):
-    recipe = DEFENCES[name].recipe()
+    recipe = DEFENCES[name].with_options(*([gl.Data(np.ones((3, 2)), np.zeros(3, int))] if name == "adv_reg" else []))
     assert isinstance(recipe, gl.Recipe)
     assert describe(recipe) == recipe.describe()
     assert DEFENCES[name].summary

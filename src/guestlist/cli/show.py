@@ -102,7 +102,7 @@ def _defences() -> list[dict]:
             "defence": name,
             "trains": defence.trains,
             "what it does": defence.summary,
-            "options": ", ".join(f"{field.name}={field.default}" for field in fields(defence.recipe)),
+            "in Python": defence.written,
             "cost": defence.cost,
             "paper": defence.paper,
         }

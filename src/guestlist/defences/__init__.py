@@ -1,9 +1,40 @@
 """Ways to train. A recipe here trains the target and, unchanged, its references: the attacker knows the defence."""
 
+from guestlist.defences.adv_reg import AdvReg
+from guestlist.defences.distillation import Distillation, Selena
+from guestlist.defences.dropout import Dropout
+from guestlist.defences.early_stopping import EarlyStopping
+from guestlist.defences.hamp import Hamp
+from guestlist.defences.l2 import L2
 from guestlist.defences.networks import cnn, mlp
+from guestlist.defences.noise import FgsmNoise
+from guestlist.defences.objective import Objective
 from guestlist.defences.plain import Fit
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
+from guestlist.defences.relax_loss import RelaxLoss
+from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 from guestlist.defences.table import DEFENCES, Defence
 
-__all__ = ["DEFENCES", "Defence", "Fit", "Recipe", "Refit", "as_recipe", "cnn", "mlp"]
+__all__ = [
+    "DEFENCES",
+    "L2",
+    "AdvReg",
+    "ConfidencePenalty",
+    "Defence",
+    "Distillation",
+    "Dropout",
+    "EarlyStopping",
+    "FgsmNoise",
+    "Fit",
+    "Hamp",
+    "LabelSmoothing",
+    "Objective",
+    "Recipe",
+    "Refit",
+    "RelaxLoss",
+    "Selena",
+    "as_recipe",
+    "cnn",
+    "mlp",
+]

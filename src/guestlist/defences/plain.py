@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.defences.objective import Batch, Objective, Start
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
 
@@ -28,6 +29,7 @@ class Fit:
         weight_decay: with SGD, the gradient of an L2 penalty of half this weight.
         momentum: of SGD; AdamW has its own.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
+        objective: what is minimised in the place of the loss, such as ``LabelSmoothing(0.1)``.
     """
 
     epochs: int = 20
@@ -37,6 +39,7 @@ class Fit:
     optimizer: str = "adamw"
     momentum: float = 0.0
     loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    objective: Objective | None = None
 
     def __post_init__(self):
         if self.optimizer not in ("adamw", "sgd"):
@@ -50,6 +53,12 @@ class Fit:
             raise ValueError(f"Expected weight_decay={self.weight_decay} to be 0 or more.")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
+        if self.objective is not None and not isinstance(self.objective, Objective):
+            raise ValueError(f"Expected objective={self.objective!r} to be one such as LabelSmoothing(0.1).")
+        if self.loss == "squared" and not getattr(self.objective, "for_values", True):
+            raise ValueError(
+                f"{type(self.objective).__name__} changes answers about classes, and loss='squared' has none."
+            )
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         """A copy of ``module`` with fresh parameters, trained on ``data.x`` and ``data.y``.
@@ -71,8 +80,12 @@ class Fit:
         """
         if every < 1:
             raise ValueError(f"Expected every={every} to be 1 or more.")
-        epochs = enumerate(self._epochs(module, data.x, data.y, rng), start=1)
+        epochs = enumerate(self.epochs_of(module, data, rng), start=1)
         return [copy.deepcopy(trained).eval() for epoch, trained in epochs if (self.epochs - epoch) % every == 0]
+
+    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
+        """The one module that is trained, after each epoch: copy it to keep it."""
+        return self._epochs(module, data.x, data.y, rng)
 
     def describe(self) -> str:
         return described(self)
@@ -92,20 +105,26 @@ class Fit:
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
         optimizer = self._optimizer(module)
+        # An objective has chances of its own, so that one that weighs nothing leaves plain training as it is, bit for bit.
+        loss = (
+            self._loss
+            if self.objective is None
+            else self.objective.begin(Start(module, x, y, self._loss, rng.spawn(1)[0]))
+        )
         module.train()
-        for _ in range(self.epochs):
-            for batch in np.array_split(rng.permutation(len(y)), max(1, round(len(y) / self.batch_size))):
+        for epoch in range(self.epochs):
+            for rows in np.array_split(rng.permutation(len(y)), max(1, round(len(y) / self.batch_size))):
                 optimizer.zero_grad()
-                self._loss(module(x[batch]), y[batch]).backward()
+                loss(module(x[rows]), Batch(x[rows], y[rows], epoch)).backward()
                 optimizer.step()
             yield module
 
-    def _loss(self, answers, y):
+    def _loss(self, answers, batch: Batch):
         import torch
 
         if self.loss == "squared":
-            return torch.nn.functional.mse_loss(answers.flatten(), y)
-        return torch.nn.functional.cross_entropy(answers, y)
+            return torch.nn.functional.mse_loss(answers.flatten(), batch.y)
+        return torch.nn.functional.cross_entropy(answers, batch.y)
 
     def _labels(self, y, module):
         return tensor(y, module).flatten() if self.loss == "squared" else labels_tensor(y, module)
@@ -117,6 +136,31 @@ class Fit:
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=rate, weight_decay=decay, momentum=self.momentum)
         return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
+
+
+def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
+    """(records, classes) what a trained module answers."""
+    return (answered(module, tensor(x, module)).double() / temperature).softmax(dim=1).numpy()
+
+
+def accuracy(module, x, y, loss: str = "cross_entropy") -> float:
+    """Share of records that a module is right about; minus the mean squared error where it predicts numbers."""
+    answers = answered(module, tensor(x, module))
+    if loss == "squared":
+        return -float(np.square(answers.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
+    return float((answers.argmax(dim=1).numpy() == np.asarray(y)).mean())
+
+
+def answered(module, x):
+    """What a module answers to someone who asks: without dropout, and without a trace in gradients or statistics of batches."""
+    import torch
+
+    training = module.training
+    module.eval()
+    with torch.no_grad():
+        found = module(x)
+    module.train(training)
+    return found
 
 
 def fresh(module):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from guestlist.defences.adv_reg import AdvReg
+from guestlist.defences.distillation import Distillation, Selena
+from guestlist.defences.dropout import Dropout
+from guestlist.defences.early_stopping import EarlyStopping
+from guestlist.defences.hamp import Hamp
+from guestlist.defences.l2 import L2
+from guestlist.defences.noise import FgsmNoise
 from guestlist.defences.plain import Fit
 from guestlist.defences.refit import Refit
+from guestlist.defences.relax_loss import RelaxLoss
+from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 
 
 @dataclass(frozen=True)
@@ -14,7 +24,7 @@ class Defence:
     """One way to train.
 
     Args:
-        recipe: a frozen dataclass that is a ``Recipe``; its fields are the options.
+        recipe: a frozen dataclass that is a ``Recipe``, or an ``Objective`` of ``Fit``; its fields are the options.
         trains: what it trains.
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
@@ -27,8 +37,84 @@ class Defence:
     paper: str
     cost: str
 
+    @property
+    def objective(self) -> bool:
+        """Whether it is an option of ``Fit``, and not a recipe by itself."""
+        return hasattr(self.recipe, "begin")
+
+    def with_options(self, *options: Any, **more: Any) -> Callable:
+        """A recipe with these options."""
+        made = self.recipe(*options, **more)
+        return Fit(objective=made) if self.objective else made
+
+    @property
+    def written(self) -> str:
+        """How it is written in Python, with its defaults."""
+        options = ", ".join(f"{one.name}={_default(one)}" for one in fields(self.recipe))
+        own = f"gl.{self.recipe.__name__}({options})"
+        return f"gl.Fit(objective={own})" if self.objective else own
+
+
+def _default(one) -> str:
+    from dataclasses import MISSING
+
+    if one.default is not MISSING:
+        return repr(one.default)
+    return "…" if one.default_factory is MISSING else f"gl.{type(one.default_factory()).__name__}(…)"
+
 
 DEFENCES: dict[str, Defence] = {
     "fit": Defence(Fit, "torch module", "plain training with AdamW or SGD, no defence", "", "none"),
     "refit": Defence(Refit, "estimator", "a scikit-learn-style estimator as it is, no defence", "", "none"),
+    "l2": Defence(L2, "torch module", "a penalty on large parameters, in the loss", "Shokri et al. 2017", "none"),
+    "dropout": Defence(
+        Dropout, "torch module", "units that are silent at random in training", "Srivastava et al. 2014", "none"
+    ),
+    "label_smoothing": Defence(
+        LabelSmoothing, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none"
+    ),
+    "confidence_penalty": Defence(
+        ConfidencePenalty, "torch module", "certain answers cost", "Pereyra et al. 2017", "none"
+    ),
+    "early_stopping": Defence(
+        EarlyStopping,
+        "torch module",
+        "the epoch that does best on held-out records",
+        "Song & Mittal 2021",
+        "some records; fewer epochs",
+    ),
+    "adv_reg": Defence(
+        AdvReg,
+        "torch module",
+        "answers must not convince an attack classifier that is trained beside",
+        "Nasr et al. 2018",
+        "held-out records; about twice the time",
+    ),
+    "relax_loss": Defence(
+        RelaxLoss, "torch module", "members' loss is held at a level above 0", "Chen, Yu & Fritz 2022", "none"
+    ),
+    "hamp": Defence(
+        Hamp,
+        "torch module",
+        "labels of high entropy and a penalty on certain answers",
+        "Chen & Pattabiraman 2024",
+        "none",
+    ),
+    "distillation": Defence(
+        Distillation, "torch module", "a student of a teacher's answers", "Hinton et al. 2015", "twice the time"
+    ),
+    "selena": Defence(
+        Selena,
+        "torch module",
+        "a student of the answers of teachers that did not train on the record",
+        "Tang et al. 2022",
+        "a model per teacher",
+    ),
+    "fgsm_noise": Defence(
+        FgsmNoise,
+        "torch module",
+        "half of the records moved to where a first model errs more",
+        "Duddu et al. 2022",
+        "twice the time",
+    ),
 }

@@ -18,7 +18,7 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Spread:
-    """Quantiles of one risk, at ``LEVELS``, over members: those with the values ``of`` some columns, all of them if it is empty."""
+    """Quantiles of one risk, at ``LEVELS``, over members: those with the values ``of`` some columns, or all."""
 
     risk: str
     of: Mapping[str, str]

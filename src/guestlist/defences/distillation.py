@@ -1,0 +1,74 @@
+"""A model that learns from the answers of others, and not from the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from guestlist.data import Data
+from guestlist.defences.plain import Fit, probabilities
+from guestlist.errors import InputError
+from guestlist.fingerprints import described
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """A student learns the answers that a teacher gives to its own training records, at a temperature (Hinton et al. 2015).
+
+    The teacher knows these records by heart, and part of that reaches the student: :class:`Selena` avoids it.
+    """
+
+    teacher: Fit = field(default_factory=Fit)
+    student: Fit = field(default_factory=Fit)
+    temperature: float = 2.0
+
+    def __post_init__(self):
+        _check(self.teacher, self.student)
+        if self.temperature <= 0:
+            raise ValueError(f"Expected temperature={self.temperature} above 0.")
+
+    def __call__(self, module, data: Data, rng: np.random.Generator):
+        teacher = self.teacher(module, data, rng)
+        return self.student.distil(module, data, probabilities(teacher, data.x, self.temperature), rng)
+
+    def describe(self) -> str:
+        return described(self)
+
+
+@dataclass(frozen=True)
+class Selena:
+    """A student learns, about each record, the mean answer of the teachers that did not train on it (Tang et al. 2022).
+
+    Each record is left out by ``out`` of ``teachers`` models. The paper has 25 of which 10 leave a record out.
+    """
+
+    teachers: int = 10
+    out: int = 4
+    teacher: Fit = field(default_factory=Fit)
+    student: Fit = field(default_factory=Fit)
+
+    def __post_init__(self):
+        _check(self.teacher, self.student)
+        if not 1 <= self.out < self.teachers:
+            raise ValueError(f"Expected out={self.out} in [1, teachers={self.teachers}).")
+
+    def __call__(self, module, data: Data, rng: np.random.Generator):
+        left_out = rng.permuted(np.tile(np.arange(self.teachers) < self.out, (len(data), 1)), axis=1).T
+        answers: list[np.ndarray] = []
+        for outside in left_out:
+            if outside.all():
+                raise InputError(
+                    f"{len(data)} records are too few for {self.teachers} teachers: one has none to learn."
+                )
+            teacher = self.teacher(module, data.take(np.flatnonzero(~outside)), rng)
+            answers.append(probabilities(teacher, data.x) * outside[:, None])
+        return self.student.distil(module, data, np.sum(answers, axis=0) / self.out, rng)
+
+    def describe(self) -> str:
+        return described(self)
+
+
+def _check(*fits: Fit) -> None:
+    if any(fit.loss != "cross_entropy" for fit in fits):
+        raise ValueError("Expected loss='cross_entropy': students learn probabilities of classes.")

@@ -1,0 +1,70 @@
+"""Adversarial regularisation: one step against the formula, nothing where it weighs nothing, and less to see where it does."""
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.defences.plain import probabilities
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def world(records, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=records)
+    return gl.Data(rng.normal(size=(records, 20)) + 0.5 * y[:, None], y)
+
+
+def trained(weight, epochs=3, **options):
+    objective = None if weight is None else gl.AdvReg(world(150, 1), weight, **options)
+    fit = gl.Fit(epochs=epochs, batch_size=30, learning_rate=0.01, objective=objective)
+    return fit(gl.mlp(20, 3, hidden=(64,)), world(150, 0), np.random.default_rng(2))
+
+
+def equal(a, b):
+    return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+
+
+@pytest.mark.slow
+def test_weighing_nothing_it_is_plain_training_to_the_bit():
+    assert equal(trained(0.0), trained(None))
+    assert equal(trained(5.0, epochs=2, warm_up=2), trained(None, epochs=2))
+    assert not equal(trained(1.0), trained(None))
+    assert equal(trained(1.0), trained(1.0))
+
+
+def told(module):
+    """Mean probability of the true class, members minus others never seen: the leak that averages show."""
+    own, other = (world(150, seed) for seed in (0, 9))
+    return np.subtract(*(probabilities(module, d.x)[np.arange(150), d.y].mean() for d in (own, other)))
+
+
+@pytest.mark.slow
+def test_the_more_it_weighs_the_less_members_are_told_by_their_answers():
+    plain, some, much = (told(trained(weight, epochs=40)) for weight in (0.0, 1.0, 5.0))
+    assert plain > 0.2
+    assert some < plain
+    assert much < 0.7 * plain
+
+
+def test_no_held_out_record_is_refused():
+    with pytest.raises(InputError, match="held-out records, found none"):
+        gl.AdvReg(world(150, 0).take(np.array([], dtype=int)))
+    with pytest.raises(ValueError, match="Expected weight"):
+        gl.AdvReg(world(150, 0), -1.0)
+    with pytest.raises(ValueError, match="Expected steps"):
+        gl.AdvReg(world(150, 0), steps=0)
+
+
+def test_other_held_out_records_are_another_recipe():
+    described = {gl.Fit(objective=gl.AdvReg(world(150, seed))).describe() for seed in (1, 1, 2)}
+    assert len(described) == 2

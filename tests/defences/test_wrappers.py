@@ -1,0 +1,200 @@
+"""Recipes that wrap plain training: each against the loop that it stands for."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.defences import DEFENCES
+from guestlist.defences.dropout import dropping
+from guestlist.defences.noise import gradients
+from guestlist.defences.plain import accuracy
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=120)
+    return gl.Data(rng.normal(size=(120, 6)) + 0.7 * y[:, None], y)
+
+
+FIT = gl.Fit(epochs=8, batch_size=20, learning_rate=0.02)
+
+
+def network():
+    return gl.mlp(6, 3, hidden=(16, 8))
+
+
+def equal(a, b):
+    return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+
+
+# -- early stopping ----------------------------------------------------------------------------------------------------
+
+
+def test_the_best_epoch_is_one_of_the_plain_run_on_the_other_records(data):
+    stopped = gl.EarlyStopping(FIT, share=0.25, patience=8)(network(), data, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
+    epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
+    reached = [accuracy(module, data.x[chosen], data.y[chosen]) for module in epochs]
+    assert equal(stopped, epochs[int(np.argmax(reached))])
+    assert len(set(reached)) > 1
+
+
+def test_it_stops_when_nothing_better_comes(data):
+    """With a patience of one, the first epoch that is no better is the last."""
+    stopped = gl.EarlyStopping(FIT, share=0.25, patience=1)(network(), data, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
+    epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
+    reached = [accuracy(module, data.x[chosen], data.y[chosen]) for module in epochs]
+    first = next((k for k in range(1, 8) if reached[k] <= max(reached[:k])), 8)
+    assert equal(stopped, epochs[int(np.argmax(reached[:first]))])
+
+
+def test_an_epoch_of_a_long_run_is_a_run_that_ends_there(data):
+    epochs = FIT.checkpoints(network(), data, np.random.default_rng(4))
+    for k in (1, 3, 8):
+        assert equal(epochs[k - 1], gl.Fit(k, 20, 0.02)(network(), data, np.random.default_rng(4)))
+
+
+# -- dropout -----------------------------------------------------------------------------------------------------------
+
+
+def test_dropout_stands_before_every_linear_layer_but_the_first():
+    module = dropping(network(), 0.3)
+    kinds = [type(part).__name__ for part in module.modules() if not list(part.children())]
+    assert kinds == ["Linear", "ReLU", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]
+    assert [part.p for part in module.modules() if isinstance(part, torch.nn.Dropout)] == [0.3, 0.3]
+    behind = [type(part).__name__ for part in dropping(gl.cnn(10, 3), 0.3).modules() if not list(part.children())]
+    assert behind.count("Dropout") == 1
+    with pytest.raises(InputError, match="this module has none"):
+        dropping(gl.mlp(6, 3, hidden=()), 0.3)
+
+
+def test_without_dropping_it_is_plain_training(data):
+    plain = FIT(network(), data, np.random.default_rng(5))
+    assert equal(gl.Dropout(0.0, FIT)(network(), data, np.random.default_rng(5)), plain)
+    dropped = gl.Dropout(0.5, FIT)(network(), data, np.random.default_rng(5))
+    assert not equal(dropped, plain)
+    x = torch.tensor(data.x, dtype=torch.float32)
+    assert torch.equal(dropped(x), dropped(x))  # whoever asks gets all units
+
+
+# -- students ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Teachers that say what they trained on; a student that keeps the labels it is given."""
+
+    loss: str = "cross_entropy"
+    seen: list = field(default_factory=list)
+
+    def __call__(self, module, data, rng):
+        rows = set(map(tuple, data.x))
+
+        class Teacher(torch.nn.Module):
+            def forward(self, x):
+                inside = torch.tensor([tuple(row) in rows for row in x.double().numpy()])
+                return torch.where(inside[:, None], torch.tensor([9.0, 0.0]), torch.tensor([0.0, 2.0]))
+
+        self.seen.append(len(rows))
+        return Teacher().double()
+
+    def distil(self, module, data, soft, rng):
+        return soft
+
+
+def test_selena_learns_only_from_teachers_that_did_not_train_on_the_record():
+    rng = np.random.default_rng(0)
+    data = gl.Data(rng.normal(size=(40, 3)).astype(np.float32).astype(float), np.zeros(40, int))
+    teacher = Recorder()
+    soft = gl.Selena(5, 2, teacher, teacher)(None, data, rng)
+    assert soft == pytest.approx(np.tile(np.exp([0, 2]) / np.exp([0, 2]).sum(), (40, 1)))
+    assert len(teacher.seen) == 5
+    assert sum(teacher.seen) == 40 * 3  # each record is trained on by all but two
+
+
+def test_a_student_learns_the_teachers_answers_at_a_temperature():
+    data = gl.Data(np.ones((4, 3)), np.zeros(4, int))
+    soft = gl.Distillation(Recorder(), Recorder(), 3.0)(None, data, np.random.default_rng(0))
+    assert soft == pytest.approx(np.tile(np.exp([3, 0]) / np.exp([3, 0]).sum(), (4, 1)))
+
+
+# -- noise -------------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_of_features_are_those_of_the_loss(data):
+    module = FIT(network(), data, np.random.default_rng(6)).double()
+    found = gradients(module, data.x[:5], data.y[:5])
+    y, step = torch.tensor(data.y[:5]), 1e-6
+
+    def losses(x):
+        return torch.nn.functional.cross_entropy(module(torch.tensor(x)), y, reduction="none").detach().numpy()
+
+    for k in range(6):
+        shift = step * np.eye(6)[k]
+        slope = (losses(data.x[:5] + shift) - losses(data.x[:5] - shift)) / (2 * step)
+        assert found[:, k] == pytest.approx(slope, abs=1e-7)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Trains as ``fit`` does and keeps the records it was given."""
+
+    fit: gl.Fit
+    given: list = field(default_factory=list)
+    loss: str = "cross_entropy"
+
+    def __call__(self, module, data, rng):
+        self.given.append(data.x)
+        return self.fit(module, data, rng)
+
+
+def test_half_of_the_records_move_by_the_size(data):
+    kept = Kept(FIT)
+    gl.FgsmNoise(0.1, 0.5, kept)(network(), data, np.random.default_rng(7))
+    before, after = kept.given
+    moved = np.abs(after - before)
+    assert (moved.max(axis=1) > 0).sum() == 60
+    assert moved[moved > 0] == pytest.approx(0.1)
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+TRAINED = {name: row for name, row in DEFENCES.items() if row.trains == "torch module"}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_recipe_trains_a_fresh_copy_with_all_chance_from_its_generator(name, data):
+    recipe = TRAINED[name].with_options(*([data] if name == "adv_reg" else []))
+    module = network()
+    before = [p.clone() for p in module.parameters()]
+    once, again, other = (recipe(module, data.take(np.arange(40)), np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert equal(once, again)
+    assert not equal(once, other)
+    assert all(torch.equal(p, q) for p, q in zip(module.parameters(), before, strict=True))
+    assert not once.training
+    assert isinstance(recipe, gl.Recipe)
+    assert recipe.describe() == TRAINED[name].with_options(*([data] if name == "adv_reg" else [])).describe()
+
+
+def test_every_row_is_written_as_it_is_made():
+    made = {name: row.written for name, row in DEFENCES.items()}
+    assert made["l2"] == "gl.Fit(objective=gl.L2(weight=0.001))"
+    assert made["dropout"] == "gl.Dropout(rate=0.5, fit=gl.Fit(…))"
+    assert made["adv_reg"].startswith("gl.Fit(objective=gl.AdvReg(held_out=…, weight=1.0")
