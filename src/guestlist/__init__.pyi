@@ -59,12 +59,15 @@ from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
+from .risks import compare_over_repeats as compare_over_repeats
+from .risks import compare_risks as compare_risks
 from .risks import influence_functions as influence_functions
 from .risks import leaf_risk as leaf_risk
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr
 from .risks import tracin as tracin
 from .risks import worth_of_risks as worth_of_risks
+from .risks import worth_over_repeats as worth_over_repeats
 from .targets import Target as Target
 from .targets import function_target as function_target
 from .targets.estimators import estimator_target as estimator_target

@@ -52,8 +52,12 @@ def test_the_command(tmp_path):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(120, 4)), rng.integers(2, size=120)
     table = pd.DataFrame(x, columns=list("abcd")).assign(y=y, who=[f"=p{n}" for n in range(120)])
+    table = table.assign(
+        sex=np.where(x[:, 0] > 0, "m", "f"), region=["c" if n in (3, 70) else "ab"[n % 2] for n in range(120)]
+    )
     model = LogisticRegression().fit(table.loc[:59, list("abcd")], y[:60])
-    gl.audit(model, table[:60], table[60:], label="y", id="who", references=8, jobs=1, folder=tmp_path / "a")
+    options = {"label": "y", "id": "who", "group": ["sex", "region"], "references": 8, "jobs": 1}
+    gl.audit(model, table[:60], table[60:], folder=tmp_path / "a", **options)
 
     def run(*more):
         return CliRunner().invoke(main, ["risks", str(tmp_path / "a"), *more], catch_exceptions=False)
@@ -68,3 +72,25 @@ def test_the_command(tmp_path):
     assert [row["id"] for row in top] == [one.removeprefix("'") for one in written["id"][:2]]
     assert run("--export", "out.xlsx").exit_code == 2
     assert run("--risk", "moo").exit_code == 2
+    groups = run("--group", "sex,region", "--risk", "mu")
+    assert groups.exit_code == 0, groups.output
+    assert "sex = f and region = a" in groups.output
+    assert "Too small to judge" in groups.output
+    assert "region = c (1 and 1)" in " ".join(groups.output.split())
+    one = json.loads(run("--group", "sex", "--risk", "mu", "--json").output)
+    assert [part["of"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
+    table[["who", "a"]].rename(columns={"who": "id"}).to_csv(tmp_path / "own.csv", index=False)
+    worth = json.loads(run("--worth", "--own", str(tmp_path / "own.csv"), "--json").output)
+    attacks = {row["attack"] for row in worth}
+    assert {(row["risk"], row["attack"]) for row in worth} >= {
+        (r, a) for r in ("everybody", "mu", "a") for a in attacks
+    }
+    assert len(attacks) > 5
+    assert "everybody" in run("--worth", "--risk", "mu").output
+    for wrong in (
+        ["--own", "x.csv"],
+        ["--group", "sex", "--worth"],
+        ["--worth", "--export", "x.csv"],
+        ["--group", "age"],
+    ):
+        assert run(*wrong).exit_code == 2

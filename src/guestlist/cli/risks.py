@@ -1,4 +1,4 @@
-"""``risks``: the members with the largest risks."""
+"""``risks``: the members with the largest risks, what risks are worth, and who bears them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,110 @@ from guestlist.cli.common import as_json
     type=click.Path(path_type=Path),
     help="Also write all members to a file: .csv or .parquet; ids included.",
 )
+@click.option(
+    "--group",
+    help="Instead of members, the mean risk of these groups, separated by commas, and of each two of them together.",
+)
+@click.option("--worth", is_flag=True, help="Instead of members, what each risk is worth against each attack.")
+@click.option(
+    "--own",
+    type=click.Path(path_type=Path),
+    help="With --worth: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
+)
 @as_json
-def risks(folder, risk, top, export, as_json):
+def risks(folder, risk, top, export, group, worth, own, as_json):
     """List the members of the audit in FOLDER that are most at risk.
 
     \b
     guestlist risks audits/adult --risk mu,memorisation,shapr --top 100 --export exposed.csv
+    guestlist risks audits/adult --group sex,race
+    guestlist risks audits/adult --worth --own scores.csv
     """
     from guestlist.findings.folder import read_case
-    from guestlist.risks.listing import for_spreadsheets, members_by_risk
 
+    if group and worth:
+        raise click.UsageError("--group and --worth are two tables: ask for one of them.")
+    if export is not None and (group or worth):
+        raise click.UsageError("--export writes members: leave out --group and --worth, or take their --json.")
+    if own is not None and not worth:
+        raise click.UsageError("--own is for --worth.")
     if export is not None and export.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(f"--export writes .csv or .parquet files, not {export.name!r}.")
-    table = members_by_risk(read_case(folder), risk and [one.strip() for one in risk.split(",")])
+    case, names = read_case(folder), risk and _parts(risk)
+    if group:
+        _by_group(case, _parts(group), names, as_json)
+    elif worth:
+        _worth(case, names, own, as_json)
+    else:
+        _members(case, names, top, export, as_json)
+
+
+def _members(case, names, top: int, export: Path | None, as_json: bool) -> None:
+    from guestlist.cli.show import show_table
+    from guestlist.risks.listing import for_spreadsheets, members_by_risk
+
+    table = members_by_risk(case, names)
     if export is not None:
         _write(export, for_spreadsheets(table) if export.suffix.lower() == ".csv" else table)
     if as_json:
         click.echo(json.dumps(json.loads(table.head(top).to_json(orient="records")), indent=1))
         return
-    from guestlist.cli.show import show_table
-
     show_table([{name: _told(cell) for name, cell in row.items()} for row in table.head(top).to_dict("records")])
     if export is not None:
         click.echo(f"{len(table)} members: {export}")
+
+
+def _by_group(case, columns: list[str], names, as_json: bool) -> None:
+    from guestlist.cli.show import show_table
+    from guestlist.findings.group_risks import by_groups
+    from guestlist.report.sections.group_risks import differences, name, too_small
+    from guestlist.store.jsonable import to_json
+
+    found = by_groups(case, columns, names)
+    if as_json:
+        click.echo(json.dumps(to_json(found), indent=1))
+        return
+    rows = [
+        {
+            "group": name(part),
+            "members": part.members,
+            "risk": one.risk,
+            "mean": one.mean,
+            "beyond the rest": one.beyond_rest,
+            "corrected p": "" if one.p_value is None else f"{one.p_value:.3g}",
+        }
+        for part in found.judged
+        for one in part.risks
+    ]
+    if rows:
+        show_table(rows)
+    kinds = dict.fromkeys(one.kind for one in found.small)
+    for line in (*differences(found), *(too_small(found, kind) for kind in kinds)):
+        click.echo(line)
+
+
+def _worth(case, names, own: Path | None, as_json: bool) -> None:
+    from guestlist.cli.show import show_table
+    from guestlist.risks import worth_of_risks
+    from guestlist.risks.own import read_own
+    from guestlist.store.jsonable import to_json
+
+    found = worth_of_risks(case, names, own=None if own is None else read_own(own))
+    if as_json:
+        click.echo(json.dumps(to_json(found), indent=1))
+        return
+    figures = ("precision", "recall", "f1", "auc", "spearman", "top")
+    show_table(
+        [
+            {"attack": row.attack, "risk": row.risk, "called": f"{row.called} of {row.members}"}
+            | {figure: getattr(row, figure) for figure in figures}
+            for row in found
+        ]
+    )
+
+
+def _parts(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",")]
 
 
 def _told(cell) -> str:

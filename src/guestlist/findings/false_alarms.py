@@ -51,7 +51,7 @@ class FalseAlarms:
 
 @dataclass(frozen=True)
 class Calls:
-    """(records,) by how many models a record was called, of how many that were asked: trained without it, and with it."""
+    """(records,) how many models call a record, of how many: of those that did not train on it, and of those that did."""
 
     called_outside: np.ndarray = field(repr=False)
     outside: np.ndarray = field(repr=False)

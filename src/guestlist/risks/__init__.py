@@ -5,6 +5,7 @@ from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
 from guestlist.risks.knn import shapr
 from guestlist.risks.mu import tpr_of_mu
+from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
 from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
@@ -14,12 +15,16 @@ __all__ = [
     "RISKS",
     "Bounded",
     "Calibration",
+    "Compared",
     "Histogram",
     "LeafRisk",
     "Risk",
     "Worth",
+    "WorthOverRepeats",
     "at_thresholds",
     "calibration",
+    "compare_over_repeats",
+    "compare_risks",
     "influence_functions",
     "leaf_risk",
     "leaf_risk_of",
@@ -31,4 +36,5 @@ __all__ = [
     "tracin",
     "worth",
     "worth_of_risks",
+    "worth_over_repeats",
 ]

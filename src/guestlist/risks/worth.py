@@ -17,6 +17,7 @@ from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
 from guestlist.evaluate.correlation import spearman
 from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.risks.own import Own, own_values
 from guestlist.risks.table import RISKS, risks_of
 
 EVERYBODY = "everybody"
@@ -51,7 +52,7 @@ class Worth:
 
 
 def worth_of_risks(
-    case: Case, risks: Sequence[str] | None = None, attacks: Sequence[str] | None = None
+    case: Case, risks: Sequence[str] | None = None, attacks: Sequence[str] | None = None, *, own: Own | None = None
 ) -> tuple[Worth, ...]:
     """What each risk is worth against each attack of a case, attack by attack; "everybody" is the first risk.
 
@@ -60,11 +61,13 @@ def worth_of_risks(
     Args:
         risks: names, or those that an audit has by default.
         attacks: names, or all of the case.
+        own: name to scores of one's own, higher for those more at risk: an array in the order of ``case.records``, or a pandas
+            Series whose index are ids.
     """
     asked, member = case.truth.asked, case.truth.of_asked
-    known = risks_of(case, risks)
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERYBODY: (np.ones(len(member)), 0.0)}
-    rows |= {name: (values[asked], RISKS[name].threshold) for name, values in known.items()}
+    for name, values in values_of(case, risks, own).items():
+        rows[name] = values[asked], RISKS[name].threshold if name in RISKS else None
     persons = None if case.persons is None else case.persons[member]
     found = []
     for attack in case.scores if attacks is None else attacks:
@@ -74,6 +77,11 @@ def worth_of_risks(
             parts = values[member], scores[member], calls[member]
             found.append(worth(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
     return tuple(found)
+
+
+def values_of(case: Case, risks: Sequence[str] | None, own: Own | None = None) -> dict[str, np.ndarray]:
+    """Name to (records,) values of risks, and of one's own scores after them."""
+    return risks_of(case, risks) | own_values(case, own or {})
 
 
 def worth(

@@ -1,0 +1,66 @@
+"""A user's own scores, in the order of a case's records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from guestlist.case import Case
+from guestlist.errors import InputError
+from guestlist.risks.table import RISKS
+
+Own = Mapping[str, "np.ndarray | pd.Series"]
+
+
+def own_values(case: Case, own: Own) -> dict[str, np.ndarray]:
+    """Name to (records,) values; NaN where a record has none.
+
+    Args:
+        own: name to values, higher for those more at risk: an array in the order of ``case.records``, or a pandas Series whose
+            index are ids.
+    """
+    found = {}
+    for name, values in own.items():
+        if name in RISKS:
+            raise InputError(f"There is a risk called {name!r} already; give yours another name.")
+        found[name] = _by_id(case, name, values) if isinstance(values, pd.Series) else _as_they_are(case, name, values)
+    return found
+
+
+def read_own(path: str | Path) -> dict[str, pd.Series]:
+    """Scores from a .csv or .parquet file with a column ``id``: one for each column of numbers."""
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"Scores are read from .csv or .parquet files, not {path.name!r}.")
+    try:
+        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, dtype={"id": str})
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read {path}: {error}.") from error
+    if "id" not in table:
+        raise InputError(f"{path} has no column 'id'; it has {', '.join(map(str, table.columns))}.")
+    numbers = table.set_index(table["id"].astype(str)).drop(columns="id").select_dtypes("number")
+    if numbers.empty:
+        raise InputError(f"{path} has no column of numbers beside 'id'.")
+    return {str(name): numbers[name] for name in numbers}
+
+
+def _by_id(case: Case, name: str, values: pd.Series) -> np.ndarray:
+    ids, index = case.records["id"].astype(str), values.index.astype(str)
+    if index.has_duplicates:
+        raise InputError(f"The scores {name!r} have the id {index[index.duplicated()][0]!r} twice; give each once.")
+    if not ids.isin(index).any():
+        raise InputError(f"No id of the scores {name!r} is one of the audit's, such as {ids.iloc[0]!r}.")
+    return pd.Series(values.to_numpy(dtype=np.float64), index).reindex(ids).to_numpy()
+
+
+def _as_they_are(case: Case, name: str, values: np.ndarray) -> np.ndarray:
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (len(case.records),):
+        raise InputError(
+            f"Expected scores {name!r} shaped ({len(case.records)},), one for each row of case.records, found {found.shape}; "
+            "or give a pandas Series whose index are ids."
+        )
+    return found

@@ -1,0 +1,144 @@
+"""What risks are worth over repeats: counted by hand, and a paired test that errs as often as it says, ties included."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cases import leaking
+from guestlist.errors import InputError
+from guestlist.evaluate import Estimate, auc, calls_at_fpr
+from guestlist.risks import compare_over_repeats, compare_risks, risks_of, worth_of_risks, worth_over_repeats
+from guestlist.risks.own import read_own
+from guestlist.risks.repeats import mean_of_pairs
+
+
+@pytest.fixture(scope="module")
+def case():
+    return leaking()
+
+
+@pytest.fixture(scope="module")
+def rows(case):
+    return worth_of_risks(case, attacks=["loss"])
+
+
+def repeats_with(rows, **aucs):
+    """As many repeats as values were given, in which risks have these AUCs."""
+    count = len(next(iter(aucs.values())))
+    return [
+        [replace(row, auc=Estimate(aucs[row.risk][at], 0, 1)) if row.risk in aucs else row for row in rows]
+        for at in range(count)
+    ]
+
+
+def test_mean_and_deviation_by_hand(rows):
+    found = worth_over_repeats(repeats_with(rows, mu=[0.6, 0.8, 0.7]))
+    assert [(row.risk, row.attack) for row in found] == [(row.risk, "loss") for row in rows]
+    mu = next(row for row in found if row.risk == "mu")
+    assert mu.auc == pytest.approx((0.7, 0.1, 3))
+    assert str(mu.auc) == "0.700 ± 0.100"
+    assert mu.precision.n == 0  # it has no threshold
+    assert str(mu.precision) == "withheld"
+
+
+def test_better_worse_and_no_difference(rows):
+    rng = np.random.default_rng(0)
+    low, high = rng.normal(0.6, 0.02, 8), rng.normal(0.8, 0.02, 8)
+    many = repeats_with(rows, mu=high, memorisation=low, risk_score=high[::-1])
+    better = compare_over_repeats(many, "mu", "memorisation", "loss")
+    assert (better.verdict, better.repeats) == ("better", 8)
+    assert better.difference.value == pytest.approx((high - low).mean())
+    assert compare_over_repeats(many, "memorisation", "mu", "loss").verdict == "worse"
+    assert compare_over_repeats(many, "mu", "risk_score", "loss").verdict == "no difference"
+    few = compare_over_repeats(many[:5], "mu", "memorisation", "loss")
+    assert (few.verdict, few.difference[1:]) == ("no difference", (-1, 1))  # of 32 flips two are as extreme
+    with pytest.raises(InputError, match="'moo' is worth against 'loss'"):
+        compare_over_repeats(many, "mu", "moo", "loss")
+    with pytest.raises(ValueError, match="figure='accuracy'"):
+        compare_over_repeats(many, "mu", "memorisation", "loss", "accuracy")
+
+
+def test_the_interval_is_what_all_flips_leave():
+    gaps = np.random.default_rng(1).normal(0.1, 0.1, 7)
+    found = mean_of_pairs(gaps)
+
+    def p_value(centre):
+        off = gaps - centre
+        sums = [abs(sum(s * d for s, d in zip(signs, off, strict=True))) for signs in product((1, -1), repeat=7)]
+        return np.mean(np.array(sums) >= abs(off.sum()) - 1e-9)
+
+    for end, out in ((found.low, -1e-6), (found.high, 1e-6)):
+        assert p_value(end + out) <= 0.05 < p_value(end - out)
+
+
+@pytest.mark.parametrize("law", ["normal", "two values", "mostly 0"])
+def test_equal_risks_are_seldom_told_apart_over_repeats(law):
+    """Student's test of three differences of two values is wrong in a quarter of cases."""
+    wrong = []
+    for n, number in product((3, 6, 9), range(150)):
+        rng = np.random.default_rng([n, number])
+        drawn = {
+            "normal": rng.normal(0, 0.02, n),
+            "two values": rng.choice([-0.1, 0.1], size=n),
+            "mostly 0": rng.choice([-0.1, 0, 0.1], p=[0.1, 0.8, 0.1], size=n),
+        }
+        found = mean_of_pairs(drawn[law])
+        wrong.append(found.low > 0 or found.high < 0)
+    assert np.mean(wrong) <= 0.05
+
+
+def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
+    member = case.truth.member
+    called = calls_at_fpr(case.scores["loss"], member, 0.05)[member] > 0
+    mu, score = (risks_of(case)[name][member] for name in ("mu", "risk_score"))
+    found = compare_risks(case, "mu", "risk_score", "loss")
+    both = ~(np.isnan(mu) | np.isnan(score))
+    expected = auc(mu[both], called[both]).value - auc(score[both], called[both]).value
+    assert found.difference.value == pytest.approx(expected)
+    assert found.verdict == "worse"  # the score is of what the attack looks at
+    own = compare_risks(case, "mine", "mu", "loss", own={"mine": case.scores["loss"]})
+    assert (own.verdict, own.repeats) == ("better", 1)
+    with pytest.raises(InputError, match="has not what the risk 'alone_in_leaves' takes"):
+        compare_risks(case, "mu", "alone_in_leaves", "loss")
+
+
+@pytest.mark.parametrize("step", [0.0, 1.0, 2.5], ids=["fine", "steps", "few values"])
+def test_equal_risks_are_seldom_told_apart_in_one_audit(step, case):
+    """Two scores that know as much of the calls and share half of what they say."""
+    asked, member = case.truth.asked, case.truth.of_asked
+    called = np.nan_to_num(calls_at_fpr(case.scores["loss"][asked], member, 0.05))
+    wrong = []
+    for seed in range(150):
+        rng = np.random.default_rng([11, seed])
+        common, *own = rng.normal(size=(3, len(called)))
+        a, b = (called + common + one for one in own)
+        a, b = (np.round(one / step) if step else one for one in (a, b))
+        wrong.append(compare_risks(case, "a", "b", "loss", own={"a": a, "b": b}).verdict != "no difference")
+    assert np.mean(wrong) <= 0.08  # 5 %, and what 150 leave open
+
+
+def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
+    values = np.random.default_rng(2).normal(size=len(case.records))
+    table = pd.DataFrame({"id": case.records["id"], "mine": values, "text": "x"}).sample(frac=1, random_state=0)
+    table.to_csv(tmp_path / "own.csv", index=False)
+    table.to_parquet(tmp_path / "own.parquet")
+    expected = worth_of_risks(case, ["mu"], ["loss"], own={"mine": values})
+    assert [row.risk for row in expected] == ["everybody", "mu", "mine"]
+    for file in ("own.csv", "own.parquet"):
+        assert str(worth_of_risks(case, ["mu"], ["loss"], own=read_own(tmp_path / file))) == str(expected)
+    for own, problem in (
+        ({"mu": values}, "There is a risk called 'mu' already"),
+        ({"mine": values[1:]}, "one for each row of case.records"),
+        ({"mine": pd.Series([1.0, 2.0], ["r1", "r1"])}, "have the id 'r1' twice"),
+        ({"mine": pd.Series([1.0], ["x"])}, "No id of the scores 'mine' is one of the audit's, such as 'r0'"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            worth_of_risks(case, own=own)
+    (tmp_path / "bare.csv").write_text("who,mine\na,1\n")
+    with pytest.raises(InputError, match="has no column 'id'; it has who, mine"):
+        read_own(tmp_path / "bare.csv")
+    with pytest.raises(InputError, match=r"not 'own\.txt'"):
+        read_own(tmp_path / "own.txt")
