@@ -1,9 +1,10 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
+from guestlist.arrays.leverage import leverage
 from guestlist.risks.attribution import influence_functions, tracin
 from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
-from guestlist.risks.knn import shapr
+from guestlist.risks.knn import shapr, shapr_of
 from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
@@ -23,10 +24,12 @@ __all__ = [
     "influence_functions",
     "leaf_risk",
     "leaf_risk_of",
+    "leverage",
     "risk_columns",
     "risk_score",
     "risks_of",
     "shapr",
+    "shapr_of",
     "tpr_of_mu",
     "tracin",
     "worth",
