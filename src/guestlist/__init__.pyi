@@ -52,6 +52,7 @@ from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
 from .risks import influence_functions as influence_functions
 from .risks import leaf_risk as leaf_risk
+from .risks import leave_one_out as leave_one_out
 from .risks import leverage as leverage
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr

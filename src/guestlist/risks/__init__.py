@@ -5,6 +5,7 @@ from guestlist.risks.attribution import influence_functions, tracin
 from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
 from guestlist.risks.knn import shapr, shapr_of
+from guestlist.risks.leave_one_out import leave_one_out
 from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
@@ -24,6 +25,7 @@ __all__ = [
     "influence_functions",
     "leaf_risk",
     "leaf_risk_of",
+    "leave_one_out",
     "leverage",
     "risk_columns",
     "risk_score",
