@@ -11,6 +11,7 @@ from docs.honesty import honesty_table
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.defences import DEFENCES
+from guestlist.risks import RISKS
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,12 +36,12 @@ def _needs(attack: Attack) -> str:
 
 def evidence_table() -> str:
     """What can be collected beyond references, in Markdown."""
-    rows = ["| evidence | in Python | what it is | cost | attacks |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| evidence | in Python | what it is | cost | attacks and risks |", "| --- | --- | --- | --- | --- |"]
     for name, kind in EVIDENCE.items():
         options = ", ".join(f"{field.name}={field.default!r}" for field in fields(kind.plan))
-        attacks = ", ".join(f"`{a}`" for a, attack in ATTACKS.items() if attack.evidence == name)
+        readers = ", ".join(f"`{a}`" for a, row in (*ATTACKS.items(), *RISKS.items()) if row.evidence == name)
         plan = "by default" if kind.default else f"`gl.{kind.plan.__name__}({options})`"
-        rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {attacks} |")
+        rows.append(f"| `{name}` | {plan} | {kind.summary} | {kind.cost} | {readers} |")
     return "\n".join(rows)
 
 

@@ -11,9 +11,12 @@ from .collecting.evidence.distilled import Distilled as Distilled
 from .collecting.evidence.full_answers import FullAnswers as FullAnswers
 from .collecting.evidence.leaves import Leaves as Leaves
 from .collecting.evidence.left_out import LeftOut as LeftOut
+from .collecting.evidence.leverage import Leverage as Leverage
+from .collecting.evidence.loss_trace import LossTrace as LossTrace
 from .collecting.evidence.neighbours import Neighbours as Neighbours
 from .collecting.evidence.perturbed import Perturbed as Perturbed
 from .collecting.evidence.quantiles import Quantiles as Quantiles
+from .collecting.evidence.spaces import Spaces as Spaces
 from .collecting.evidence.table import EVIDENCE as EVIDENCE
 from .collecting.evidence.white_box import WhiteBox as WhiteBox
 from .collecting.progress import show_progress as show_progress
@@ -63,8 +66,11 @@ from .risks import compare_over_repeats as compare_over_repeats
 from .risks import compare_risks as compare_risks
 from .risks import influence_functions as influence_functions
 from .risks import leaf_risk as leaf_risk
+from .risks import leave_one_out as leave_one_out
+from .risks import leverage as leverage
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr
+from .risks import shapr_of as shapr_of
 from .risks import tracin as tracin
 from .risks import worth_of_risks as worth_of_risks
 from .risks import worth_over_repeats as worth_over_repeats

@@ -34,7 +34,7 @@ from guestlist.collecting.evidence.gathering import (
     with_begun,
     with_default,
 )
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
 from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
 from guestlist.collecting.readout import one_thread
 from guestlist.collecting.references import train_references
@@ -265,7 +265,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     every = named(settings.attacks, settings.fewest, possible, missing, says)
     if settings.until is not None and not any(attack.on_mocks and not attack.oracle for attack in every.values()):
         raise InputError(NO_MOCKS)
-    unmade = any(EVIDENCE[name].made_up is None for name in now)
+    unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
     with _folder(settings.folder) as place, locked(place):
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=settings.about)

@@ -17,6 +17,7 @@ from guestlist.attacks import Attack
 from guestlist.blind.baseline import Blind
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError, NotCollectedError
+from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation, Signals
 
 PRIOR = 0.5
@@ -95,6 +96,7 @@ class Case:
         checks: those made before there was anything to judge, such as that for duplicates.
         ignore: codes of checks that the user does not want to hear about.
         blind: how well members are told without the model; None where that was not looked for. No attack is given it.
+        owner: evidence that only whoever trained the model has. No attack is given it.
     """
 
     view: Signals
@@ -107,6 +109,12 @@ class Case:
     checks: tuple[Check, ...] = ()
     ignore: tuple[str, ...] = ()
     blind: Blind | None = None
+    owner: Evidence = NOTHING
+
+    def evidence(self, name: str) -> Any:
+        """One kind of evidence, the adversary's or the owner's; None where it was not collected."""
+        part = self.view.evidence.get(name)
+        return self.owner.get(name) if part is None else part
 
     @cached_property
     def scores(self) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from guestlist.auditing import REFERENCES, Settings, audited, engine_of
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
+from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.readout import one_thread
@@ -79,7 +80,8 @@ def play(
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = (group,) if isinstance(group, str) else tuple(group)
     records = as_data(data, side="data", label=label, group=groups, id=id, person=person)
-    given = _drawn(game, recipe, records, model, {"classes": classes, "scale": scale}, seed)
+    options = {"classes": classes, "scale": scale, "course": any(isinstance(plan, LossTrace) for plan in evidence)}
+    given = _drawn(game, recipe, records, model, options, seed)
     named_once = id is None or person is not None
     return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
 
@@ -109,17 +111,18 @@ def _estimator_target(recipe: Recipe, model, options, data: Data, split: Split, 
 
 
 def _torch_target(recipe: Recipe, module, options, data: Data, split: Split, rng: np.random.Generator) -> Target:
+    course = options.pop("course") and hasattr(recipe, "checkpoints")
     before = torch_target(module, train=recipe, **options)
     pool = before.fitting(data, "data")
     checks.check_sides({"members": pool}, before.classes)
     if before.scale.has_classes and not getattr(recipe, "given_labels", False):
         pool = replace(pool, y=before.classes_of(pool.y))
-    return torch_target(
-        _trained(recipe, module, pool.take(split.members), rng), train=recipe, untrained=module, **options
-    )
+    found = _trained(recipe.checkpoints if course else recipe, module, pool.take(split.members), rng)  # type: ignore[attr-defined]
+    trained, checkpoints = (found[-1], found) if course else (found, ())
+    return torch_target(trained, train=recipe, untrained=module, checkpoints=checkpoints, **options)
 
 
-def _trained(recipe: Recipe, model, members: Data, rng: np.random.Generator):
+def _trained(recipe: Callable, model, members: Data, rng: np.random.Generator):
     """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
     with one_thread(), global_generators(rng):
         try:

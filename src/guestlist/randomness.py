@@ -20,6 +20,7 @@ STREAMS = {
     "blind": 19,
     "luck": 20,
     "luck of groups": 21,
+    "one less": 30,
 }
 
 

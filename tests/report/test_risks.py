@@ -8,7 +8,7 @@ from guestlist.evaluate import WITHHELD
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
 from guestlist.report import page
-from guestlist.report.sections.risks import said
+from guestlist.report.sections.risks import beside_shapr, said
 from report_worlds import HOSTILE
 from worlds import gaussian_world
 
@@ -45,3 +45,14 @@ def test_names_are_escaped():
     found = judge(leaking())
     made = page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
     assert "<script>alert('x')" not in made
+
+
+def test_what_must_be_said_stands_beside_shapr():
+    found = judge(leaking())
+    assert not beside_shapr(found.risks)
+    assert "SHAPr" not in page(found)
+    shown = replace(found, risks=(*found.risks, replace(found.risks[1], risk="shapr_first_layer")))
+    made = page(shown)
+    for words in ("utility, not privacy", "A memorised outlier", "better than the row of everybody"):
+        assert words in beside_shapr(shown.risks)
+        assert words in made

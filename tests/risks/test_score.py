@@ -119,7 +119,7 @@ def test_wrong_options_are_refused():
 def test_what_it_takes():
     assert {"risk_score", "risk_score_own"} <= set(risks_of(leaking()))
     alone = case_of(gaussian_world(1.0, records=60, models=1), ("loss",))
-    assert set(risks_of(alone)) == {"risk_score_own"}
+    assert set(risks_of(alone)) == {"risk_score_own", "loss_tail"}
     assert not RISKS["risk_score_own"].possible(regression())
 
 

@@ -8,6 +8,8 @@ from guestlist.evaluate import calls_at_fpr
 from guestlist.risks import RISKS, worth_of_risks
 from guestlist.risks.worth import EVERYBODY, worth
 
+BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")  # of a case without evidence
+
 
 def found(values, calls, threshold=None, scores=None):
     values, calls = np.asarray(values, float), np.asarray(calls, float)
@@ -54,7 +56,7 @@ def test_calling_everybody_has_full_recall_and_tells_nothing():
         assert first.top.value == pytest.approx(called)
         assert first.f1.value == pytest.approx(2 * called / (1 + called))
         assert np.isnan(first.spearman.value)
-        assert {row.risk for row in others} == {"risk_score", "risk_score_own", "memorisation", "mu"} <= set(RISKS)
+        assert {row.risk for row in others} == {*BY_DEFAULT} <= set(RISKS)
 
 
 def test_a_risk_that_follows_the_attack_is_worth_more():

@@ -79,6 +79,7 @@ def _signals() -> list[dict]:
 def _evidence() -> list[dict]:
     from guestlist.attacks import ATTACKS
     from guestlist.collecting.evidence.table import EVIDENCE
+    from guestlist.risks import RISKS
 
     return [
         {
@@ -89,6 +90,7 @@ def _evidence() -> list[dict]:
             "collected": "by default" if kind.default else "when asked for",
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
             "attacks": ", ".join(a for a, attack in ATTACKS.items() if attack.evidence == name),
+            "risks": ", ".join(r for r, risk in RISKS.items() if risk.evidence == name),
         }
         for name, kind in EVIDENCE.items()
     ]

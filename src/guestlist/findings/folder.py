@@ -12,6 +12,7 @@ from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_in
 from guestlist.case import PRIOR, Case, Check, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
+from guestlist.collecting.evidence.table import of_owner
 from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
 from guestlist.findings.choosing import mock_targets
@@ -44,11 +45,13 @@ def case_in(
         blind: how well members are told without the model.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
-    split, rotation = store.split, rotation_of(store, evidence, references, needed)
+    owners = of_owner()
+    split, rotation = store.split, rotation_of(store, evidence.without(*owners), references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)
-    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind)
+    owner = evidence.without(*(name for name in evidence.parts if name not in owners))
+    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner)
 
 
 def read_case(folder: str | Path, references: int | None = None) -> Case:

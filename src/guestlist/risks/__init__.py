@@ -1,9 +1,11 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
+from guestlist.arrays.leverage import leverage
 from guestlist.risks.attribution import influence_functions, tracin
 from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
-from guestlist.risks.knn import shapr
+from guestlist.risks.knn import shapr, shapr_of
+from guestlist.risks.leave_one_out import leave_one_out
 from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
 from guestlist.risks.score import Histogram, risk_score
@@ -28,10 +30,13 @@ __all__ = [
     "influence_functions",
     "leaf_risk",
     "leaf_risk_of",
+    "leave_one_out",
+    "leverage",
     "risk_columns",
     "risk_score",
     "risks_of",
     "shapr",
+    "shapr_of",
     "tpr_of_mu",
     "tracin",
     "worth",

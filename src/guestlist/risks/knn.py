@@ -1,46 +1,76 @@
 """What members are worth to a K-NN model in some space: SHAPr, self-WaKA, self-Shapley.
 
-The space is an array, one row per record: the target's outputs, a layer, the inputs, or another. A case holds no features, so
-its rows are in the space of outputs.
-
-SHAPr's values add up to the accuracy of the K-NN model: their mean over all members is utility, not privacy. And a memorised
-outlier, which helps nobody but itself, can have a low one.
+A case holds no features, so its rows are in the space of the target's outputs, or in those that were looked at while the target
+was at hand (evidence ``spaces``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pandas as pd
 
 from guestlist.case import Case
+from guestlist.checks import check_finite, check_readable, check_sides
+from guestlist.data import Data, as_data
+from guestlist.errors import InputError
+from guestlist.neighbours.shapr import K, shapr, shapr_of_members
+from guestlist.targets import as_target
+from guestlist.targets.spaces import default_space, space_of
+from guestlist.targets.target import Target
 
-K = 5
 
-
-def shapr(x, y, x_test, y_test, *, k: int = K, n_jobs: int = 1) -> np.ndarray:
-    """(members,) SHAPr: exact K-NN Shapley values, averaged over test records; at risk when above 0 (Duddu et al. 2022).
+def shapr_of(
+    model, members, nonmembers, *, space: str | None = None, label: str | None = None, id: str | None = None, k: int = K
+) -> pd.DataFrame:
+    """SHAPr of the members of a model, in a space that the model makes of the features (Duddu et al. 2022).
 
     Args:
-        x, y: (members, dimensions) and (members,) where members stand in the space, and their classes.
-        x_test, y_test: the same of records that the target was not trained on.
+        model: a fitted classifier of scikit-learn, or a target made by ``torch_target`` or ``function_target``.
+        members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
+        nonmembers: test records, of the same source.
+        space: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``; by default the first layer of a torch target, and
+            the outputs of others. For a space of your own, give its array to ``shapr``.
+        label, id: columns of tables.
         k: neighbours that vote.
-        n_jobs: threads; -1 for all cores. Results do not depend on it.
 
-    >>> shapr([[0.0], [1.0], [2.0]], [1, 0, 1], [[0.1]], [1], k=1).round(4)
-    array([ 0.8333, -0.1667,  0.3333])
+    Returns:
+        One row per member, in the order given: ``id``, ``label`` and ``shapr``: at risk when above 0.
     """
-    from guestlist.neighbours import Knn, knn_shapley  # imports numba
+    target = as_target(model)
+    if not target.scale.has_classes:
+        raise InputError(f"{target.name} predicts values, and SHAPr is about classes.")
+    name = default_space(target) if space is None else space
+    given = {"members": members, "nonmembers": nonmembers}
+    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in given.items()}
+    check_sides(sides, target.classes)
+    for side, data in sides.items():
+        check_finite(side, data, target.predict)
+    check_readable(sides, target.predict)
+    (own, tests), (own_labels, test_labels) = _placed(target, name, [*sides.values()])
+    values = shapr(own, own_labels, tests, test_labels, k=k)
+    return pd.DataFrame({"id": sides["members"].ids, "label": sides["members"].y, "shapr": values})
 
-    return knn_shapley(x, y, x_test, y_test, Knn(k), n_jobs=n_jobs)
+
+def _placed(target: Target, name: str, sides: list[Data]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    return [space_of(target, name, data.x) for data in sides], [target.labels_of(data.y) for data in sides]
 
 
 def shapr_of_outputs(case: Case) -> np.ndarray:
     """(records,) SHAPr of members in the space of the target's probabilities, non-members as test records; NaN for others."""
-    outputs, labels = _outputs(case), case.view.labels
-    members, tests = (_sides(case, outputs, side) for side in (True, False))
-    values = np.full(len(labels), np.nan)
-    if len(members) and len(tests):
-        values[members] = shapr(outputs[members], labels[members], outputs[tests], labels[tests])
-    return values
+    outputs = _outputs(case)
+    members, tests = (_side(case, outputs, side) for side in (True, False))
+    return shapr_of_members(outputs, case.view.labels, members, tests)
+
+
+def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
+    """A risk: SHAPr in a space that was looked at while the target was at hand."""
+
+    def risk(case: Case) -> np.ndarray:
+        return case.evidence("spaces").values[space]
+
+    return risk
 
 
 def self_waka_of_outputs(case: Case) -> np.ndarray:
@@ -57,9 +87,9 @@ def _own(case: Case, name: str) -> np.ndarray:
     from guestlist import neighbours  # imports numba when a value is asked for
 
     outputs, labels = _outputs(case), case.view.labels
-    members = _sides(case, outputs, True)
+    members = _side(case, outputs, True)
     values = np.full(len(labels), np.nan)
-    if len(members):
+    if members.any():
         value = getattr(neighbours, name)
         values[members] = value(outputs[members], labels[members], neighbours.Knn(K))
     return values
@@ -70,6 +100,6 @@ def _outputs(case: Case) -> np.ndarray:
     return np.exp(case.view.answers)
 
 
-def _sides(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:
-    """Rows of the asked members, or of the asked non-members, about whom the target said something."""
-    return np.flatnonzero(case.truth.asked & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1))
+def _side(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:
+    """(records,) the asked members, or the asked non-members, about whom the target said something."""
+    return case.truth.asked & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1)

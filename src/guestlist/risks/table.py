@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.risks import knn, memorisation, mu, score, trees
+from guestlist.risks import knn, looking_in, memorisation, mu, score, trees
 from guestlist.risks.bounded import Bounded
 
 DUDDU, WAKA = "Duddu et al. 2022", "Mesana et al. 2024"
@@ -25,6 +26,7 @@ class Risk:
         summary, paper, cost: for people.
         needs: the signals it reads; targets that do not say them have no such risk.
         evidence: the kind of evidence that it looks at, if any; without it there is no such risk.
+        part: what of that evidence it needs, if the kind holds several values by name.
         answers: whether it reads the target's probabilities of all classes.
         references: the fewest reference models it can do with.
         default: whether an audit has it unless told otherwise; what takes long is computed by name.
@@ -38,6 +40,7 @@ class Risk:
     cost: str
     needs: tuple[str, ...] = ()
     evidence: str = ""
+    part: str = ""
     answers: bool = False
     references: int = 0
     default: bool = True
@@ -46,10 +49,13 @@ class Risk:
 
     def possible(self, case: Case) -> bool:
         """Whether a case has what it takes."""
-        there = not self.evidence or case.view.evidence.get(self.evidence) is not None
+        there = not self.evidence or self._given(case.evidence(self.evidence))
         said = all(signal in case.view.values for signal in self.needs)
         answered = not self.answers or case.view.answers is not None
         return there and said and answered and case.view.references >= self.references
+
+    def _given(self, evidence: Any) -> bool:
+        return evidence is not None and (not self.part or self.part in evidence.values)
 
 
 # With fewer, most records have two references or less on one side.
@@ -99,6 +105,54 @@ RISKS: dict[str, Risk] = {
         cost="a distance for each two members",
         answers=True,
         default=False,
+    ),
+    "shapr_first_layer": Risk(
+        risk=knn.shapr_in("first_layer"),
+        summary="Shapley value of a member for a 5-NN model of the first layer's activations",
+        paper=DUDDU,
+        cost="nothing, once the evidence is there",
+        evidence="spaces",
+        part="first_layer",
+        threshold=0.0,
+    ),
+    "shapr_last_hidden": Risk(
+        risk=knn.shapr_in("last_hidden"),
+        summary="the same of the last hidden layer's",
+        paper=DUDDU,
+        cost="nothing, once the evidence is there",
+        evidence="spaces",
+        part="last_hidden",
+        threshold=0.0,
+    ),
+    "shapr_inputs": Risk(
+        risk=knn.shapr_in("inputs"),
+        summary="the same of the features as they are",
+        paper=DUDDU,
+        cost="nothing, once the evidence is there",
+        evidence="spaces",
+        part="inputs",
+        threshold=0.0,
+    ),
+    "leverage": Risk(
+        risk=looking_in.leverage_of_target,
+        summary="how far the answer follows the record's own label: exact in linear models, of a network's last layer",
+        paper="Dorseuil et al. 2026",
+        cost="nothing",
+        evidence="leverage",
+    ),
+    "loss_trace": Risk(
+        risk=looking_in.loss_trace,
+        summary="interquartile range of the record's loss in the course of training",
+        paper="Pollock et al. 2024",
+        cost="nothing",
+        evidence="loss_trace",
+    ),
+    "loss_tail": Risk(
+        risk=looking_in.loss_tail,
+        summary="share of the members of its class that the target fits better",
+        paper="Pollock et al. 2024; Dodd et al. 2025",
+        cost="nothing",
+        needs=("loss",),
     ),
     "alone_in_leaves": Risk(
         risk=trees.alone_in_leaves,

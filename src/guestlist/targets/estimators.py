@@ -13,6 +13,7 @@ from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit, weight_parameter
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
+from guestlist.targets.leverage import linear_leverage
 from guestlist.targets.scales import Logits, Probabilities, Scale, Values
 from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues
 from guestlist.targets.trees import reaching_last, tree_leaves
@@ -45,7 +46,8 @@ def estimator_target(
         can["distil"] = TaughtByValues(train_one)
     elif not cannot.get("distil"):
         can["distil"] = SoftTrain(train_one)
-    can |= {name: find for name, find in (("neighbours", _neighbours(model)), ("leaves", tree_leaves(model))) if find}
+    looking = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
+    can |= {name: find for name, find in looking.items() if find}
     return Target(
         predict=Answers(model, classes) if scale.has_classes else Numbers(model),
         classes=classes,

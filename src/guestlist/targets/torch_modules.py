@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from guestlist.defences.plain import tensor
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
+from guestlist.targets.leverage import LastLayer
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Predict, Reads, Target, TaughtByValues
 from guestlist.targets.white_box import TorchLayers, TorchWhiteBox
@@ -26,6 +27,7 @@ def torch_target(
     distil: Callable | None = None,
     scale: Scale | str = "logits",
     untrained=None,
+    checkpoints: Sequence[Any] = (),
     batch_size: int = 1024,
     recipe: str | None = None,
     name: str | None = None,
@@ -44,6 +46,8 @@ def torch_target(
         scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
         untrained: the module that the recipe trains copies of; by default ``module`` itself, of which a recipe that
             draws fresh parameters takes the shape alone.
+        checkpoints: the module as it was in the course of its training, such as ``Fit().checkpoints(module, data, rng)``
+            gives; some risks look at how losses fell.
         batch_size: how many records are asked about at once.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
     """
@@ -60,6 +64,8 @@ def torch_target(
     start = module if untrained is None else untrained
     train_one = None if how is None else _Train(start, labels, how, batch_size)
     can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
+    if len(checkpoints):
+        can["checkpoints"] = _Course(tuple(checkpoints), batch_size)
     return Target(
         predict=_Outputs(module, batch_size),
         classes=np.array([]) if labels is None else np.asarray(labels),
@@ -75,7 +81,7 @@ def torch_target(
 def _capabilities(
     module, start, labels, train_one, how, distil, batch_size
 ) -> tuple[dict[str, Callable], dict[str, str]]:
-    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size)}
+    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": LastLayer(module, batch_size)}
     cannot: dict[str, str] = {}
     if train_one is not None:
         can["train"] = train_one
@@ -122,6 +128,17 @@ class _Outputs:
             ]
         self.module.train(training)  # the user's module is left as it was
         return torch.cat(parts).to(torch.float64).cpu().numpy()
+
+
+@dataclass(frozen=True)
+class _Course:
+    """The answers of a module as it was in the course of its training, one checkpoint after the other."""
+
+    checkpoints: tuple[Any, ...]
+    batch_size: int
+
+    def __call__(self, x) -> Iterator[np.ndarray]:
+        return (_Outputs(module, self.batch_size)(x) for module in self.checkpoints)
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,20 @@ class WhiteBoxView:
 
 
 @dataclass(frozen=True)
+class OwnersView:
+    """What whoever trained the model computes of each record, knowing the members.
+
+    Args:
+        values: name to (records,) values. NaN: a record has none.
+    """
+
+    values: Mapping[str, np.ndarray]
+
+    def take(self, records: np.ndarray) -> OwnersView:
+        return OwnersView({name: values[records] for name, values in self.values.items()})
+
+
+@dataclass(frozen=True)
 class Evidence:
     """All that was collected about one target beyond its signals.
 

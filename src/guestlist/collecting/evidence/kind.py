@@ -29,6 +29,8 @@ class Kind:
         who: what an attacker is or has beyond the model's answers: "knows all other members"; the rest of a sentence
             about someone. Empty: nothing.
         target: the targets that have it, if it is only some: "a K-NN target".
+        owner: whether it takes the truth to compute, so that only whoever trained the model has it: risks look at it, and
+            no attack is given it.
         default: whether it is collected unasked, where the target can give it.
         on_mocks: whether references, as mock targets, have the same: they are models of the same kind.
         made_up: a made-up world and the number of a model to the view of it; None: it cannot be made up.
@@ -44,6 +46,7 @@ class Kind:
     missing: str
     who: str = ""
     target: str = ""
+    owner: bool = False
     default: bool = False
     on_mocks: bool = False
     made_up: Callable[[World, int], Any] | None = None

@@ -7,9 +7,12 @@ from guestlist.collecting.evidence import (
     full_answers,
     leaves,
     left_out,
+    leverage,
+    loss_trace,
     neighbours,
     perturbed,
     quantiles,
+    spaces,
     white_box,
 )
 from guestlist.collecting.evidence.kind import Kind
@@ -24,6 +27,9 @@ EVIDENCE: dict[str, Kind] = {
     "white_box": white_box.KIND,
     "neighbours": neighbours.KIND,
     "leaves": leaves.KIND,
+    "leverage": leverage.KIND,
+    "loss_trace": loss_trace.KIND,
+    "spaces": spaces.KIND,
 }
 
 
@@ -35,6 +41,11 @@ def missing_evidence() -> dict[str, str]:
 def shared_with_mocks() -> frozenset[str]:
     """The kinds that references, as mock targets, have as the target has them."""
     return frozenset(name for name, kind in EVIDENCE.items() if kind.on_mocks)
+
+
+def of_owner() -> frozenset[str]:
+    """The kinds that only whoever trained the model has: they say who is a member."""
+    return frozenset(name for name, kind in EVIDENCE.items() if kind.owner)
 
 
 def without_fault(evidence: Evidence) -> Evidence:

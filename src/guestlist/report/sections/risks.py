@@ -14,7 +14,19 @@ from guestlist.risks import Worth
 def section(results: Results) -> Section | None:
     if not results.risks:
         return None
-    return Section("risks", "What risks are worth", filled("risks.html", said=said(results.risks), rows=results.risks))
+    text = filled("risks.html", said=said(results.risks), beside=beside_shapr(results.risks), rows=results.risks)
+    return Section("risks", "What risks are worth", text)
+
+
+def beside_shapr(rows: tuple[Worth, ...]) -> str:
+    """What must be said wherever SHAPr is shown; nothing where it is not."""
+    if not any(row.risk.startswith("shapr") for row in rows):
+        return ""
+    return (
+        "SHAPr is what a member is worth to a K-NN model of the others. Its values add up to that model's accuracy: their mean "
+        "over all members is utility, not privacy. A memorised outlier, which helps nobody but itself, can have a low one. "
+        "And it says something only where it does better than the row of everybody."
+    )
 
 
 def said(rows: tuple[Worth, ...]) -> str:

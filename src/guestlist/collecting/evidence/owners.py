@@ -1,0 +1,50 @@
+"""Values of each record that take the truth and the target to compute: kept as one number per record, without features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.collecting.evidence.plan import Plan, begin_plan, place, plan_of
+from guestlist.collecting.readout import one_thread
+from guestlist.collecting.site import Site
+from guestlist.data import Data
+from guestlist.store import Store, read_or_explain
+from guestlist.store.files import read_npz, write_npz
+from guestlist.views.evidence import OwnersView
+
+
+def collect_values(site: Site, plan: Plan, compute: Callable[[Data, np.ndarray], Mapping[str, np.ndarray]]) -> None:
+    """Keep what ``compute`` finds, unless it was kept before.
+
+    Args:
+        compute: all members and all records that are asked about, and which of them are members, to values by name; kept
+            are those of records that are asked about.
+    """
+    begin_plan(site.store, plan)
+    path = _path(site.store, plan.name)
+    if path.exists():
+        return
+    split = site.store.split
+    rows = np.flatnonzero(split.members | split.asked[0])
+    with one_thread():  # the same bits on any number of cores
+        values = compute(site.pool.take(rows), split.members[rows])
+    asked, kept = split.asked[0][rows], {}
+    for name, found in values.items():
+        kept[name] = np.full(len(site.pool), np.nan)
+        kept[name][rows[asked]] = found[asked]
+    write_npz(path, **kept)
+
+
+def kept_values(store: Store, name: str) -> OwnersView | None:
+    """What was kept; None if nothing was."""
+    path = _path(store, name)
+    if plan_of(store, name) is None or not path.exists():
+        return None
+    return OwnersView(dict(read_or_explain(path, read_npz)))
+
+
+def _path(store: Store, name: str) -> Path:
+    return place(store, name) / "values.npz"

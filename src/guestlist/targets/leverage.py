@@ -1,0 +1,121 @@
+"""The leverage of records in a fitted model: exact in linear, ridge and logistic regression, and of a network's last layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, log_softmax
+
+from guestlist.arrays.leverage import leverage, softmax_leverage
+from guestlist.data import Data, encode
+from guestlist.targets.trees import reaching_last
+from guestlist.targets.white_box import TorchLayers
+
+# Parameters of a multinomial model whose Hessian is formed; with more, each class is taken against all others.
+MOST = 1000
+
+Finder = Callable[[Data, np.ndarray], np.ndarray]
+
+
+def linear_leverage(model) -> Finder | None:
+    """``(data, member) -> (records,)`` leverages in an estimator, alone or last in a pipeline; None if it is not one we know."""
+    from sklearn import linear_model
+    from sklearn.pipeline import Pipeline
+
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if getattr(last, "positive", False) or np.ndim(getattr(last, "coef_", 0)) > 2:
+        return None
+    if type(last) is linear_model.LinearRegression:
+        return LeastSquares(model, 0.0, last.fit_intercept)
+    if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier) and np.ndim(last.alpha) == 0:
+        weighted = getattr(last, "class_weight", None) is not None
+        return None if weighted else LeastSquares(model, float(last.alpha), last.fit_intercept)
+    if type(last) is linear_model.RidgeCV:
+        return LeastSquares(model, float(last.alpha_), last.fit_intercept) if np.ndim(last.alpha_) == 0 else None
+    if type(last) is linear_model.LogisticRegression:
+        penalty = _penalty(last)
+        return None if penalty is None else Logistic(model, last, penalty)
+    return None
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Of a linear or ridge regression, or of a ridge classifier: the diagonal of the hat matrix."""
+
+    model: Any
+    penalty: float
+    intercept: bool
+
+    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
+        x = _dense(reaching_last(self.model, data.x))
+        return leverage(x, member=member, penalty=self.penalty, intercept=self.intercept)
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Of a logistic regression: in the least squares with weights p (1 − p) that its fit ended in."""
+
+    model: Any
+    last: Any
+    penalty: float
+
+    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
+        last, x = self.last, _dense(reaching_last(self.model, data.x))
+        weight, logits = self._weight(encode(data.y, last.classes_), member), x @ last.coef_.T + last.intercept_
+        if len(last.classes_) == 2:
+            own, rest = log_expit(logits[:, 0]), log_expit(-logits[:, 0])
+            return self._against_rest(x, own, rest, weight, member)
+        log_p = log_softmax(logits, axis=1)
+        if last.fit_intercept and len(last.classes_) * (x.shape[1] + 1) <= MOST:
+            return softmax_leverage(x, log_p, member=member, penalty=self.penalty, weight=weight)
+        with np.errstate(divide="ignore"):
+            rest = np.log(-np.expm1(log_p))
+        each = [self._against_rest(x, log_p[:, c], rest[:, c], weight, member) for c in range(len(last.classes_))]
+        return np.sum(each, axis=0)
+
+    def _against_rest(self, x, own: np.ndarray, rest: np.ndarray, weight: np.ndarray, member: np.ndarray) -> np.ndarray:
+        weight = weight * np.exp(own + rest)
+        if self.last.solver == "liblinear" and self.last.fit_intercept:
+            # It puts the penalty on the intercept too, as on a feature that is always the same.
+            x = np.column_stack([x, np.full(len(x), float(self.last.intercept_scaling))])
+            return leverage(x, member=member, penalty=self.penalty, intercept=False, weight=weight)
+        return leverage(x, member=member, penalty=self.penalty, intercept=self.last.fit_intercept, weight=weight)
+
+    def _weight(self, labels: np.ndarray, member: np.ndarray) -> np.ndarray:
+        """(records,) weights of classes."""
+        from sklearn.utils.class_weight import compute_class_weight
+
+        given, classes = self.last.class_weight, self.last.classes_
+        if given is None:
+            return np.ones(len(labels))
+        return compute_class_weight(given, classes=classes, y=classes[labels[member]])[labels]
+
+
+def _penalty(model) -> float | None:
+    """Of the squared weights, in units of the summed losses; None where it is of another kind, or models differ by class."""
+    if model.solver == "liblinear" and len(model.classes_) > 2:
+        return None
+    named = getattr(model, "penalty", "deprecated")
+    if named not in ("deprecated", "l2", None) or (named == "deprecated" and getattr(model, "l1_ratio", 0)):
+        return None
+    return 0.0 if named is None or np.isinf(model.C) else 1 / model.C
+
+
+def _dense(x) -> np.ndarray:
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """Of a network: in least squares on what its last layer gets. Training went on before it, so this is no exact shift."""
+
+    module: Any
+    batch_size: int
+
+    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
+        layers = TorchLayers(self.module, self.batch_size)(data.x)
+        flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
+        return leverage(layers.get("last_hidden", flat), member=member)
