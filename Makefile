@@ -43,5 +43,5 @@ $(CORE): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV): $(CORE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,attribution,test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,attribution,dp,test]"
 	touch $@

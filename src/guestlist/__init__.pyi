@@ -28,6 +28,7 @@ from .defences import AdvReg as AdvReg
 from .defences import ConfidencePenalty as ConfidencePenalty
 from .defences import Defence as Defence
 from .defences import Distillation as Distillation
+from .defences import DpSgd as DpSgd
 from .defences import Dropout as Dropout
 from .defences import EarlyStopping as EarlyStopping
 from .defences import FgsmNoise as FgsmNoise
@@ -35,12 +36,16 @@ from .defences import Fit as Fit
 from .defences import Hamp as Hamp
 from .defences import LabelSmoothing as LabelSmoothing
 from .defences import Objective as Objective
+from .defences import Privacy as Privacy
 from .defences import Recipe as Recipe
 from .defences import Refit as Refit
 from .defences import RelaxLoss as RelaxLoss
 from .defences import Selena as Selena
 from .defences import cnn as cnn
+from .defences import dp_sgd_for as dp_sgd_for
+from .defences import epsilon_of as epsilon_of
 from .defences import mlp as mlp
+from .defences import noise_for as noise_for
 from .errors import AuditError as AuditError
 from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError

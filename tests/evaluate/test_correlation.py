@@ -34,3 +34,12 @@ def test_persons_count_once():
     alone, of_ten = spearman(*a), spearman(*a, persons=np.arange(40) // 4)
     assert of_ten.value == alone.value
     assert of_ten.high - of_ten.low > 1.5 * (alone.high - alone.low)
+
+
+def test_what_differs_by_rounding_alone_is_withheld():
+    rng = np.random.default_rng(0)
+    a, b = 0.5 + 1e-15 * rng.normal(size=20), rng.normal(size=20)
+    assert np.isnan(pearson(a, b).value)
+    assert np.isnan(spearman(b, a).value)
+    assert not np.isnan(pearson(1e-15 * rng.normal(size=20), b).value)
+    assert not np.isnan(spearman(np.r_[np.inf, b[1:]], b).value)

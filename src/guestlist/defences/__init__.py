@@ -2,6 +2,7 @@
 
 from guestlist.defences.adv_reg import AdvReg
 from guestlist.defences.distillation import Distillation, Selena
+from guestlist.defences.dp import DpSgd, Privacy, dp_sgd_for, epsilon_of, noise_for
 from guestlist.defences.dropout import Dropout
 from guestlist.defences.early_stopping import EarlyStopping
 from guestlist.defences.hamp import Hamp
@@ -23,6 +24,7 @@ __all__ = [
     "ConfidencePenalty",
     "Defence",
     "Distillation",
+    "DpSgd",
     "Dropout",
     "EarlyStopping",
     "FgsmNoise",
@@ -30,11 +32,15 @@ __all__ = [
     "Hamp",
     "LabelSmoothing",
     "Objective",
+    "Privacy",
     "Recipe",
     "Refit",
     "RelaxLoss",
     "Selena",
     "as_recipe",
     "cnn",
+    "dp_sgd_for",
+    "epsilon_of",
     "mlp",
+    "noise_for",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from guestlist.defences.adv_reg import AdvReg
 from guestlist.defences.distillation import Distillation, Selena
+from guestlist.defences.dp import DpSgd
 from guestlist.defences.dropout import Dropout
 from guestlist.defences.early_stopping import EarlyStopping
 from guestlist.defences.hamp import Hamp
@@ -99,6 +100,13 @@ DEFENCES: dict[str, Defence] = {
         "labels of high entropy and a penalty on certain answers",
         "Chen & Pattabiraman 2024",
         "none",
+    ),
+    "dp_sgd": Defence(
+        DpSgd,
+        "torch module",
+        "gradients of single records cut, noise added: differential privacy",
+        "Abadi et al. 2016",
+        "accuracy; up to twice the time in networks of linear layers",
     ),
     "distillation": Defence(
         Distillation, "torch module", "a student of a teacher's answers", "Hinton et al. 2015", "twice the time"

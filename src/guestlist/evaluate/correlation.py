@@ -31,7 +31,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None,
 def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
     """A correlation whose Fisher transform has ``variance`` over n - 3."""
     error = error_of(confidence)
-    if n < FEWEST or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+    if n < FEWEST or _constant(a) or _constant(b):
         return WITHHELD
     value = float(correlation())
     # A correlation of exactly 1 in a few records is no proof of one.
@@ -39,3 +39,10 @@ def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimat
     half = norm.isf(error / 2) * np.sqrt(variance(value) / (n - 3))
     low, high = np.tanh(centre - half), np.tanh(centre + half)
     return Estimate(value, min(float(low), value), max(float(high), value))
+
+
+def _constant(values: np.ndarray) -> bool:
+    """Whether values differ by no more than rounding does."""
+    return (
+        bool(np.ptp(values) <= 1e-9 * np.abs(values).max()) if np.isfinite(values).all() else len(np.unique(values)) < 2
+    )

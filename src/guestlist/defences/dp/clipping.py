@@ -1,0 +1,192 @@
+"""The sum of gradients of single records, each cut to a norm.
+
+The gradient of a linear layer for one record is the product of what went in and of the signal that came back, so its norm is the
+product of theirs, and the sum of the clipped ones is one product of matrices: no record's gradient is ever written out. In
+layers that read several places at once (convolutions, sequences) it is, one layer at a time. A module with other
+parameters takes the long way: one gradient per record, by ``torch.func``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from guestlist.errors import InputError
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """(one per parameter) sums over records of clipped gradients, and (records,) the norms before clipping."""
+
+    sums: list
+    norms: Any
+
+
+def clipped_sums(module, losses: Callable, x, y, clip: float) -> Clipped:
+    """Sums of the gradients of single records' losses, each scaled to a norm of at most ``clip``.
+
+    Args:
+        losses: answers and labels to (records,).
+    """
+    if not len(y):
+        import torch
+
+        return Clipped([torch.zeros_like(p) for p in _trained(module)], torch.zeros(0))
+    return by_layers(module, losses, x, y, clip) if knows(module) else by_records(module, losses, x, y, clip)
+
+
+def knows(module) -> bool:
+    """Whether all trained parameters are in layers whose gradients of single records are at hand."""
+    from torch import nn
+
+    own = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
+    known = {id(p) for p in own}
+    trained = _trained(module)
+    return len(known) == len(own) and all(id(p) in known for p in trained) and len(trained) == len(known)
+
+
+def check_clippable(module) -> None:
+    """Refuse a module in which one record's answer depends on the others of its batch: there is no gradient of one record."""
+    from torch import nn
+
+    mixing = nn.modules.batchnorm._BatchNorm
+    found = next((name for name, part in module.named_modules() if isinstance(part, mixing)), None)
+    if found is not None:
+        raise InputError(
+            f"{found!r} normalises over the batch, so one record's gradient depends on the others and cannot be clipped by "
+            "itself. Use GroupNorm or LayerNorm."
+        )
+
+
+@dataclass
+class _Seen:
+    """What a layer read and answered in one pass."""
+
+    layer: Any
+    read: Any
+    answered: Any
+    times: int = 1
+
+
+@dataclass
+class _Pass:
+    seen: dict[int, _Seen] = field(default_factory=dict)
+
+    def hook(self, layer, inputs, output):
+        before = self.seen.get(id(layer))
+        self.seen[id(layer)] = _Seen(layer, inputs[0].detach(), output, before.times + 1 if before else 1)
+
+
+def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped:
+    """From what layers read and the signals that come back to them."""
+    import torch
+
+    with _watched(module) as one:
+        loss = losses(module(x), y).sum()
+    seen = list(one.seen.values())
+    if any(part.times > 1 for part in seen):  # the gradient of one record is then a sum over calls
+        return by_records(module, losses, x, y, clip)
+    signals = torch.autograd.grad(loss, [part.answered for part in seen])
+    with torch.no_grad():
+        parts = [_Part.of(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
+        norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
+        factor = (clip / norms.clamp(min=TINY)).clamp(max=1.0)
+        found = {id(p): value for part in parts for p, value in part.sums(factor)}
+    return Clipped([found.get(id(p), torch.zeros_like(p)) for p in _trained(module)], norms)
+
+
+def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
+    """One gradient per record, for any module that answers to each record by itself."""
+    import torch
+    from torch.func import functional_call, grad, vmap
+
+    names = [name for name, p in module.named_parameters() if p.requires_grad]
+    parameters = {name: p.detach() for name, p in module.named_parameters()}
+    buffers = dict(module.named_buffers())
+
+    def loss_of_one(trained, one, label):
+        answers = functional_call(module, {**parameters, **trained, **buffers}, (one[None],))
+        return losses(answers, label[None])[0]
+
+    trained = {name: parameters[name] for name in names}
+    each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
+    with torch.no_grad():
+        norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
+        factor = (clip / norms.clamp(min=TINY)).clamp(max=1.0)
+        return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One layer's share of the gradients: ``read`` (records, places, inputs) and ``signal`` (records, places, outputs)."""
+
+    layer: Any
+    read: Any
+    signal: Any
+
+    @classmethod
+    def of(cls, layer, read, signal) -> _Part:
+        from torch import nn
+
+        if isinstance(layer, nn.Conv2d):
+            patches = nn.functional.unfold(
+                read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
+            )
+            return cls(layer, patches.transpose(1, 2), signal.flatten(2).transpose(1, 2))
+        if read.ndim == 2:
+            return cls(layer, read[:, None], signal[:, None])
+        return cls(layer, read.flatten(1, -2), signal.flatten(1, -2))
+
+    @property
+    def one_place(self) -> bool:
+        return self.read.shape[1] == 1
+
+    def squares(self):
+        """(records,) squared norms of the gradients of weight and bias."""
+        if self.one_place:
+            weight = self.read.square().sum(dim=(1, 2)) * self.signal.square().sum(dim=(1, 2))
+        else:
+            weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
+        bias = self.signal.sum(dim=1).square().sum(dim=1) if self.layer.bias is not None else 0.0
+        return weight + bias
+
+    def sums(self, factor) -> Iterator[tuple[Any, Any]]:
+        """Each parameter with its sum of gradients, every record's scaled by its factor."""
+        scaled = self.signal * factor[:, None, None]
+        weight = scaled.flatten(0, 1).T @ self.read.flatten(0, 1)
+        yield self.layer.weight, weight.reshape(self.layer.weight.shape)
+        if self.layer.bias is not None:
+            yield self.layer.bias, scaled.sum(dim=(0, 1))
+
+
+@contextmanager
+def _watched(module):
+    from torch import nn
+
+    one = _Pass()
+    handles = [part.register_forward_hook(one.hook) for part in module.modules() if _plain(part, nn)]
+    try:
+        yield one
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _plain(part, nn) -> bool:
+    """A linear layer, or a convolution whose padding and groups are the plain ones."""
+    if type(part) is nn.Linear:
+        return True
+    return (
+        type(part) is nn.Conv2d
+        and part.groups == 1
+        and part.padding_mode == "zeros"
+        and not isinstance(part.padding, str)
+    )
+
+
+def _trained(module) -> list:
+    return [p for p in module.parameters() if p.requires_grad]

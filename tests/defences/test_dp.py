@@ -1,0 +1,281 @@
+"""Training with differential privacy: clipping against a loop over records, batches and noise by their laws, epsilon known."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chisquare, kstest
+
+import guestlist as gl
+from guestlist.defences.dp.clipping import by_layers, by_records, clipped_sums, knows
+from guestlist.defences.dp.training import poisson_batches
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def losses(answers, y):
+    return nn.functional.cross_entropy(answers, y, reduction="none")
+
+
+class Twice(nn.Module):
+    """One layer that is used two times."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.last = nn.Linear(6, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.inner(torch.tanh(self.inner(x)))))
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 5), nn.Linear(5, 3)
+        self.first.weight.requires_grad_(False)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+MODULES = {
+    "perceptron": (lambda: gl.mlp(6, 3, hidden=(8, 5)), (6,), True),
+    "no bias": (lambda: nn.Sequential(nn.Linear(6, 4, bias=False), nn.Tanh(), nn.Linear(4, 3)), (6,), True),
+    "sequence": (lambda: nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Flatten(), nn.Linear(20, 3)), (5, 6), True),
+    "convolution": (lambda: gl.cnn(10, 3, channels=2, filters=(4, 5)), (2, 10, 10), True),
+    "strides": (
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 3, (3, 2), stride=2, padding=1, dilation=2), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)
+        ),
+        (2, 10, 10),
+        True,
+    ),
+    "layer norm": (lambda: nn.Sequential(nn.Linear(6, 4), nn.LayerNorm(4), nn.ReLU(), nn.Linear(4, 3)), (6,), False),
+    "groups": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(256, 3)),
+        (2, 10, 10),
+        False,
+    ),
+    "used twice": (Twice, (6,), True),
+    "partly frozen": (Frozen, (6,), False),
+}
+
+
+def made(name):
+    torch.manual_seed(0)
+    make, shape, known = MODULES[name]
+    module, x = make().double(), torch.randn(7, *shape, dtype=torch.float64)
+    module(x)  # lazy layers
+    return module, 3 * x, torch.tensor([0, 1, 2, 2, 1, 0, 0]), known
+
+
+def one_by_one(module, x, y, clip):
+    """Each record by itself: its gradient, its norm, and the sum of what is left of it."""
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    total, norms = [torch.zeros_like(p) for p in parameters], []
+    for i in range(len(y)):
+        gradient = torch.autograd.grad(losses(module(x[i : i + 1]), y[i : i + 1]).sum(), parameters)
+        norms.append(math.sqrt(sum(float(g.square().sum()) for g in gradient)))
+        for k, g in enumerate(gradient):
+            total[k] += g * min(1.0, clip / norms[-1])
+    return total, norms
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("share", [0.3, 1.0, 2.0])
+def test_clipping_equals_a_loop_over_records(name, share):
+    module, x, y, known = made(name)
+    _, norms = one_by_one(module, x, y, 1.0)
+    clip = share * float(np.median(norms))  # some are cut, all, or hardly any
+    total, _ = one_by_one(module, x, y, clip)
+    assert knows(module) == known
+    ways = [clipped_sums, by_records] + ([by_layers] if known else [])
+    for way in ways:
+        found = way(module, losses, x, y, clip)
+        assert found.norms.numpy() == pytest.approx(norms, rel=1e-6)
+        for ours, theirs in zip(found.sums, total, strict=True):
+            assert ours.numpy() == pytest.approx(theirs.detach().numpy(), rel=1e-6, abs=1e-9)
+
+
+def test_an_empty_batch_has_no_gradient():
+    module, x, y, _ = made("perceptron")
+    found = clipped_sums(module, losses, x[:0], y[:0], 1.0)
+    assert [tuple(s.shape) for s in found.sums] == [tuple(p.shape) for p in module.parameters()]
+    assert all((s == 0).all() for s in found.sums)
+
+
+def test_what_mixes_records_is_refused():
+    module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    with pytest.raises(InputError, match="'1' normalises over the batch"):
+        gl.DpSgd()(module, gl.Data(np.ones((8, 6)), np.zeros(8, int)), np.random.default_rng(0))
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def test_sizes_of_batches_have_the_law_of_poisson_sampling():
+    rng = np.random.default_rng(0)
+    batches = list(poisson_batches(40, 0.1, 4000, rng))
+    sizes = np.bincount([len(rows) for rows in batches], minlength=41)
+    expected = 4000 * binom.pmf(np.arange(41), 40, 0.1)
+    kept = expected >= 5
+    counts, laws = np.append(sizes[kept], sizes[~kept].sum()), np.append(expected[kept], expected[~kept].sum())
+    assert chisquare(counts, laws).pvalue > 0.001
+    assert sizes[0] > 20  # batches may be empty
+
+
+def test_records_come_by_themselves():
+    """Were batches cut from a shuffled list, two records would be together less often, and each would come once an epoch."""
+    rng = np.random.default_rng(1)
+    inside = np.zeros((4000, 10))
+    for step, rows in enumerate(poisson_batches(10, 0.3, 4000, rng)):
+        inside[step, rows] = 1
+    correlations = np.corrcoef(inside.T)[np.triu_indices(10, 1)]
+    assert np.abs(correlations).max() < 4.5 / math.sqrt(4000)
+    assert inside.mean(axis=0) == pytest.approx(np.full(10, 0.3), abs=4.5 * math.sqrt(0.21 / 4000))
+
+
+# -- noise and training ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    y = rng.integers(3, size=60)
+    return gl.Data(rng.normal(size=(60, 6)) + y[:, None], y)
+
+
+def start_and_end(recipe, data, seed=0):
+    """The parameters that training began with and ended with."""
+    begun = gl.DpSgd(noise=0.0, clip=1e-30, rate=1.0, epochs=1)(
+        gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed)
+    )
+    ended = recipe(gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(seed))
+    return (torch.cat([p.detach().flatten() for p in module.parameters()]).numpy() for module in (begun, ended))
+
+
+def test_noise_has_the_size_that_the_accountant_counts(data):
+    """Where nothing else moves a parameter, one step is normal with deviation noise x clip / expected size of a batch."""
+    recipe = gl.DpSgd(noise=2.0, clip=0.5, rate=1e-9, epochs=1e-9, learning_rate=1.0)
+    assert recipe.steps == 1
+    begun, ended = start_and_end(recipe, data)
+    expected = 2.0 * 0.5 / (1e-9 * 60)
+    assert kstest((ended - begun) / expected, "norm").pvalue > 0.001
+
+
+def test_without_noise_and_clipping_it_is_the_gradient_of_the_mean(data):
+    recipe = gl.DpSgd(noise=0.0, clip=1e9, rate=1.0, epochs=5, learning_rate=0.1)
+    begun, ended = start_and_end(recipe, data)
+    plain = gl.Fit(epochs=5, batch_size=60, learning_rate=0.1, optimizer="sgd")
+    module = plain(gl.mlp(6, 3, hidden=(40,)), data, np.random.default_rng(0))
+    expected = torch.cat([p.detach().flatten() for p in module.parameters()]).numpy()
+    assert ended == pytest.approx(expected, abs=1e-5)
+    assert np.abs(ended - begun).max() > 0.01
+
+
+def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
+    rest = data.take(np.arange(1, 60))
+    loud = gl.Data(np.r_[1e3 * data.x[:1], rest.x], data.y)
+    module, rng = gl.mlp(6, 3, hidden=(40,)), np.random.default_rng(0)
+    torch.manual_seed(0)
+    x, y = torch.tensor(loud.x, dtype=torch.float32), torch.tensor(loud.y)
+    with_it, without = (clipped_sums(module, losses, *part, 0.1).sums for part in ((x, y), (x[1:], y[1:])))
+    moved = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(with_it, without, strict=True)))
+    assert 0.09 < moved <= 0.1 + 1e-5
+    assert rng is not None
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
+    recipe = gl.DpSgd(
+        noise=0.5, rate=0.2, epochs=30, learning_rate=0.1 if optimizer == "sgd" else 0.01, optimizer=optimizer
+    )
+    once, again = (recipe(gl.mlp(6, 3, hidden=(16,)), data, np.random.default_rng(5)) for _ in range(2))
+    assert all(torch.equal(p, q) for p, q in zip(once.parameters(), again.parameters(), strict=True))
+    right = (once(torch.tensor(data.x, dtype=torch.float32)).argmax(1).numpy() == data.y).mean()
+    assert right > 0.7
+
+
+def test_soft_labels_and_values_are_learnt(data):
+    soft = gl.DpSgd(noise=0.0, rate=0.5, epochs=4).distil(
+        gl.mlp(6, 3, hidden=(8,)), data, np.eye(3)[data.y], np.random.default_rng(0)
+    )
+    hard = gl.DpSgd(noise=0.0, rate=0.5, epochs=4)(gl.mlp(6, 3, hidden=(8,)), data, np.random.default_rng(0))
+    for p, q in zip(soft.parameters(), hard.parameters(), strict=True):
+        assert p.detach().numpy() == pytest.approx(q.detach().numpy(), abs=1e-6)
+    values = gl.Data(data.x, data.x[:, 0])
+    recipe = gl.DpSgd(noise=0.1, rate=0.5, epochs=40, learning_rate=0.1, loss="squared")
+    module = recipe(gl.mlp(6, 1, hidden=(8,)), values, np.random.default_rng(0))
+    error = (module(torch.tensor(data.x, dtype=torch.float32)).flatten().detach().numpy() - values.y).std()
+    assert error < 0.8 * values.y.std()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"noise": -1},
+        {"clip": 0},
+        {"rate": 0},
+        {"rate": 1.5},
+        {"epochs": 0},
+        {"optimizer": "lbfgs"},
+        {"loss": "hinge"},
+        {"momentum": 0.9, "optimizer": "adam"},
+        {"weight_decay": -1},
+    ],
+)
+def test_options_are_checked(options):
+    with pytest.raises(ValueError, match="Expected"):
+        gl.DpSgd(**options)
+
+
+# -- what it adds up to ------------------------------------------------------------------------------------------------
+
+
+def test_known_answers():
+    pytest.importorskip("opacus")
+    assert gl.epsilon_of(1.0, rate=0.1, steps=50) == pytest.approx(5.159, abs=5e-4)
+    assert gl.epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp") == pytest.approx(5.881, abs=5e-4)
+    assert gl.epsilon_of(0.0, rate=0.1, steps=50) == math.inf
+    with pytest.raises(ValueError, match="its central limit may lie below the truth"):
+        gl.epsilon_of(1.0, rate=0.1, steps=50, accountant="gdp")
+    with pytest.raises(ValueError, match="Expected noise"):
+        gl.epsilon_of(1.0, rate=2, steps=50)
+
+
+def test_one_step_on_all_records_is_the_gaussian_mechanism():
+    """Closed form (Balle & Wang 2018): delta = Phi(1 / 2s - e s) - exp(e) Phi(-1 / 2s - e s)."""
+    pytest.importorskip("opacus")
+    from scipy.stats import norm
+
+    for noise in (0.8, 2.0):
+        epsilon = gl.epsilon_of(noise, rate=1.0, steps=1, delta=1e-5)
+        half, far = 1 / (2 * noise), epsilon * noise
+        delta = norm.cdf(half - far) - math.exp(epsilon) * norm.cdf(-half - far)
+        assert delta <= 1e-5
+        assert delta == pytest.approx(1e-5, rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 30.0, 100.0])
+def test_the_noise_for_an_epsilon_meets_it(epsilon):
+    pytest.importorskip("opacus")
+    recipe = gl.dp_sgd_for(epsilon, rate=0.05, epochs=10)
+    promise = recipe.privacy()
+    assert 0.99 * epsilon <= promise.epsilon <= epsilon
+    assert (promise.rate, promise.steps, promise.delta) == (0.05, 200, 1e-5)
+
+
+def test_no_noise_can_promise_everything():
+    with pytest.raises(ValueError, match="Expected epsilon"):
+        gl.dp_sgd_for(0.0)
