@@ -1,7 +1,14 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
 from guestlist.risks.bounded import Bounded
-from guestlist.risks.calibration import Calibration, at_thresholds, calibration
+from guestlist.risks.calibration import (
+    AtPrior,
+    Calibration,
+    at_prior,
+    at_thresholds,
+    calibration,
+    calibration_at_priors,
+)
 from guestlist.risks.knn import shapr
 from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
@@ -12,6 +19,7 @@ from guestlist.risks.worth import Worth, worth, worth_of_risks
 
 __all__ = [
     "RISKS",
+    "AtPrior",
     "Bounded",
     "Calibration",
     "Compared",
@@ -20,8 +28,10 @@ __all__ = [
     "Risk",
     "Worth",
     "WorthOverRepeats",
+    "at_prior",
     "at_thresholds",
     "calibration",
+    "calibration_at_priors",
     "compare_over_repeats",
     "compare_risks",
     "leaf_risk",
