@@ -91,10 +91,10 @@ def calibration(
     weight = np.where(member, odds, 1.0)
     place = np.minimum((risks * bins).astype(int), bins - 1)
     full = np.flatnonzero(np.bincount(place, minlength=bins))
-    records, members, mass, risk = (
+    records, members, weights, weighted = (
         np.bincount(place, of, bins)[full] for of in (np.ones(len(risks)), member, weight, weight * risks)
     )
-    shares, risk, mass = odds * members / mass, risk / mass, mass / mass.sum()
+    shares, risk, mass = odds * members / weights, weighted / weights, weights / weights.sum()
     smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
     # Of (shares - true shares)², each bin weighted by its mass. A person's records tell as much as one.
@@ -139,9 +139,12 @@ def calibration_at_priors(
     Args:
         made_for: the prior of ``risks``; the others are as for :func:`calibration`.
     """
-    options = {"bins": bins, "persons": persons, "confidence": confidence}
-    moved = {prior: at_prior(risks, prior, made_for=made_for) for prior in priors}
-    return tuple(AtPrior(prior, calibration(r, member, prior=prior, **options).rmse) for prior, r in moved.items())
+    found = []
+    for prior in priors:
+        moved = at_prior(risks, prior, made_for=made_for)
+        off = calibration(moved, member, bins=bins, prior=prior, persons=persons, confidence=confidence)
+        found.append(AtPrior(prior, off.rmse))
+    return tuple(found)
 
 
 def at_thresholds(
