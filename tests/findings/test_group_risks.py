@@ -111,7 +111,8 @@ def by_class(gaps: np.ndarray):
     classes, records = len(gaps), 120 * len(gaps)
     rng, labels = np.random.default_rng(3), np.arange(120 * len(gaps)) % classes
     member = rng.random((9, records)) < 0.5
-    margin = rng.normal(size=member.shape) - 0.2 + 4 * gaps[labels] * member
+    # The other classes share what is left, so that a model is right where the margin is above minus the log of their number.
+    margin = rng.normal(size=member.shape) - np.log(classes - 1) - 0.2 + 4 * gaps[labels] * member
     case = case_of(Rotation(signals_of_margin(margin, classes), member, labels), ("loss",))
     return replace(case, setting=replace(case.setting, classes=classes))
 
