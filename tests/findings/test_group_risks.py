@@ -9,7 +9,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 from cases import case_of, leaking, regression
 from guestlist.errors import InputError
 from guestlist.evaluate import share, threshold_at_fpr, tpr_at_fpr
-from guestlist.evaluate.means import group_means
+from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
@@ -70,6 +70,21 @@ def test_figures_are_those_of_the_records_in_the_group(case, found):
     (mu,) = [one for one in part.risks if one.risk == "mu"]
     assert (mu.mean, mu.beyond_rest) == (alone.mean, alone.beyond_rest)
     assert mu.p_value >= alone.p_value
+
+
+def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
+    found = group_risks.by_groups(case, ["sex"], ["mu", "memorisation"])
+    f, m = ([one.p_value for one in part.risks] for part in found.judged)
+    assert f == m
+    member, sex = case.truth.member, (case.records["group_sex"] == "f").to_numpy()
+    bounds = {"mu": None, "memorisation": (-1, 1)}
+    alone = [group_means(risks_of(case)[n][member], [sex[member]], bounds=b)[0].p_value for n, b in bounds.items()]
+    np.testing.assert_allclose(f, holm(np.array(alone)))  # two risks, not two groups of two
+    both = group_risks.by_groups(case, ["sex", "half"], ["mu"])
+    kinds = {part.kind for part in both.judged}
+    assert kinds == {"group", "pair"}
+    (mu,) = {part.risks[0].p_value for part in both.judged if dict(part.of) == {"sex": "f"}}
+    assert mu >= min(2 * alone[0], 1.0)
 
 
 def test_persons_make_groups_smaller_and_intervals_wider(case, found):
