@@ -12,7 +12,7 @@ HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
 def honesty_table() -> str:
     """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
     rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
-    for parts in (_persons(), _blind(), _claims(), _ties(), _models(), _gate()):
+    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate()):
         rows += [f"| {' | '.join(row)} |" for row in parts]
     return "\n".join(rows)
 
@@ -57,6 +57,21 @@ def _claims() -> Iterator[tuple[str, ...]]:
         if part.startswith("null audits"):
             wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
             yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"
+
+
+def _group_risks() -> Iterator[tuple[str, ...]]:
+    parts = _read("group_risks")["parts"]
+    claims = {name: found for name, found in parts.items() if "claims a difference" in found}
+    law, worst = max(claims.items(), key=lambda item: item[1]["claims a difference"])
+    what = f"says that a group's mean risk differs, of 50, their pairs and classes, none does ({law})"
+    yield what, _percent(worst["claims a difference"]), "≤ 5 %", f"{worst['audits']:,} worlds"
+    least = min(min(found["means covered"], found["differences covered"]) for found in claims.values())
+    yield (
+        "95 % intervals of these means and differences cover at least",
+        _percent(least),
+        "≥ 93 %",
+        f"{worst['audits']:,} worlds",
+    )
 
 
 def _ties() -> Iterator[tuple[str, ...]]:

@@ -15,9 +15,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtr
+from scipy.stats import ttest_ind_from_stats
 
 from guestlist.attacks import ATTACKS
 from guestlist.case import Case, Setting, Truth
+from guestlist.evaluate.means import holm
 from guestlist.findings import group_risks, slices
 from guestlist.views.signals import Rotation
 
@@ -59,7 +61,7 @@ def mean_risks(
         exposed: what the first group's values have beside it, in standard deviations.
     """
     draw, mean, bounds = LAWS[law]
-    claimed = found = 0
+    claimed = found = by_welch = 0
     held, apart = [], []
     for audit in range(audits):
         rng = np.random.default_rng([seed, audit])
@@ -78,6 +80,7 @@ def mean_risks(
         first = [part.of.get("random") == "0" for part in judged]
         claimed += any(row.differs for row, own in zip(rows, first, strict=True) if not (own and exposed))
         found += any(row.differs for row, own in zip(rows, first, strict=True) if own)
+        by_welch += welch(values[case.truth.member], [part.mask[case.truth.member] for part in judged])
         held += [row.mean.low <= mean <= row.mean.high for row in rows]
         apart += [row.beyond_rest.low <= 0 <= row.beyond_rest.high for row in rows]
     if exposed:
@@ -85,9 +88,20 @@ def mean_risks(
     return {
         "audits": audits,
         "claims a difference": claimed / audits,
+        "by Welch's test": by_welch / audits,
         "means covered": float(np.mean(held)),
         "differences covered": float(np.mean(apart)),
     }
+
+
+def welch(values: np.ndarray, groups: list[np.ndarray]) -> bool:
+    """Whether Welch's test, corrected by Holm, would claim a difference; it does not know of persons."""
+    sides = [
+        [(side.mean(), side.std(ddof=1), len(side)) for side in (values[group], values[~group])] for group in groups
+    ]
+    inside, outside = np.array(sides).transpose(1, 2, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # all values of a group may be equal
+        return bool((holm(ttest_ind_from_stats(*inside, *outside, equal_var=False).pvalue) <= 0.05).any())
 
 
 def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 1.0, seed: int = 1) -> Figures:

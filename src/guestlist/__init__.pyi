@@ -67,6 +67,7 @@ from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
+from .risks import calibration_at_priors as calibration_at_priors
 from .risks import compare_over_repeats as compare_over_repeats
 from .risks import compare_risks as compare_risks
 from .risks import influence_functions as influence_functions

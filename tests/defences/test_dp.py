@@ -186,19 +186,19 @@ def test_without_noise_and_clipping_it_is_the_gradient_of_the_mean(data):
 def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
     rest = data.take(np.arange(1, 60))
     loud = gl.Data(np.r_[1e3 * data.x[:1], rest.x], data.y)
-    module, rng = gl.mlp(6, 3, hidden=(40,)), np.random.default_rng(0)
     torch.manual_seed(0)
+    module = gl.mlp(6, 3, hidden=(40,))
     x, y = torch.tensor(loud.x, dtype=torch.float32), torch.tensor(loud.y)
     with_it, without = (clipped_sums(module, losses, *part, 0.1).sums for part in ((x, y), (x[1:], y[1:])))
     moved = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(with_it, without, strict=True)))
-    assert 0.09 < moved <= 0.1 + 1e-5
-    assert rng is not None
+    assert moved <= 0.1 + 1e-5
+    assert moved == pytest.approx(min(0.1, float(clipped_sums(module, losses, x[:1], y[:1], 0.1).norms[0])), abs=1e-5)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
     recipe = gl.DpSgd(
-        noise=0.5, rate=0.2, epochs=30, learning_rate=0.1 if optimizer == "sgd" else 0.01, optimizer=optimizer
+        noise=0.5, rate=0.2, epochs=30, learning_rate=0.5 if optimizer == "sgd" else 0.02, optimizer=optimizer
     )
     once, again = (recipe(gl.mlp(6, 3, hidden=(16,)), data, np.random.default_rng(5)) for _ in range(2))
     assert all(torch.equal(p, q) for p, q in zip(once.parameters(), again.parameters(), strict=True))
@@ -267,7 +267,7 @@ def test_one_step_on_all_records_is_the_gaussian_mechanism():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 30.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 100.0])
 def test_the_noise_for_an_epsilon_meets_it(epsilon):
     pytest.importorskip("opacus")
     recipe = gl.dp_sgd_for(epsilon, rate=0.05, epochs=10)

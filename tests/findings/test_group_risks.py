@@ -9,7 +9,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 from cases import case_of, leaking, regression
 from guestlist.errors import InputError
 from guestlist.evaluate import share, threshold_at_fpr, tpr_at_fpr
-from guestlist.evaluate.means import group_means
+from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
@@ -72,6 +72,21 @@ def test_figures_are_those_of_the_records_in_the_group(case, found):
     assert mu.p_value >= alone.p_value
 
 
+def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
+    found = group_risks.by_groups(case, ["sex"], ["mu", "memorisation"])
+    f, m = ([one.p_value for one in part.risks] for part in found.judged)
+    assert f == m
+    member, sex = case.truth.member, (case.records["group_sex"] == "f").to_numpy()
+    bounds = {"mu": None, "memorisation": (-1, 1)}
+    alone = [group_means(risks_of(case)[n][member], [sex[member]], bounds=b)[0].p_value for n, b in bounds.items()]
+    np.testing.assert_allclose(f, holm(np.array(alone)))  # two risks, not two groups of two
+    both = group_risks.by_groups(case, ["sex", "half"], ["mu"])
+    kinds = {part.kind for part in both.judged}
+    assert kinds == {"group", "pair"}
+    (mu,) = {part.risks[0].p_value for part in both.judged if dict(part.of) == {"sex": "f"}}
+    assert mu >= min(2 * alone[0], 1.0)
+
+
 def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
     wider = group_risks.find(by_ten).judged[0]
@@ -111,7 +126,8 @@ def by_class(gaps: np.ndarray):
     classes, records = len(gaps), 120 * len(gaps)
     rng, labels = np.random.default_rng(3), np.arange(120 * len(gaps)) % classes
     member = rng.random((9, records)) < 0.5
-    margin = rng.normal(size=member.shape) - 0.2 + 4 * gaps[labels] * member
+    # The other classes share what is left, so that a model is right where the margin is above minus the log of their number.
+    margin = rng.normal(size=member.shape) - np.log(classes - 1) - 0.2 + 4 * gaps[labels] * member
     case = case_of(Rotation(signals_of_margin(margin, classes), member, labels), ("loss",))
     return replace(case, setting=replace(case.setting, classes=classes))
 

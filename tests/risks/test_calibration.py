@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from guestlist.risks import at_thresholds, calibration, risk_score
+import guestlist as gl
+from cases import case_of, leaking
+from guestlist.findings import calibrated, checks
+from guestlist.report import page
+from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
 from oracles_risks import modified_entropy
+from worlds import gaussian_world
 
 
 def test_counted_by_hand():
@@ -59,6 +64,91 @@ def test_the_interval_holds_the_true_distance(slope, records):
         widths.append(found.high - found.low)
     assert np.mean(held) >= 0.95
     assert np.mean(widths) < 4.3 / np.sqrt(records)  # two sides of sqrt(18.3 / 4 / records) at most
+
+
+@pytest.mark.parametrize("prior", [0.1, 0.5, 0.9])
+def test_at_any_prior_the_interval_holds_the_distance_that_thinning_would_tend_to(prior):
+    """Of five risks; members are spread over them as 1, 2, 3, 4, 5 and non-members the other way round."""
+    rng, risk = np.random.default_rng(8), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    inside = np.arange(1, 6) / 15
+    masses = prior * inside, (1 - prior) * inside[::-1]
+    moved = at_prior(risk, prior)
+    truth = np.sqrt(np.square(masses[0] / sum(masses) - moved) @ sum(masses))
+    held, values = [], []
+    for _ in range(200):
+        member = rng.random(500) < 0.6
+        drawn = np.where(member, rng.choice(5, p=inside, size=500), rng.choice(5, p=inside[::-1], size=500))
+        (found,) = calibration_at_priors(risk[drawn], member, (prior,), bins=100)
+        held.append(found.rmse.low <= truth <= found.rmse.high)
+        values.append(found.rmse.value)
+    assert np.mean(held) >= 0.95
+    assert np.median(values) == pytest.approx(truth, abs=0.02)
+
+
+def test_another_prior_gives_what_the_score_would_have_been_made_for():
+    rng = np.random.default_rng(9)
+    labels, member = rng.integers(3, size=400), rng.random(400) < 0.5
+    known = {"known_values": rng.exponential(2.0 - member), "known_labels": labels, "known_member": member}
+    scores = {prior: risk_score(known["known_values"], labels, prior=prior, **known) for prior in (0.5, 0.2)}
+    np.testing.assert_allclose(at_prior(scores[0.5], 0.2), scores[0.2])
+    np.testing.assert_allclose(at_prior(scores[0.2], 0.5, made_for=0.2), scores[0.5])
+    found = {one.prior: one.rmse for one in calibration_at_priors(scores[0.5], member)}
+    assert list(found) == pytest.approx(np.arange(1, 10) / 10)
+    assert found[0.2] == pytest.approx(calibration(scores[0.2], member, prior=0.2).rmse)
+    with pytest.raises(ValueError, match=r"prior=1\.5"):
+        at_prior(scores[0.5], 1.5)
+
+
+def test_of_persons_the_interval_holds_the_truth_too():
+    """Four records of each, all alike: told of it, the interval is twice as wide."""
+    rng, held, bare = np.random.default_rng(10), [], []
+    risk = np.linspace(0.05, 0.95, 10)
+    for _ in range(200):
+        drawn, persons = rng.integers(10, size=75).repeat(4), np.arange(300) // 4
+        member = (rng.random(75) < risk[drawn[::4]]).repeat(4)
+        wide, narrow = (calibration(risk[drawn], member, persons=who).rmse for who in (persons, None))
+        held.append(wide.low == 0)
+        bare.append(narrow.low == 0)
+    assert np.mean(held) >= 0.95
+    assert np.mean(bare) < 0.9
+
+
+# -- in an audit -------------------------------------------------------------------------------------------------------
+
+
+def test_classifiers_stand_beside_the_risk_score():
+    case = case_of(gaussian_world(1.5, records=600, models=9, seed=1), ("loss", "nn_nasr"))
+    found = {one.score: one for one in calibrated.find(case)}
+    assert list(found) == ["risk_score", "nn_nasr"]
+    probability = 1 / (1 + np.exp(-case.scores["nn_nasr"]))
+    assert found["nn_nasr"].calibration.rmse == calibration(probability, case.truth.member).rmse
+    assert all(len(one.priors) == 9 for one in found.values())
+
+
+def test_a_score_from_references_like_the_target_passes():
+    """And without references there is no such score."""
+    assert checks.uncalibrated(leaking()).state == "passed"
+    assert checks.uncalibrated(case_of(gaussian_world(1.0, records=200, models=1), ("loss",))).state == "not applicable"
+
+
+@pytest.mark.slow
+def test_the_report_says_that_the_published_shadow_teaches_no_probabilities(real_data):
+    published = np.load(real_data("location30_predictions.npz"))
+    target, shadow = (
+        gl.Predictions(
+            published[f"{name}_probs"].astype(float),
+            published[f"{name}_labels"].astype(int),
+            published[f"{name}_member"].astype(bool),
+        )
+        for name in ("target", "shadow")
+    )
+    found = gl.audit_predictions(target, shadow=shadow)
+    check = found.check("GL121")
+    assert check.state == "issue"
+    assert round(check.figures["rmse"], 2) == 0.24
+    made = page(found)
+    assert "The privacy risk score is 0.237 (0.197 to 0.277) away" in made
+    assert "They were trained on another number of records (GL105)." in made
 
 
 @pytest.mark.parametrize("defended", ["", "defended_"])

@@ -18,7 +18,7 @@ from guestlist.checks import Twins
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
 from guestlist.evaluate import advantage
-from guestlist.findings import attacks, headline, likeness, subject
+from guestlist.findings import attacks, calibrated, headline, likeness, subject
 from guestlist.risks import risks_of
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import ModelsView
@@ -30,6 +30,7 @@ SAME = 1e-9
 ALONE = 0.5  # share of the trees
 REPEATED = 0.01  # share of records that stand somewhere else too
 UNLIKE = 0.02  # chance of a test's alarm where there is nothing: checks are many, and each should be quiet
+FAR_OFF = 0.1  # of a risk score from the shares of members; on targets whose shadows were like them it was .05 to .09
 LARGE_GAP = 0.1  # between the accuracies of members and of non-members
 
 
@@ -279,6 +280,19 @@ def rare_classes(case: Case) -> Outcome:
     return _state(bool(rare.any()), figures)
 
 
+def uncalibrated(case: Case) -> Outcome:
+    """A privacy risk score that is no probability here: references do not teach what the target says about its members."""
+    found = next((one for one in case.of(calibrated.find) or () if one.score == calibrated.RISK_SCORE), None)
+    if found is None:
+        return NOT_APPLICABLE
+    rmse = found.calibration.rmse
+    if np.isnan(rmse.value):
+        return NOT_RUN
+    figures: dict[str, Figure] = {"rmse": rmse.value, "low": rmse.low, "high": rmse.high}
+    figures |= {"other_size": 1} if sizes(case).state == "issue" else {}
+    return _state(rmse.low > FAR_OFF, figures)
+
+
 def _state(issue: bool, figures: Mapping[str, Figure]) -> Outcome:
     return Outcome("issue" if issue else "passed", figures)
 
@@ -304,4 +318,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL118": CheckRow("target unlike its references", unlike_references, by_chance=True),
     "GL119": CheckRow("members can be told without the model", told_without_the_model, by_chance=True),
     "GL120": CheckRow("classes that references miss", rare_classes),
+    "GL121": CheckRow("risk score that is no probability", uncalibrated),
 }

@@ -2,7 +2,8 @@
 
 Means are of members: a risk is theirs. With many groups the mean of one is far from the rest by luck, so p-values are Holm's
 within groups, within pairs and within classes, times the number of these kinds that there are; with several risks, all of
-them together. Then the chance that any difference is claimed where there is none is at most 5 %.
+them together. A group and its rest ask the same, and pay once. Then the chance that any difference is claimed where there is
+none is at most 5 %.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from guestlist.findings import headline, slices
 from guestlist.findings.luck import SHOWN
 from guestlist.findings.slices import FEWEST, Slice
 from guestlist.risks import RISKS, risks_of
+from guestlist.risks.asked import asked_risks
 
 FPR = 0.05
 
@@ -112,7 +114,7 @@ def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = 
     Args:
         risks: names from ``RISKS``; by default those that an audit has.
     """
-    return of_slices(case, (*slices.groups(case, columns), *slices.pairs(case, columns)), risks_of(case, risks))
+    return of_slices(case, (*slices.groups(case, columns), *slices.pairs(case, columns)), asked_risks(case, risks))
 
 
 def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray]) -> GroupRisks:
@@ -171,9 +173,12 @@ def mean_risks(
     }
     p_values = np.array([[found.p_value for found in row] for row in means.values()]).reshape(len(risks), len(parts))
     kinds = np.array([part.kind for part in parts])
+    questions = np.array([_question(mask) for mask in masks], dtype=object)
     for kind in set(kinds):
-        own = p_values[:, kinds == kind]
-        p_values[:, kinds == kind] = holm(own.ravel()).reshape(own.shape)
+        here = np.flatnonzero(kinds == kind)
+        _, first, again = np.unique(questions[here], return_index=True, return_inverse=True)
+        own = p_values[:, here[first]]
+        p_values[:, here] = holm(own.ravel()).reshape(own.shape)[:, again]
     p_values = np.minimum(p_values * len(set(kinds)), 1.0)
     return tuple(
         tuple(
@@ -182,6 +187,11 @@ def mean_risks(
         )
         for at in range(len(parts))
     )
+
+
+def _question(mask: np.ndarray) -> bytes:
+    """The same for a group and for its rest: of two sexes, one differs from the other as the other from it."""
+    return min(mask.tobytes(), (~mask).tobytes())
 
 
 def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:

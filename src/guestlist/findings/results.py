@@ -17,6 +17,7 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
+from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.false_alarms import FalseAlarms
@@ -61,6 +62,7 @@ class Results:
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
     risk_spread: RiskSpread | None = None
+    calibrated: tuple[CalibratedScore, ...] | None = None
     exposure: Exposure | None = None
     false_alarms: tuple[FalseAlarms, ...] | None = None
     checks: tuple[Check, ...] | None = None

@@ -257,6 +257,16 @@ def _rare(f: Mapping) -> str:
     )
 
 
+def _uncalibrated(f: Mapping) -> str:
+    off = f"{decimal(f['rmse'])} ({decimal(f['low'])} to {decimal(f['high'])})"
+    why = "They were trained on another number of records (GL105). " if f.get("other_size") else ""
+    return (
+        f"The privacy risk score is {off} away, root mean square, from the share of members among records of such a score: what "
+        f"references say about their members is not what the target says about its own. {why}Read the score as a ranking, not as "
+        "a probability."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -278,4 +288,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL118": _unlike,
     "GL119": _blind,
     "GL120": _rare,
+    "GL121": _uncalibrated,
 }

@@ -3,7 +3,14 @@
 from guestlist.arrays.leverage import leverage
 from guestlist.risks.attribution import influence_functions, tracin
 from guestlist.risks.bounded import Bounded
-from guestlist.risks.calibration import Calibration, at_thresholds, calibration
+from guestlist.risks.calibration import (
+    AtPrior,
+    Calibration,
+    at_prior,
+    at_thresholds,
+    calibration,
+    calibration_at_priors,
+)
 from guestlist.risks.knn import shapr, shapr_of
 from guestlist.risks.leave_one_out import leave_one_out
 from guestlist.risks.mu import tpr_of_mu
@@ -15,6 +22,7 @@ from guestlist.risks.worth import Worth, worth, worth_of_risks
 
 __all__ = [
     "RISKS",
+    "AtPrior",
     "Bounded",
     "Calibration",
     "Compared",
@@ -23,8 +31,10 @@ __all__ = [
     "Risk",
     "Worth",
     "WorthOverRepeats",
+    "at_prior",
     "at_thresholds",
     "calibration",
+    "calibration_at_priors",
     "compare_over_repeats",
     "compare_risks",
     "influence_functions",

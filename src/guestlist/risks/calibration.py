@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import chi2
 
-from guestlist.arrays.samples import error_of, paired
+from guestlist.arrays.samples import error_of, of_those, paired, persons_of
 from guestlist.case import PRIOR
-from guestlist.evaluate import WITHHELD, Estimate, proportion
+from guestlist.evaluate import WITHHELD, Estimate, proportion, share
+from guestlist.evaluate.persons import Sums
 
 THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+PRIORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Records whose risks lie in one part of [0, 1]: how many, their mean risk, and the share that are members."""
+    """Records whose risks lie in one part of [0, 1]: how many, their mean risk, and the share that are members.
+
+    Mean and share are weighted to the prior.
+    """
 
     records: int
     risk: float
@@ -40,47 +46,105 @@ class AtThreshold:
     recall: Estimate
 
 
+@dataclass(frozen=True)
+class AtPrior:
+    """How far risks are off where a share ``prior`` of the people in question are members."""
+
+    prior: float
+    rmse: Estimate
+
+
 def calibration(
-    risks: np.ndarray, member: np.ndarray, *, bins: int = 10, prior: float = PRIOR, confidence: float = 0.95
+    risks: np.ndarray,
+    member: np.ndarray,
+    *,
+    bins: int = 10,
+    prior: float = PRIOR,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> Calibration:
     """How far risks are from the shares of members among records of such risk (Song & Mittal 2021, section 5.2).
 
-    The root of the mean squared difference is over records, each with that of its bin. By the triangle inequality it is no
-    farther from the true one than the shares are from theirs, and chance alone takes them as far as a weighted sum of squared
-    normal variables goes: that bounds it on either side. The interval is for risks that were made without these records'
-    membership, as from references; a risk that learnt it looks better than it is. It is wide: at a true 0 the figure is above 0.
+    The root of the mean squared difference is over records, each with that of its bin, and weighted to the prior. By the
+    triangle inequality it is no farther from the true one than the shares are from theirs, and chance alone takes them as far as
+    a weighted sum of squared normal variables goes: that bounds it on either side. The interval is for risks that were made
+    without these records' membership, as from references; a risk that learnt it looks better than it is. It is wide: at a true 0
+    the figure is above 0.
 
     Args:
         risks: (records,) in [0, 1]; NaN is left out.
         member: (records,) the truth.
         bins: of equal width.
         prior: share of members that the risks were made for; members and non-members are weighted to it.
+        persons: (records,) whose records these are; the interval is then as wide as if all of a person's were alike.
 
     Returns:
         Withheld without members or without non-members.
     """
-    error = error_of(confidence)
+    error, persons = error_of(confidence), persons_of(persons, risks)
     risks, member = paired(risks, member)
     if ((risks < 0) | (risks > 1)).any():
         raise ValueError("Expected risks in [0, 1], found others: only probabilities can be calibrated.")
     if member.all() or not member.any():
         return Calibration((), WITHHELD)
-    place = np.minimum((risks * bins).astype(int), bins - 1)
-    records, members = np.bincount(place, minlength=bins), np.bincount(place, member, bins)
-    full = np.flatnonzero(records)
-    records, members, risk = records[full], members[full], np.bincount(place, risks, bins)[full] / records[full]
     odds = _odds(member, prior)
-    share = _weighted(members / records, odds)
+    weight = np.where(member, odds, 1.0)
+    place = np.minimum((risks * bins).astype(int), bins - 1)
+    full = np.flatnonzero(np.bincount(place, minlength=bins))
+    records, members, weights, weighted = (
+        np.bincount(place, of, bins)[full] for of in (np.ones(len(risks)), member, weight, weight * risks)
+    )
+    shares, risk, mass = odds * members / weights, weighted / weights, weights / weights.sum()
     smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
-    # Of (shares - true shares)², each bin weighted by its records: n of them have a variance of 1/n.
-    spread = slope**2 * smooth * (1 - smooth) / records.sum()
+    # Of (shares - true shares)², each bin weighted by its mass. A person's records tell as much as one.
+    told = 1.0 if persons is None else Sums.of(member, persons).worth / len(risks)
+    spread = mass * slope**2 * smooth * (1 - smooth) / (records * told)
     far = np.sqrt(_quantile_of_squares(spread, 1 - error))
-    value = float(np.sqrt((np.square(share - risk) * records).sum() / records.sum()))
+    value = float(np.sqrt(np.square(shares - risk) @ mass))
     found = []
-    for n, m, r in zip(records, members, risk, strict=True):
-        found.append(Bin(int(n), float(r), _estimate(proportion(int(m), int(n), confidence=confidence), odds)))
-    return Calibration(tuple(found), Estimate(value, max(value - far, 0.0), min(value + far, 1.0)))
+    for at, n, r in zip(full, records, risk, strict=True):
+        here = place == at
+        own = share(member[here], persons=of_those(persons, here), confidence=confidence)
+        found.append(Bin(int(n), float(r), _estimate(own, odds)))
+    return Calibration(tuple(found), Estimate(value, float(max(value - far, 0.0)), float(min(value + far, 1.0))))
+
+
+def at_prior(risks: np.ndarray, prior: float, *, made_for: float = PRIOR) -> np.ndarray:
+    """(records,) probabilities of membership at another prior than they were made for, by Bayes' rule.
+
+    >>> at_prior(np.array([0.5, 0.8, 1.0]), 0.2)
+    array([0.2, 0.5, 1. ])
+    """
+    for name, value in (("prior", prior), ("made_for", made_for)):
+        if not 0 < value < 1:
+            raise ValueError(f"Expected {name}={value} in (0, 1).")
+    return _weighted(np.asarray(risks, dtype=np.float64), prior / (1 - prior) * (1 - made_for) / made_for)
+
+
+def calibration_at_priors(
+    risks: np.ndarray,
+    member: np.ndarray,
+    priors: Sequence[float] = PRIORS,
+    *,
+    made_for: float = PRIOR,
+    bins: int = 10,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> tuple[AtPrior, ...]:
+    """How far probabilities are off where more or fewer of the people in question are members.
+
+    The probabilities are moved to each prior, and members and non-members are weighted to it.
+
+    Args:
+        made_for: the prior of ``risks``; the others are as for :func:`calibration`.
+    """
+    found = []
+    for prior in priors:
+        moved = at_prior(risks, prior, made_for=made_for)
+        off = calibration(moved, member, bins=bins, prior=prior, persons=persons, confidence=confidence)
+        found.append(AtPrior(prior, off.rmse))
+    return tuple(found)
 
 
 def at_thresholds(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.risks.table import RISKS, risks_of
+from guestlist.risks.asked import asked_risks
 
 # What a spreadsheet takes for the beginning of a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -20,11 +20,7 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     Args:
         names: risks from ``RISKS``; all that an audit has by default. One that the case lacks the means for is an error.
     """
-    found = risks_of(case, names)
-    missing = [name for name in names or () if name not in found]
-    if missing:
-        row = RISKS[missing[0]]
-        raise InputError(f"This audit has not what the risk {missing[0]!r} takes: {_takes(row)}.")
+    found = asked_risks(case, names)
     if not found:
         raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
     member = case.truth.member & case.truth.asked
@@ -42,13 +38,3 @@ def for_spreadsheets(table: pd.DataFrame) -> pd.DataFrame:
         return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
     return table.rename(columns=text).map(text)
-
-
-def _takes(row) -> str:
-    parts = [
-        f"{row.references} references" if row.references else "",
-        f"the evidence {row.evidence!r}" if row.evidence else "",
-        "the target's probabilities" if row.answers else "",
-        f"the signals {', '.join(row.needs)}" if row.needs else "",
-    ]
-    return " and ".join(filter(None, parts))

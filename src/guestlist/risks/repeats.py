@@ -129,9 +129,6 @@ def compare_risks(
     """
     asked, member = case.truth.asked, case.truth.of_asked
     known = values_of(case, [name for name in (first, second) if name not in (own or {})], own)
-    for name in (first, second):
-        if name not in known:
-            raise InputError(f"This audit has not what the risk {name!r} takes; see: guestlist show risks.")
     calls = calls_at_fpr(case.scores[attack][asked], member, FPR)
     said = member & ~np.isnan(calls)
     persons = None if case.persons is None else case.persons[said]

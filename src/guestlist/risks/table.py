@@ -153,6 +153,7 @@ RISKS: dict[str, Risk] = {
         paper="Pollock et al. 2024; Dodd et al. 2025",
         cost="nothing",
         needs=("loss",),
+        bounds=(0.0, 1.0),
     ),
     "alone_in_leaves": Risk(
         risk=trees.alone_in_leaves,

@@ -17,8 +17,9 @@ from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
 from guestlist.evaluate.correlation import spearman
 from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.risks.asked import asked_risks
 from guestlist.risks.own import Own, own_values
-from guestlist.risks.table import RISKS, risks_of
+from guestlist.risks.table import RISKS
 
 EVERYBODY = "everybody"
 FPR = 0.05
@@ -81,7 +82,7 @@ def worth_of_risks(
 
 def values_of(case: Case, risks: Sequence[str] | None, own: Own | None = None) -> dict[str, np.ndarray]:
     """Name to (records,) values of risks, and of one's own scores after them."""
-    return risks_of(case, risks) | own_values(case, own or {})
+    return asked_risks(case, risks) | own_values(case, own or {})
 
 
 def worth(

@@ -7,6 +7,7 @@ central limit of Gaussian DP is refused: it may lie below the truth.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, log
@@ -14,7 +15,9 @@ from math import inf, log
 from guestlist.errors import InputError
 
 ACCOUNTANTS = ("prv", "rdp")
-LARGE = 10.0  # beyond this epsilon, both accountants are asked
+LARGE, LARGEST = 10.0, 500.0  # beyond the first epsilon both accountants are asked, beyond the second RDP alone
+LITTLE = 0.5  # noise, with which epsilon may be as large as that
+ERROR = 0.01  # of PRV's epsilon, unless it is asked for less
 PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
 
 
@@ -76,18 +79,20 @@ def noise_for(epsilon: float, *, rate: float, steps: int, delta: float = 1e-5) -
 
 @lru_cache(maxsize=1024)
 def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: str) -> float:
-    by_rdp = _by_rdp(noise, rate, steps, delta)
-    if accountant == "rdp" or by_rdp > 50 * LARGE:
+    if accountant == "rdp":
+        return _by_rdp(noise, rate, steps, delta)
+    by_rdp = _by_rdp(noise, rate, steps, delta) if noise < LITTLE else inf
+    if LARGEST < by_rdp < inf:
         return by_rdp  # PRV's grid would not fit into memory
     by_prv = _by_prv(noise, rate, steps, delta)
-    return min(by_prv, by_rdp) if by_prv > LARGE else by_prv
+    return min(by_prv, by_rdp if by_rdp < inf else _by_rdp(noise, rate, steps, delta)) if by_prv > LARGE else by_prv
 
 
 @lru_cache(maxsize=256)
 def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """By halving between a noise that is surely too small and one that surely suffices: RDP never promises too much."""
+    """By halving between a noise that is too small and one that suffices."""
     high = 1.0
-    while _by_rdp(high, rate, steps, delta) > epsilon:
+    while _epsilon(high, rate, steps, delta, "prv") > epsilon:
         high *= 2
     low = high / 2
     while _epsilon(low, rate, steps, delta, "prv") <= epsilon:
@@ -104,19 +109,21 @@ def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
 
 
 def _by_prv(noise: float, rate: float, steps: int, delta: float) -> float:
-    accountant = _opacus().PRVAccountant()
-    accountant.history = [(noise, rate, steps)]
-    return float(accountant.get_epsilon(delta))
+    """The bound is above the truth by up to an error that can be chosen: a small part of what it bounds."""
+    first = _asked(_opacus().PRVAccountant(), noise, rate, steps, delta)
+    error = PRECISION / 4 * max(first, 0.02)
+    return first if error >= ERROR else _asked(_opacus().PRVAccountant(), noise, rate, steps, delta, eps_error=error)
 
 
 def _by_rdp(noise: float, rate: float, steps: int, delta: float) -> float:
-    import warnings
+    return _asked(_opacus().RDPAccountant(), noise, rate, steps, delta)
 
-    accountant = _opacus().RDPAccountant()
+
+def _asked(accountant, noise: float, rate: float, steps: int, delta: float, **options) -> float:
     accountant.history = [(noise, rate, steps)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "the optimal order is the largest": a bound all the same
-        return float(accountant.get_epsilon(delta))
+        return float(accountant.get_epsilon(delta, **options))
 
 
 def _opacus():

@@ -133,6 +133,7 @@ class _Part:
         from torch import nn
 
         if isinstance(layer, nn.Conv2d):
+            assert not isinstance(layer.padding, str), "such layers are not plain"
             patches = nn.functional.unfold(
                 read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
             )
