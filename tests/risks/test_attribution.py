@@ -146,6 +146,33 @@ def test_one_layer_alone(world):
     hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
     alone = gl.influence_functions(module[2], hidden, members[1])
     np.testing.assert_allclose(gl.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
+    whole = gl.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
+    np.testing.assert_allclose(gl.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")  # captum's own
+def test_two_ways_to_the_same_average(world):
+    """Of few members on few tests, each pair by itself as captum has it."""
+    from captum.influence import NaiveInfluenceFunction
+    from torch.utils.data import TensorDataset
+
+    _, members, tests = world
+    module = network()
+    (x, y), (other, z) = ((torch.as_tensor(a), torch.as_tensor(b)) for a, b in (members, tests))
+    captum = NaiveInfluenceFunction(
+        module,
+        TensorDataset(x, y),
+        checkpoint="",
+        checkpoints_load_func=lambda model, path: 1.0,
+        loss_fn=torch.nn.CrossEntropyLoss(reduction="none"),
+        batch_size=60,
+        projection_dim=43,
+        hessian_reg=30.0,
+        hessian_inverse_tol=15.0,
+    )
+    expected = captum.influence((other, z)).mean(axis=0)
+    found = gl.influence_functions(module, *members, *tests, damping=0.5)
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
 def test_wrong_input_is_told(world, monkeypatch):
