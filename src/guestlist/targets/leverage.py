@@ -68,13 +68,8 @@ class Logistic:
         if len(last.classes_) == 2:
             own, rest = log_expit(logits[:, 0]), log_expit(-logits[:, 0])
             return self._against_rest(x, own, rest, weight, member)
-        log_p = log_softmax(logits, axis=1)
-        if last.fit_intercept and len(last.classes_) * (x.shape[1] + 1) <= MOST:
-            return softmax_leverage(x, log_p, member=member, penalty=self.penalty, weight=weight)
-        with np.errstate(divide="ignore"):
-            rest = np.log(-np.expm1(log_p))
-        each = [self._against_rest(x, log_p[:, c], rest[:, c], weight, member) for c in range(len(last.classes_))]
-        return np.sum(each, axis=0)
+        intercept = last.fit_intercept
+        return of_classes(x, log_softmax(logits, axis=1), member, weight, penalty=self.penalty, intercept=intercept)
 
     def _against_rest(self, x, own: np.ndarray, rest: np.ndarray, weight: np.ndarray, member: np.ndarray) -> np.ndarray:
         weight = weight * np.exp(own + rest)
@@ -108,14 +103,35 @@ def _dense(x) -> np.ndarray:
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
 
 
+def of_classes(
+    x: np.ndarray, log_p: np.ndarray, member: np.ndarray, weight: np.ndarray, *, penalty: float, intercept: bool
+) -> np.ndarray:
+    """(records,) leverage in a softmax of linear functions; each class against the rest where there are too many parameters."""
+    if intercept and log_p.shape[1] * (x.shape[1] + 1) <= MOST:
+        return softmax_leverage(x, log_p, member=member, penalty=penalty, weight=weight)
+    with np.errstate(divide="ignore"):
+        rest = np.log(-np.expm1(log_p))
+    weights = weight[:, None] * np.exp(log_p + rest)
+    each = [leverage(x, member=member, penalty=penalty, intercept=intercept, weight=one) for one in weights.T]
+    return np.sum(each, axis=0)
+
+
 @dataclass(frozen=True)
 class LastLayer:
-    """Of a network: in least squares on what its last layer gets. Training went on before it, so this is no exact shift."""
+    """Of a network: in the softmax, or the least squares, of what its last layer gets, without a penalty.
+
+    Training went on before that layer too, so that this is no exact shift.
+    """
 
     module: Any
+    predict: Callable[[Any], np.ndarray]
     batch_size: int
+    classes: bool
 
     def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
-        layers = TorchLayers(self.module, self.batch_size)(data.x)
         flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
-        return leverage(layers.get("last_hidden", flat), member=member)
+        x = TorchLayers(self.module, self.batch_size)(data.x).get("last_hidden", flat)
+        if not self.classes:
+            return leverage(x, member=member)
+        log_p = log_softmax(self.predict(data.x), axis=1)
+        return of_classes(x, log_p, member, np.ones(len(x)), penalty=0.0, intercept=True)

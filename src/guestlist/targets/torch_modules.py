@@ -81,7 +81,8 @@ def torch_target(
 def _capabilities(
     module, start, labels, train_one, how, distil, batch_size
 ) -> tuple[dict[str, Callable], dict[str, str]]:
-    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": LastLayer(module, batch_size)}
+    last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
+    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
     cannot: dict[str, str] = {}
     if train_one is not None:
         can["train"] = train_one
