@@ -123,3 +123,16 @@ def test_a_network_is_taken_by_its_last_layer():
     np.testing.assert_allclose(linear, softmax_leverage(X, log_p, member=MEMBER, penalty=0.0, weight=ones), rtol=1e-6)
     squares = gl.torch_target(torch.nn.Linear(4, 1), scale="values").needs("leverage")(gl.Data(X, VALUES), MEMBER)
     np.testing.assert_allclose(squares, leverage(X, member=MEMBER))
+
+
+def test_what_would_take_long_is_left_out_unless_asked_for():
+    model, members, others = (
+        LinearRegression().fit(X[MEMBER], VALUES[MEMBER]),
+        (X[MEMBER], VALUES[MEMBER]),
+        (X[:9], VALUES[:9]),
+    )
+    assert as_target(model).needs("leverage").takes(gl.Data(X, VALUES)) == 2 * 50 * 4**2
+    with pytest.raises(gl.InputError, match=r"takes about 1e\+03 multiplications, and most=1e\+02 are allowed"):
+        gl.audit(model, members, (others[0] + 1, others[1]), references=0, evidence=[gl.Leverage(most=100.0)])
+    with pytest.raises(ValueError, match="most=0"):
+        gl.Leverage(most=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
@@ -17,24 +17,31 @@ from guestlist.targets.white_box import TorchLayers
 # Parameters of a multinomial model whose Hessian is formed; with more, each class is taken against all others.
 MOST = 1000
 
-Finder = Callable[[Data, np.ndarray], np.ndarray]
+
+class Finder(Protocol):
+    """Finds leverages in one model."""
+
+    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
+        """(records,) leverages."""
+
+    def takes(self, data: Data) -> float:
+        """About how many multiplications that is."""
 
 
 def linear_leverage(model) -> Finder | None:
-    """``(data, member) -> (records,)`` leverages in an estimator, alone or last in a pipeline; None if it is not one we know."""
+    """How leverages are found in an estimator, alone or last in a pipeline; None if it is not one that we know."""
     from sklearn import linear_model
     from sklearn.pipeline import Pipeline
 
     last = model[-1] if isinstance(model, Pipeline) else model
-    if getattr(last, "positive", False) or np.ndim(getattr(last, "coef_", 0)) > 2:
+    if getattr(last, "positive", False):
         return None
     if type(last) is linear_model.LinearRegression:
-        return LeastSquares(model, 0.0, last.fit_intercept)
-    if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier) and np.ndim(last.alpha) == 0:
+        return LeastSquares(model, last, 0.0)
+    if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier, linear_model.RidgeCV):
+        alpha = last.alpha_ if hasattr(last, "alpha_") else last.alpha
         weighted = getattr(last, "class_weight", None) is not None
-        return None if weighted else LeastSquares(model, float(last.alpha), last.fit_intercept)
-    if type(last) is linear_model.RidgeCV:
-        return LeastSquares(model, float(last.alpha_), last.fit_intercept) if np.ndim(last.alpha_) == 0 else None
+        return None if np.ndim(alpha) or weighted else LeastSquares(model, last, float(alpha))
     if type(last) is linear_model.LogisticRegression:
         penalty = _penalty(last)
         return None if penalty is None else Logistic(model, last, penalty)
@@ -46,12 +53,15 @@ class LeastSquares:
     """Of a linear or ridge regression, or of a ridge classifier: the diagonal of the hat matrix."""
 
     model: Any
+    last: Any
     penalty: float
-    intercept: bool
 
     def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
         x = _dense(reaching_last(self.model, data.x))
-        return leverage(x, member=member, penalty=self.penalty, intercept=self.intercept)
+        return leverage(x, member=member, penalty=self.penalty, intercept=self.last.fit_intercept)
+
+    def takes(self, data: Data) -> float:
+        return _takes(len(data), np.shape(self.last.coef_)[-1], 1)
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,9 @@ class Logistic:
             return self._against_rest(x, own, rest, weight, member)
         intercept = last.fit_intercept
         return of_classes(x, log_softmax(logits, axis=1), member, weight, penalty=self.penalty, intercept=intercept)
+
+    def takes(self, data: Data) -> float:
+        return _takes(len(data), self.last.coef_.shape[1], len(self.last.coef_))
 
     def _against_rest(self, x, own: np.ndarray, rest: np.ndarray, weight: np.ndarray, member: np.ndarray) -> np.ndarray:
         weight = weight * np.exp(own + rest)
@@ -135,3 +148,16 @@ class LastLayer:
             return leverage(x, member=member)
         log_p = log_softmax(self.predict(data.x), axis=1)
         return of_classes(x, log_p, member, np.ones(len(x)), penalty=0.0, intercept=True)
+
+    def takes(self, data: Data) -> float:
+        one = data.take(np.array([0])).x
+        hidden = TorchLayers(self.module, 1)(one).get("last_hidden")
+        width = int(np.prod(np.shape(one)[1:])) if hidden is None else hidden.shape[1]
+        return _takes(len(data), width, np.size(self.predict(one)))
+
+
+def _takes(records: int, width: int, classes: int) -> float:
+    parameters = classes * (width + 1)
+    if classes > 1 and parameters <= MOST:
+        return float(records) * parameters**2
+    return 2.0 * classes * records * width**2
