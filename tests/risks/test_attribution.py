@@ -79,6 +79,7 @@ def test_influence_is_what_training_without_the_member_does():
     assert np.polyfit(found, change, 1)[0] == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.slow
 def test_tracin_is_a_loop_over_checkpoints_and_records(world):
     _, members, tests = world
     checkpoints = gl.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(

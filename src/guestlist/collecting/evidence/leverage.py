@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.owners import collect_values, kept_values
 from guestlist.collecting.site import Site
@@ -47,8 +49,10 @@ class Leverage:
             raise ValueError(f"Expected most={self.most} above 0.")
 
     def collect(self, site: Site) -> None:
-        find = site.target.needs("leverage")
-        collect_values(site, self, lambda data, member: {"leverage": find(data, member)})
+        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+            return {"leverage": site.target.needs("leverage")(data, member)}
+
+        collect_values(site, self, compute)
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
