@@ -151,6 +151,15 @@ def test_one_layer_alone(world):
     np.testing.assert_allclose(gl.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
 
 
+def test_parameters_may_be_frozen(world):
+    _, members, tests = world
+    expected = [find(network(), *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    frozen = network().requires_grad_(False)
+    found = [find(frozen, *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert not any(part.requires_grad for part in frozen.parameters())
+
+
 @pytest.mark.filterwarnings("ignore")  # captum's own
 def test_two_ways_to_the_same_average(world):
     """Of few members on few tests, each pair by itself as captum has it."""
@@ -191,6 +200,8 @@ def test_wrong_input_is_told(world, monkeypatch):
         gl.influence_functions(network(), *members)
     with pytest.raises(ValueError, match="damping=-1"):
         gl.influence_functions(module, *members, damping=-1)
+    with pytest.raises(ValueError, match="rank=0"):
+        gl.influence_functions(module, *members, rank=0)
     with pytest.raises(ValueError, match="loss='absolute'"):
         gl.tracin(module, *members, loss="absolute")
     monkeypatch.setitem(sys.modules, "captum.influence", None)

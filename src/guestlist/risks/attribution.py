@@ -58,7 +58,9 @@ def influence_functions(
     influence = _captum()
     if damping < 0:
         raise ValueError(f"Expected damping={damping} to be 0 or more.")
-    module = copy.deepcopy(module).eval()
+    if rank is not None and rank < 1:
+        raise ValueError(f"Expected rank={rank} to be 1 or more.")
+    module = copy.deepcopy(module).eval().requires_grad_(True)
     if rank is None:
         module = module.double()  # in float32 a small eigenvalue is mostly rounding
     members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
@@ -116,7 +118,7 @@ def tracin(
     influence = _captum()
     modules = list(checkpoints) if isinstance(checkpoints, list | tuple) else [checkpoints]
     rates = np.broadcast_to(np.asarray(learning_rate, dtype=np.float64), len(modules)).tolist()
-    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval()
+    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval().requires_grad_(True)
     members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
 
