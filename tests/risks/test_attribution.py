@@ -79,6 +79,7 @@ def test_influence_is_what_training_without_the_member_does():
     assert np.polyfit(found, change, 1)[0] == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.slow
 def test_tracin_is_a_loop_over_checkpoints_and_records(world):
     _, members, tests = world
     checkpoints = gl.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(
@@ -146,6 +147,42 @@ def test_one_layer_alone(world):
     hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
     alone = gl.influence_functions(module[2], hidden, members[1])
     np.testing.assert_allclose(gl.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
+    whole = gl.influence_functions(module, *members, *members, layers=["0", "2"], damping=0.5)
+    np.testing.assert_allclose(gl.influence_functions(module, *members, *members, damping=0.5), whole, rtol=1e-6)
+
+
+def test_parameters_may_be_frozen(world):
+    _, members, tests = world
+    expected = [find(network(), *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    frozen = network().requires_grad_(False)
+    found = [find(frozen, *members, *tests) for find in (gl.influence_functions, gl.tracin)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert not any(part.requires_grad for part in frozen.parameters())
+
+
+@pytest.mark.filterwarnings("ignore")  # captum's own
+def test_two_ways_to_the_same_average(world):
+    """Of few members on few tests, each pair by itself as captum has it."""
+    from captum.influence import NaiveInfluenceFunction
+    from torch.utils.data import TensorDataset
+
+    _, members, tests = world
+    module = network()
+    (x, y), (other, z) = ((torch.as_tensor(a), torch.as_tensor(b)) for a, b in (members, tests))
+    captum = NaiveInfluenceFunction(
+        module,
+        TensorDataset(x, y),
+        checkpoint="",
+        checkpoints_load_func=lambda model, path: 1.0,
+        loss_fn=torch.nn.CrossEntropyLoss(reduction="none"),
+        batch_size=60,
+        projection_dim=43,
+        hessian_reg=30.0,
+        hessian_inverse_tol=15.0,
+    )
+    expected = captum.influence((other, z)).mean(axis=0)
+    found = gl.influence_functions(module, *members, *tests, damping=0.5)
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-9)
 
 
 def test_wrong_input_is_told(world, monkeypatch):
@@ -163,6 +200,8 @@ def test_wrong_input_is_told(world, monkeypatch):
         gl.influence_functions(network(), *members)
     with pytest.raises(ValueError, match="damping=-1"):
         gl.influence_functions(module, *members, damping=-1)
+    with pytest.raises(ValueError, match="rank=0"):
+        gl.influence_functions(module, *members, rank=0)
     with pytest.raises(ValueError, match="loss='absolute'"):
         gl.tracin(module, *members, loss="absolute")
     monkeypatch.setitem(sys.modules, "captum.influence", None)

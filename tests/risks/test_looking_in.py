@@ -7,9 +7,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.collecting.evidence.gathering import parse_plan
+from guestlist.errors import FolderError, InputError, NotCollectedError
 from guestlist.risks import RISKS, risks_of
 
+pytestmark = pytest.mark.slow
 FREE = ("leverage", "loss_trace", "loss_tail")
 
 
@@ -122,6 +124,17 @@ def test_they_are_read_from_the_folder_and_hold_no_features(network):
     assert printed.exit_code == 0, printed.output
 
 
+def test_what_was_kept_is_not_computed_again(network, sides, tmp_path):
+    target, course, folder, case = network
+    kept = {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")}
+    again = collected(gl.torch_target(course[-1], train=gl.Fit(epochs=40, learning_rate=0.02)), sides, folder)
+    assert set(risks_of(again)) == set(risks_of(case))
+    assert {path: path.read_bytes() for path in (folder / "evidence").glob("*/*")} == kept
+    with pytest.raises(FolderError, match="holds 'spaces' collected with names"):
+        collected(target, sides, folder, evidence=[gl.Spaces("inputs")])
+    assert parse_plan("spaces:names=first_layer+inputs") == gl.Spaces(("first_layer", "inputs"))
+
+
 def test_the_order_of_records_is_nothing(network, sides, tmp_path):
     target, _, _, case = network
     order = np.random.default_rng(1).permutation(60)
@@ -159,6 +172,13 @@ def test_what_a_target_lacks_is_told(sides):
         gl.Spaces("outputs")
 
 
+def test_checkpoints_are_modules_and_more_than_one(network):
+    _, course, *_ = network
+    for wrong, found in ((course[:1], "found one"), ([course[0], "epoch-2.pt"], "found a str among them")):
+        with pytest.raises(InputError, match=found):
+            gl.torch_target(course[-1], checkpoints=wrong)
+
+
 def test_a_game_keeps_the_course_of_training(sides):
     pytest.importorskip("torch")
     x, y = (np.concatenate(part) for part in zip(*sides, strict=True))
@@ -175,3 +195,14 @@ def test_every_row_free_of_references_is_in_the_table_of_worth(network):
     *_, case = network
     assert {row.risk for row in gl.worth_of_risks(case, attacks=["loss"])} >= {*FREE, "shapr_first_layer", "everybody"}
     assert all(RISKS[name].references == 0 for name in FREE)
+
+
+def test_leverage_names_those_that_an_attack_with_references_calls(tmp_path):
+    """A ridge regression of records at very different distances from the middle."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 25)) * rng.exponential(size=(400, 1))
+    y = x @ rng.normal(size=25) + rng.normal(size=400)
+    played = {"references": 16, "jobs": 1, "attacks": ["lira"], "folder": tmp_path / "a"}
+    gl.play(gl.Sides(200, 200), Ridge(alpha=0.1), (x, y), **played)
+    rows = gl.worth_of_risks(gl.read_case(tmp_path / "a"), ["leverage", "loss_tail"], ["lira"])
+    assert next(row for row in rows if row.risk == "leverage").auc.low > 0.7

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
     Lasso,
@@ -111,7 +112,27 @@ def test_a_network_is_taken_by_its_last_layer():
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3))
     hidden = torch.tanh(network[0](torch.as_tensor(X, dtype=torch.float32))).detach().numpy()
-    values = gl.torch_target(network).needs("leverage")(gl.Data(X, CLASSES), MEMBER)
-    np.testing.assert_allclose(values, leverage(hidden, member=MEMBER), rtol=1e-5)
-    linear = gl.torch_target(torch.nn.Linear(4, 3)).needs("leverage")(gl.Data(X, CLASSES), MEMBER)
-    np.testing.assert_allclose(linear, leverage(X, member=MEMBER))
+    target, ones = gl.torch_target(network), np.ones(50)
+    values = target.needs("leverage")(gl.Data(X, CLASSES), MEMBER)
+    log_p = log_softmax(target.predict(X), axis=1)
+    expected = softmax_leverage(hidden, log_p, member=MEMBER, penalty=0.0, weight=ones)
+    np.testing.assert_allclose(values, expected, rtol=1e-4)
+    one = torch.nn.Linear(4, 3)
+    linear = gl.torch_target(one).needs("leverage")(gl.Data(X, CLASSES), MEMBER)
+    log_p = log_softmax(gl.torch_target(one).predict(X), axis=1)
+    np.testing.assert_allclose(linear, softmax_leverage(X, log_p, member=MEMBER, penalty=0.0, weight=ones), rtol=1e-6)
+    squares = gl.torch_target(torch.nn.Linear(4, 1), scale="values").needs("leverage")(gl.Data(X, VALUES), MEMBER)
+    np.testing.assert_allclose(squares, leverage(X, member=MEMBER))
+
+
+def test_what_would_take_long_is_left_out_unless_asked_for():
+    model, members, others = (
+        LinearRegression().fit(X[MEMBER], VALUES[MEMBER]),
+        (X[MEMBER], VALUES[MEMBER]),
+        (X[:9], VALUES[:9]),
+    )
+    assert as_target(model).needs("leverage").takes(gl.Data(X, VALUES)) == 2 * 50 * 4**2
+    with pytest.raises(gl.InputError, match=r"takes about 1e\+03 multiplications, and most=1e\+02 are allowed"):
+        gl.audit(model, members, (others[0] + 1, others[1]), references=0, evidence=[gl.Leverage(most=100.0)])
+    with pytest.raises(ValueError, match="most=0"):
+        gl.Leverage(most=0)

@@ -102,7 +102,7 @@ def softmax_leverage(
 
 def _inverse_norm(rows: np.ndarray, members: np.ndarray, penalty: float) -> np.ndarray:
     """(records,) x' (M'M + penalty)⁻¹ x; infinite in directions that members leave open and no penalty closes."""
-    _, size, directions = np.linalg.svd(members, full_matrices=False)
+    _, size, directions = np.linalg.svd(np.linalg.qr(members, mode="r"), full_matrices=False)
     there = size > ROUNDING * max(size.max(initial=0.0), 1e-300)
     along = rows @ directions[there].T
     found = (np.square(along) / (np.square(size[there]) + penalty)).sum(axis=1)

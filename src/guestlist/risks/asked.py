@@ -23,7 +23,7 @@ def asked_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.
 def _takes(row: Risk) -> str:
     parts = [
         f"{row.references} references" if row.references else "",
-        f"the evidence {row.evidence!r}" if row.evidence else "",
+        f"the evidence {row.evidence!r}{f' of {row.part!r}' if row.part else ''}" if row.evidence else "",
         "the target's probabilities" if row.answers else "",
         f"the signals {', '.join(row.needs)}" if row.needs else "",
     ]

@@ -58,7 +58,11 @@ def influence_functions(
     influence = _captum()
     if damping < 0:
         raise ValueError(f"Expected damping={damping} to be 0 or more.")
-    module = copy.deepcopy(module).double().eval()  # in float32 a small eigenvalue is mostly rounding
+    if rank is not None and rank < 1:
+        raise ValueError(f"Expected rank={rank} to be 1 or more.")
+    module = copy.deepcopy(module).eval().requires_grad_(True)
+    if rank is None:
+        module = module.double()  # in float32 a small eigenvalue is mostly rounding
     members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
     chosen = _parameters(module, layers)
@@ -84,9 +88,9 @@ def influence_functions(
             steps = min(4 * rank, chosen)  # in the proportion of the paper
             options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
             found = ArnoldiInfluenceFunction(**common, **options)
-        whole = None if tests is None else sum(_embedded(found, tests, module)) / len(tests[1])
-        own = _embedded(found, members, module, by_record=True)
-        return np.concatenate([(part * (part if whole is None else whole)).sum(axis=1) for part in own])
+        if tests is None:
+            return np.concatenate([np.square(part).sum(axis=1) for part in _embedded(found, members, module)])
+        return _on_average(found.R, module, _names(module, layers), members, tests, loss)
 
 
 def tracin(
@@ -114,7 +118,7 @@ def tracin(
     influence = _captum()
     modules = list(checkpoints) if isinstance(checkpoints, list | tuple) else [checkpoints]
     rates = np.broadcast_to(np.asarray(learning_rate, dtype=np.float64), len(modules)).tolist()
-    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval()
+    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval().requires_grad_(True)
     members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
 
@@ -186,10 +190,50 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     )
 
 
-def _embedded(found, records, module, *, by_record: bool = False) -> Iterator[np.ndarray]:
+def _embedded(found, records, module) -> Iterator[np.ndarray]:
     """Batches of records as captum embeds them: the influence of one on another is the product of the two."""
     for batch in _loader(records, _batch(module)):
-        yield found.compute_intermediate_quantities(tuple(batch), aggregate=not by_record).numpy()
+        yield found.compute_intermediate_quantities(tuple(batch)).numpy().astype(np.float64)
+
+
+def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
+    """(members,) g_i' R R' g, with g the mean gradient of test records, and R R' the inverse Hessian as captum gives it.
+
+    One direction serves all members, so that their gradients need not be kept: the slope of their losses along it is enough.
+    """
+    import torch
+    from torch.func import functional_call, jvp
+
+    losses, parameters = _Loss(loss, "none"), dict(module.named_parameters())
+    chosen = {name: parameters[name].detach() for name in names}
+    mean = [torch.zeros_like(part) for part in chosen.values()]
+    for x, y in _loader(tests, HESSIAN_BATCH):
+        parts = torch.autograd.grad(losses(module(x), y).sum(), [parameters[name] for name in names])
+        mean = [one + part / len(tests[1]) for one, part in zip(mean, parts, strict=True)]
+    if isinstance(root, torch.Tensor):  # (parameters, directions), all parameters in one row
+        flat = root @ (root.T @ torch.cat([part.flatten() for part in mean]))
+        sizes = [part.numel() for part in mean]
+        along = [part.reshape(one.shape) for part, one in zip(flat.split(sizes), mean, strict=True)]
+    else:  # one tuple of tensors for each direction
+        shares = [sum((a * b).sum() for a, b in zip(way, mean, strict=True)) for way in root]
+        along = [
+            sum(share * part for share, part in zip(shares, parts, strict=True)) for parts in zip(*root, strict=True)
+        ]
+    ways, found = dict(zip(names, along, strict=True)), []
+    for x, y in _loader(members, HESSIAN_BATCH):
+
+        def own(values, x=x, y=y):
+            return losses(functional_call(module, values, (x,)), y)
+
+        found.append(jvp(own, (chosen,), (ways,))[1].detach().numpy())
+    return np.concatenate(found).astype(np.float64)
+
+
+def _names(module, layers: Sequence[str] | None) -> list[str]:
+    """Of the parameters that count, in captum's order."""
+    if layers is None:
+        return [name for name, _ in module.named_parameters()]
+    return [f"{layer}.{name}" for layer in layers for name, _ in module.get_submodule(layer).named_parameters()]
 
 
 def _loader(records, size: int):
@@ -248,13 +292,13 @@ def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Captum sets the seed of all of torch, and warns of its own doings."""
+    """Captum sets the seed of all of torch, and both warn of their own doings."""
     import torch
 
     state = torch.get_rng_state()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore")
             yield
     finally:
         torch.set_rng_state(state)

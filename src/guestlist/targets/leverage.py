@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
@@ -17,24 +17,31 @@ from guestlist.targets.white_box import TorchLayers
 # Parameters of a multinomial model whose Hessian is formed; with more, each class is taken against all others.
 MOST = 1000
 
-Finder = Callable[[Data, np.ndarray], np.ndarray]
+
+class Finder(Protocol):
+    """Finds leverages in one model."""
+
+    def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
+        """(records,) leverages."""
+
+    def takes(self, data: Data) -> float:
+        """About how many multiplications that is."""
 
 
 def linear_leverage(model) -> Finder | None:
-    """``(data, member) -> (records,)`` leverages in an estimator, alone or last in a pipeline; None if it is not one we know."""
+    """How leverages are found in an estimator, alone or last in a pipeline; None if it is not one that we know."""
     from sklearn import linear_model
     from sklearn.pipeline import Pipeline
 
     last = model[-1] if isinstance(model, Pipeline) else model
-    if getattr(last, "positive", False) or np.ndim(getattr(last, "coef_", 0)) > 2:
+    if getattr(last, "positive", False):
         return None
     if type(last) is linear_model.LinearRegression:
-        return LeastSquares(model, 0.0, last.fit_intercept)
-    if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier) and np.ndim(last.alpha) == 0:
+        return LeastSquares(model, last, 0.0)
+    if type(last) in (linear_model.Ridge, linear_model.RidgeClassifier, linear_model.RidgeCV):
+        alpha = last.alpha_ if hasattr(last, "alpha_") else last.alpha
         weighted = getattr(last, "class_weight", None) is not None
-        return None if weighted else LeastSquares(model, float(last.alpha), last.fit_intercept)
-    if type(last) is linear_model.RidgeCV:
-        return LeastSquares(model, float(last.alpha_), last.fit_intercept) if np.ndim(last.alpha_) == 0 else None
+        return None if np.ndim(alpha) or weighted else LeastSquares(model, last, float(alpha))
     if type(last) is linear_model.LogisticRegression:
         penalty = _penalty(last)
         return None if penalty is None else Logistic(model, last, penalty)
@@ -46,12 +53,15 @@ class LeastSquares:
     """Of a linear or ridge regression, or of a ridge classifier: the diagonal of the hat matrix."""
 
     model: Any
+    last: Any
     penalty: float
-    intercept: bool
 
     def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
         x = _dense(reaching_last(self.model, data.x))
-        return leverage(x, member=member, penalty=self.penalty, intercept=self.intercept)
+        return leverage(x, member=member, penalty=self.penalty, intercept=self.last.fit_intercept)
+
+    def takes(self, data: Data) -> float:
+        return _takes(len(data), np.shape(self.last.coef_)[-1], 1)
 
 
 @dataclass(frozen=True)
@@ -68,13 +78,11 @@ class Logistic:
         if len(last.classes_) == 2:
             own, rest = log_expit(logits[:, 0]), log_expit(-logits[:, 0])
             return self._against_rest(x, own, rest, weight, member)
-        log_p = log_softmax(logits, axis=1)
-        if last.fit_intercept and len(last.classes_) * (x.shape[1] + 1) <= MOST:
-            return softmax_leverage(x, log_p, member=member, penalty=self.penalty, weight=weight)
-        with np.errstate(divide="ignore"):
-            rest = np.log(-np.expm1(log_p))
-        each = [self._against_rest(x, log_p[:, c], rest[:, c], weight, member) for c in range(len(last.classes_))]
-        return np.sum(each, axis=0)
+        intercept = last.fit_intercept
+        return of_classes(x, log_softmax(logits, axis=1), member, weight, penalty=self.penalty, intercept=intercept)
+
+    def takes(self, data: Data) -> float:
+        return _takes(len(data), self.last.coef_.shape[1], len(self.last.coef_))
 
     def _against_rest(self, x, own: np.ndarray, rest: np.ndarray, weight: np.ndarray, member: np.ndarray) -> np.ndarray:
         weight = weight * np.exp(own + rest)
@@ -108,14 +116,48 @@ def _dense(x) -> np.ndarray:
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
 
 
+def of_classes(
+    x: np.ndarray, log_p: np.ndarray, member: np.ndarray, weight: np.ndarray, *, penalty: float, intercept: bool
+) -> np.ndarray:
+    """(records,) leverage in a softmax of linear functions; each class against the rest where there are too many parameters."""
+    if intercept and log_p.shape[1] * (x.shape[1] + 1) <= MOST:
+        return softmax_leverage(x, log_p, member=member, penalty=penalty, weight=weight)
+    with np.errstate(divide="ignore"):
+        rest = np.log(-np.expm1(log_p))
+    weights = weight[:, None] * np.exp(log_p + rest)
+    each = [leverage(x, member=member, penalty=penalty, intercept=intercept, weight=one) for one in weights.T]
+    return np.sum(each, axis=0)
+
+
 @dataclass(frozen=True)
 class LastLayer:
-    """Of a network: in least squares on what its last layer gets. Training went on before it, so this is no exact shift."""
+    """Of a network: in the softmax, or the least squares, of what its last layer gets, without a penalty.
+
+    Training went on before that layer too, so that this is no exact shift.
+    """
 
     module: Any
+    predict: Callable[[Any], np.ndarray]
     batch_size: int
+    classes: bool
 
     def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
-        layers = TorchLayers(self.module, self.batch_size)(data.x)
         flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
-        return leverage(layers.get("last_hidden", flat), member=member)
+        x = TorchLayers(self.module, self.batch_size)(data.x).get("last_hidden", flat)
+        if not self.classes:
+            return leverage(x, member=member)
+        log_p = log_softmax(self.predict(data.x), axis=1)
+        return of_classes(x, log_p, member, np.ones(len(x)), penalty=0.0, intercept=True)
+
+    def takes(self, data: Data) -> float:
+        one = data.take(np.array([0])).x
+        hidden = TorchLayers(self.module, 1)(one).get("last_hidden")
+        width = int(np.prod(np.shape(one)[1:])) if hidden is None else hidden.shape[1]
+        return _takes(len(data), width, np.size(self.predict(one)))
+
+
+def _takes(records: int, width: int, classes: int) -> float:
+    parameters = classes * (width + 1)
+    if classes > 1 and parameters <= MOST:
+        return float(records) * parameters**2
+    return 2.0 * classes * records * width**2

@@ -26,7 +26,7 @@ CAPABILITIES = {
     "neighbours": "is not a K-NN model whose distances are known",  # (x) -> Neighbours
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
-    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # (data, member) -> (records,)
+    "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
     "checkpoints": "has no checkpoints of its training",  # (x) -> answers of the model as it was, one after the other
     "layers": "is not a torch target, whose layers can be looked into",  # (x) -> layer name to (records, width)
 }

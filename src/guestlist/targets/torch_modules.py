@@ -65,6 +65,7 @@ def torch_target(
     train_one = None if how is None else _Train(start, labels, how, batch_size)
     can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
     if len(checkpoints):
+        _check_course(checkpoints)
         can["checkpoints"] = _Course(tuple(checkpoints), batch_size)
     return Target(
         predict=_Outputs(module, batch_size),
@@ -81,7 +82,8 @@ def torch_target(
 def _capabilities(
     module, start, labels, train_one, how, distil, batch_size
 ) -> tuple[dict[str, Callable], dict[str, str]]:
-    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": LastLayer(module, batch_size)}
+    last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
+    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
     cannot: dict[str, str] = {}
     if train_one is not None:
         can["train"] = train_one
@@ -98,6 +100,14 @@ def _capabilities(
     else:
         can["white_box"] = TorchWhiteBox(module)
     return can, cannot
+
+
+def _check_course(checkpoints: Sequence[Any]) -> None:
+    """Losses move between two checkpoints or more, which are modules."""
+    others = [type(one).__name__ for one in checkpoints if not hasattr(one, "state_dict")]
+    if others or len(checkpoints) < 2:
+        found = f"a {others[0]} among them" if others else "one"
+        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {found}.")
 
 
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:

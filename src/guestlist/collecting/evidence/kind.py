@@ -65,6 +65,6 @@ class Kind:
     @property
     def lacking(self) -> str:
         """The rest of a sentence about an attack that lacks it: what it is, and how to get it."""
-        if self.default:
+        if self.default or self.owner:
             return self.missing
         return f"{self.missing} {_HOW.format(plan=self.plan.__name__, name=self.plan.name)}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.owners import collect_values, kept_values
 from guestlist.collecting.site import Site
 from guestlist.data import Data
+from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.store import Store
 from guestlist.targets.target import Target
@@ -17,21 +20,39 @@ from guestlist.views.evidence import OwnersView
 
 @dataclass(frozen=True)
 class Leverage:
-    """Compute the leverage of every record that is asked about."""
+    """Compute the leverage of every record that is asked about.
+
+    Args:
+        most: how many multiplications it may take; with more it is left out of audits that do not ask for it.
+    """
+
+    most: float = 1e11
 
     name: ClassVar[str] = "leverage"
     grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        target.needs(
+        find: Any = target.needs(
             "leverage",
             "{name} is neither a linear, ridge or logistic regression of scikit-learn nor a torch target{why}. Leave "
             "'leverage' out.",
         )
+        takes = find.takes(pool)
+        if takes > self.most:
+            raise InputError(
+                f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications, and most={self.most:.0e} are "
+                f"allowed. Give gl.Leverage(most={2 * takes:.0e}), or leave 'leverage' out."
+            )
+
+    def __post_init__(self):
+        if not self.most > 0:
+            raise ValueError(f"Expected most={self.most} above 0.")
 
     def collect(self, site: Site) -> None:
-        find = site.target.needs("leverage")
-        collect_values(site, self, lambda data, member: {"leverage": find(data, member)})
+        def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
+            return {"leverage": site.target.needs("leverage")(data, member)}
+
+        collect_values(site, self, compute)
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
