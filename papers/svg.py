@@ -56,6 +56,26 @@ def scatter(title: str, x: np.ndarray, y: np.ndarray, axes: Axes) -> str:
     return _panel(parts)
 
 
+def clouds(
+    title: str,
+    groups: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    axes: Axes,
+    names: Sequence[tuple[float, float, str]] = (),
+) -> str:
+    """A panel with dots in a colour per group, a legend above, and ``names`` written where they say (x, y, name)."""
+    parts = _frame(title, axes)
+    for index, (name, (x, y)) in enumerate(groups.items()):
+        colour, left = STYLES[index % len(STYLES)][0], LEFT + 8 + 120 * index
+        dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
+        style = f'stroke="{colour}" stroke-opacity="0.55" stroke-width="4" stroke-linecap="round"'
+        parts += [f'<path d="{dots}" {style}/>', f'<path d="M{left} {TOP + 9}h0" {style}/>']
+        parts.append(_text(left + 7, TOP + 13, name, "start"))
+    for x, y, name in names:
+        across, up = axes.place(x, y)
+        parts.append(_text(across, up, name, "middle"))
+    return _panel(parts)
+
+
 def histogram(title: str, values: np.ndarray, marks: Mapping[str, float], axes: Axes, *, bins: int = 24) -> str:
     """A panel with shares per bin and vertical marks; what lies beyond the axes is counted in the end bins."""
     parts = _frame(title, axes)

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 import guestlist as gl
 from papers.systematic_evaluation import (
+    attack_networks,
     calibrations,
     class_gaps,
     confident,
@@ -80,10 +81,11 @@ RISK_COMMANDS = {
     "figure10": RiskCommand(distributions.priors, ("priors",), BOTH),
     "table6": RiskCommand(confident.confident, ("calls",), BOTH),
     "table7": RiskCommand(images.attacked, ("attacked", "fitted"), {CIFAR: 3}),
-    "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 5, CIFAR: 1}),
-    "references": RiskCommand(references.references, ("learnt",), {LOCATION: 3}),
+    "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
+    "attack_networks": RiskCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 2}),
+    "references": RiskCommand(references.references, ("learnt",), {LOCATION: 2}),
     "figure4": RiskCommand(calibrations.architectures, ("calibrated",), {LOCATION: 2}),
-    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 2}, "models without each member"),
+    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, "model without each member"),
 }
 
 

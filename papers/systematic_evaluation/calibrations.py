@@ -35,7 +35,7 @@ class Calibrated:
         rmse: for each target (value, low, high), the root mean squared error over records with its 95 % interval.
         over_bins: for each target the same with every bin counted alike, however few records it holds.
         bins: of the first target, (records, mean estimate, share of members) of each tenth of [0, 1] that holds any.
-        distribution: of the first target's members, the share in each tenth.
+        distribution: how many of the first target's members are in each tenth.
     """
 
     dataset: str
@@ -46,7 +46,7 @@ class Calibrated:
     rmse: list[tuple[float, float, float]]
     over_bins: list[float]
     bins: list[tuple[int, float, float]]
-    distribution: list[float]
+    distribution: list[int]
 
 
 def validation(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calibrated]]:
@@ -79,7 +79,7 @@ def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair]) -> Cal
         [tuple(map(float, one.rmse)) for one in found],
         [_over_bins(one) for one in found],
         [(part.records, part.risk, part.share.value) for part in found[0].bins],
-        (np.histogram(first, np.linspace(0, 1, 11))[0] / len(first)).tolist(),
+        np.histogram(first, np.linspace(0, 1, 11))[0].tolist(),
     )
 
 

@@ -61,7 +61,7 @@ class Study:
 
 STUDIES = {
     LOCATION: Study(LOCATION, location30, members=1000, epochs=40, early=5, steps=(1, 2, 3, 5, 8, 12, 20, 40)),
-    CIFAR: Study(CIFAR, cifar100, members=5000, epochs=20, early=4, steps=(1, 2, 4, 8, 12, 20)),
+    CIFAR: Study(CIFAR, cifar100, members=5000, epochs=20, early=4, steps=(4, 20)),
 }
 
 
