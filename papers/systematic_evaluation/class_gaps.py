@@ -1,8 +1,12 @@
-"""Figure 8: classes that generalise badly have members at risk."""
+"""Figure 8: classes that generalise badly have members at risk.
+
+A class has few records here, in the target and in its shadow, and both figures of a class are uncertain. Two more
+correlations tell how much that hides: of means over targets, and with scores that the target itself teaches.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +25,8 @@ class Gaps:
     Args:
         classes: that have members and non-members.
         correlation: for each target (value, low, high), Pearson's with its 95 % interval.
+        averaged: the same of each class's means over the targets; NaN with one.
+        own: the same for each target with scores learnt from its own members and non-members.
         gaps, risks: of the first target's classes, by rising gap: accuracy among members minus that among non-members, and
             the members' mean risk score.
     """
@@ -29,6 +35,8 @@ class Gaps:
     training: str
     classes: int
     correlation: list[tuple[float, float, float]]
+    averaged: tuple[float, float, float]
+    own: list[tuple[float, float, float]]
     gaps: list[float]
     risks: list[float]
 
@@ -38,10 +46,21 @@ def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> 
     rows = []
     for training, pairs in subjects(study, records, place, repeats=repeats).items():
         found = [by_class(pair) for pair in pairs]
+        own = [by_class(replace(pair, shadow=pair.target)) for pair in pairs]
         gaps, risks = found[0]
         order = np.argsort(gaps, kind="stable")
-        correlation = [_correlation(*one) for one in found]
-        rows.append(Gaps(study.name, training, len(gaps), correlation, gaps[order].tolist(), risks[order].tolist()))
+        rows.append(
+            Gaps(
+                study.name,
+                training,
+                len(gaps),
+                [_correlation(*one) for one in found],
+                _correlation(*np.mean(found, axis=0)) if len(found) > 1 else (float("nan"),) * 3,
+                [_correlation(*one) for one in own],
+                gaps[order].tolist(),
+                risks[order].tolist(),
+            )
+        )
     return (rows,)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 INTRODUCTION = """# Systematic evaluation of privacy risks, reproduced
 
-Tables of "Systematic Evaluation of Privacy Risks of Machine Learning Models" (Song & Mittal 2021), computed
+Tables and figures of "Systematic Evaluation of Privacy Risks of Machine Learning Models" (Song & Mittal 2021), computed
 with guestlist's public names and shown beside the paper's. This page is made from the files in
 `papers/systematic_evaluation/results`:
 
 ```sh
-python -m papers.systematic_evaluation table4                # one table; also table3, table5
-python -m papers.systematic_evaluation table3 --repeats 1    # with one target instead of three
-python -m papers.systematic_evaluation all                   # all of them, then this page
+python -m papers.systematic_evaluation table4                  # one table or figure; --help names the others
+python -m papers.systematic_evaluation figure3 --repeats 1     # with one target
+python -m papers.systematic_evaluation all --folder trained    # all of them, then this page; keeps what was trained
 ```
 
-All figures are attack accuracies in per cent: balanced accuracy, (TPR + TNR) / 2, at thresholds that were
-learnt without the target's members, so that a guess has 50.
+Attack accuracies are in per cent: balanced accuracy, (TPR + TNR) / 2, at thresholds that were learnt without the
+target's members, so that a guess has 50. Tables 3 to 5 come first, then all that is about the privacy risk score.
 """
 
 TABLE_4 = """## MemGuard on Location30 (Table 4)

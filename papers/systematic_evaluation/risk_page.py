@@ -37,7 +37,7 @@ def _figure3(result: dict) -> str:
         "training": lambda row: _one(row["train_accuracy"]),
         "test": lambda row: _one(row["test_accuracy"]),
         "estimate": lambda row: row["estimate"],
-        "RMSE": lambda row: _mean([value for value, _, _ in row["rmse"]]),
+        "RMSE": lambda row: _mean(_values(row["rmse"])),
         "first target": lambda row: _estimate(row["rmse"][0]),
         "every tenth alike": lambda row: _mean(row["over_bins"]),
     }
@@ -59,7 +59,7 @@ def _figure3(result: dict) -> str:
 
 def _said_of_calibration(own: list[dict]) -> str:
     """The acceptance: our own Location30 targets without a defence, and the network beside the score."""
-    errors = {row["estimate"]: [value for value, _, _ in row["rmse"]] for row in own}
+    errors = {row["estimate"]: _values(row["rmse"]) for row in own}
     risk, network = errors[RISK], errors[NETWORK]
     within = sum(value <= LIMIT for value in risk)
     worse = sum(b > a for a, b in zip(risk, network, strict=True))
@@ -78,10 +78,10 @@ def _attack_networks(result: dict) -> str:
         "epochs": lambda row: row["epochs"],
         "attack accuracy": lambda row: _one(row["accuracy"]),
         "outputs beyond 0.01 and 0.99": lambda row: f"{row['certain']:.0%}",
-        "RMSE": lambda row: _mean([value for value, _, _ in row["rmse"]]),
+        "RMSE": lambda row: _mean(_values(row["rmse"])),
         "first target": lambda row: _estimate(row["rmse"][0]),
     }
-    first, last = (fmean(value for value, _, _ in row["rmse"]) for row in (rows[0], rows[-1]))
+    first, last = (fmean(_values(row["rmse"])) for row in (rows[0], rows[-1]))
     grows = "grows" if last > first else "does not grow"
     said = (
         f"The error {grows} with training, from {first:.2f} after {rows[0]['epochs']} epochs to {last:.2f} after "
@@ -94,7 +94,7 @@ def _references(result: dict) -> str:
     columns = {
         "references": lambda row: row["references"],
         "estimate": lambda row: row["estimate"],
-        "RMSE": lambda row: _mean([value for value, _, _ in row["rmse"]]),
+        "RMSE": lambda row: _mean(_values(row["rmse"])),
         "first target": lambda row: _estimate(row["rmse"][0]),
     }
     return "\n".join([prose.REFERENCES, table(result["learnt"], columns)])
@@ -106,11 +106,11 @@ def _figure4(result: dict) -> str:
         "architecture": lambda row: row["training"],
         "training": lambda row: _one(row["train_accuracy"]),
         "test": lambda row: _one(row["test_accuracy"]),
-        "RMSE": lambda row: _mean([value for value, _, _ in row["rmse"]]),
+        "RMSE": lambda row: _mean(_values(row["rmse"])),
         "first target": lambda row: _estimate(row["rmse"][0]),
         "every tenth alike": lambda row: _mean(row["over_bins"]),
     }
-    means = {row["training"]: fmean(value for value, _, _ in row["rmse"]) for row in rows}
+    means = {row["training"]: fmean(_values(row["rmse"])) for row in rows}
     within = [name for name, value in means.items() if value < RMSE_ARCHITECTURES]
     others = [f"{name} ({means[name]:.2f})" for name in means if name not in within]
     said = (
@@ -250,17 +250,21 @@ def _figure8(result: dict) -> str:
     rows = result["gaps"]
     columns = _named() | {
         "classes": lambda row: row["classes"],
-        "correlation": lambda row: _mean([value for value, _, _ in row["correlation"]]),
-        "target by target": lambda row: "; ".join(map(_estimate, row["correlation"])),
+        "correlation": lambda row: _mean(_values(row["correlation"])),
+        "first target": lambda row: _estimate(row["correlation"][0]),
+        "of means over targets": lambda row: "–" if row["averaged"][0] is None else _estimate(row["averaged"]),
+        "score from the target itself": lambda row: _mean(_values(row["own"])),
     }
-    said = [
-        f"{row['dataset']} r = {fmean(value for value, _, _ in row['correlation']):.2f}"
-        for row in rows
-        if row["training"] == NO_DEFENCE
-    ]
+    said = []
+    for row in (row for row in rows if row["training"] == NO_DEFENCE):
+        averaged = "" if row["averaged"][0] is None else f", {row['averaged'][0]:.2f} of means over targets"
+        said.append(
+            f"{row['dataset']} r = {fmean(_values(row['correlation'])):.2f}{averaged}, {fmean(_values(row['own'])):.2f} with "
+            "the score from the target itself"
+        )
     return "\n".join([
         prose.FIGURE_8, table(rows, columns),
-        f"Without a defence: {', '.join(said)}; paper {GAP_CORRELATION} (Texas100).\n",
+        f"Without a defence: {'; '.join(said)}. The paper has {GAP_CORRELATION} (Texas100).\n",
         prose.figure("figure8", "generalisation error and mean risk score of classes"),
     ])  # fmt: skip
 
@@ -311,6 +315,10 @@ def _ahead(figures: dict[str, float]) -> float:
 
 def _named() -> dict[str, Callable]:
     return {"dataset": lambda row: row["dataset"], "model": lambda row: row["training"]}
+
+
+def _values(estimates: list[list[float]]) -> list[float]:
+    return [value for value, _, _ in estimates]
 
 
 def _mean(values: list[float]) -> str:

@@ -8,8 +8,8 @@ The paper's Figures 3 to 12 are of Purchase100 and Texas100, which we do not hav
 with the network of the paper's section 3.3.3, and, as a second set with 100 classes, of 64 features that a
 network trained on other images makes of CIFAR100's. As in the paper, one shadow model teaches the score. It has
 the target's size, and target and shadow have members and non-members of their own: no record is used twice.
-Models are trained until they know their members by heart (Location30 40 epochs, CIFAR100 20). "Early stopping"
-ends after 5 and after 4 epochs. The authors' published answers, with and without MemGuard, stand beside; their
+Models of Location30 are trained for 40 epochs, those of CIFAR100 for 20: until they know all or nearly all members.
+"Early stopping" ends after 5 and after 4 epochs. The authors' published answers, with and without MemGuard, stand beside; their
 shadow model had half of the target's records. There is no model with adversarial regularisation.
 """
 
@@ -84,7 +84,11 @@ even if removal did nothing. That share is seen by "trained anew": the same rati
 FIGURE_8 = """## Classes that generalise badly (Figure 8)
 
 Pearson's correlation over classes, between the accuracy among members minus that among non-members and the
-members' mean risk score; the mean over targets, and each with its 95 % interval.
+members' mean risk score; mean ± standard deviation over targets, and the first with its 95 % interval. A class of
+Location30 has some 33 members and as many non-members, in the target and in its shadow, and one of CIFAR100 has 50 (Texas100
+100): chance moves both figures. Two more columns show by how much: the correlation of means over targets, and
+that with scores learnt from the target's own members and non-members rather than from a shadow (some chance is
+then common to both figures).
 """
 
 FIGURE_9 = """## Where the last hidden layer puts them (Figure 9)

@@ -21,6 +21,7 @@ from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
 WITH = 4  # models trained anew on all members
+MEMBERS = 30  # that are left out, each of models of its own
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
 
@@ -52,14 +53,14 @@ class Ranked:
 
 
 def sensitivity(
-    study: Study, records: Records, place: Path, *, repeats: int, members: int = 30
+    study: Study, records: Records, place: Path, *, repeats: int, members: int | None = None
 ) -> tuple[list[Removed], list[Ranked]]:
     """Members spread evenly over the ranks of the first target's risk scores, each left out of ``repeats`` models."""
     pair, rows = trained(study, records, place, seed=0), side(study, records, 0, 0)
     inside = rows[: study.members]
     risks, own = risk_scores(pair)[: study.members], _log(mentr(pair.target)[: study.members])
     order = np.argsort(risks, kind="stable")
-    chosen = order[np.linspace(0, len(order) - 1, min(members, len(order))).round().astype(int)]
+    chosen = order[np.linspace(0, len(order) - 1, min(members or MEMBERS, len(order))).round().astype(int)]
     anew = np.mean([_said(study, records, inside, inside[chosen], [0, _WITH, k]) for k in range(WITH)], axis=0)
     found = []
     for place_of, chance in zip(chosen, anew - own[chosen], strict=True):
