@@ -84,7 +84,7 @@ RISK_COMMANDS = {
     "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
     "attack_networks": RiskCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 2}),
     "references": RiskCommand(references.references, ("learnt",), {LOCATION: 2}),
-    "figure4": RiskCommand(calibrations.architectures, ("calibrated",), {LOCATION: 2}),
+    "figure4": RiskCommand(calibrations.architectures, ("calibrated",), {LOCATION: 1}),
     "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, "model without each member"),
 }
 

@@ -79,7 +79,9 @@ def _figure5(result: dict) -> str:
         curves = {
             SHORT[row["training"]]: (GRID, row["below"]) for row in result["spreads"] if row["dataset"] == dataset
         }
-        panels.append(lines(dataset, curves, Axes(x_label="risk score", y_label="share of members up to it")))
+        panels.append(
+            lines(dataset, curves, Axes(x_label="risk score", y_label="share of members up to it"), above=True)
+        )
     return grid([panels])
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import fmean, stdev
 
 import numpy as np
@@ -199,18 +199,25 @@ def _table6(result: dict) -> str:
     ours = {"dataset": lambda place: place[0], "model": lambda place: place[1]}
     ours |= {f"{threshold:g}": cell(threshold) for threshold in THRESHOLDS}
     paper = {"model": lambda name: name} | {f"{value:g}": theirs(at) for at, value in enumerate(THRESHOLDS)}
-    said = []
-    for place in places:
-        known = [(t, cells[*place, t]["precision"]) for t in THRESHOLDS if cells[*place, t]["precision"] is not None]
-        below = [f"{t:g} ({_one(value)})" for t, value in known if value < 100 * t]
-        rises = all(a[1] >= b[1] for a, b in itertools.pairwise(known))
-        said.append(
-            f"* {', '.join(place)}: the precision {'rises' if rises else 'does not always rise'} with the threshold"
-            + (f"; it is below the threshold at {', '.join(below)}." if below else ", and is at least the threshold.")
-        )
+    said = [
+        _said_of_precision(", ".join(place), [cells[*place, value]["precision"] for value in THRESHOLDS])
+        for place in places
+    ]
+    said_of_theirs = [_said_of_precision(name, [precision for precision, _ in row]) for name, row in CONFIDENT.items()]
     return "\n".join([
         prose.TABLE_6, table(places, ours), "\n".join(said) + "\n", prose.TABLE_6_PAPER, table(list(CONFIDENT), paper),
+        "\n".join(said_of_theirs) + "\n",
     ])  # fmt: skip
+
+
+def _said_of_precision(name: str, precisions: list[float | None]) -> str:
+    """Whether a larger score is a safer call, and where the score promises more than it keeps."""
+    known = [(value, found) for value, found in zip(THRESHOLDS, precisions, strict=True) if found is not None]
+    below = [f"{value:g} ({_one(found)})" for value, found in known if found < 100 * value]
+    falls = any(larger < smaller for (_, larger), (_, smaller) in pairwise(known))
+    return f"* {name}: the precision {'falls somewhere' if falls else 'never falls'} where the threshold rises" + (
+        f"; it is below the threshold at {', '.join(below)}." if below else ", and is at least the threshold."
+    )
 
 
 def _figure7(result: dict) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from papers.svg import Axes, clouds
 from papers.systematic_evaluation import (
     attack_networks,
     calibrations,
@@ -242,6 +243,16 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     assert sum(line.startswith("## ") for line in found.splitlines()) == len(RISK_COMMANDS) + 2
     assert not any("±" in line for line in found.splitlines() if line.startswith("|")), "a single target has no spread"
     assert set(drawn(results.read)) == {f"systematic_evaluation_{name}.svg" for name in FIGURES}
+
+
+def test_clouds_have_a_dot_for_each_point_and_the_names_where_they_belong():
+    drawn_clouds = clouds(
+        "two", {"one": ([0.0, 1.0], [0.0, 1.0]), "other": ([0.5], [0.5])}, Axes(), [(0.5, 0.5, "<7>")]
+    )
+    dots = [part.count("M") for part in drawn_clouds.split('"') if part.startswith("M")]
+    assert dots == [2, 1, 1, 1], "with a dot of each colour in the legend"
+    x, y = Axes().place(0.5, 0.5)
+    assert f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">&lt;7&gt;</text>' in drawn_clouds
 
 
 def test_every_command_has_its_section():
