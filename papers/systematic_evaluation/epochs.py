@@ -10,7 +10,7 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import Study, trained
+from papers.systematic_evaluation.pairs import Study, correct, trained
 from papers.systematic_evaluation.risk_scores import risk_scores
 
 
@@ -22,6 +22,7 @@ class Epoch:
         train_accuracy, test_accuracy: in per cent.
         risk: mean risk score of the members.
         rmse: of the risk score, for each target.
+        apart: for each target, by how many points its accuracy among members differs from its shadow's.
     """
 
     dataset: str
@@ -30,6 +31,7 @@ class Epoch:
     test_accuracy: float
     risk: float
     rmse: list[float]
+    apart: list[float]
 
 
 def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Epoch]]:
@@ -45,6 +47,12 @@ def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tupl
                 *(percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1)),
                 float(np.mean([risks[member].mean() for risks, member in scores])),
                 [gl.calibration(risks, member).rmse.value for risks, member in scores],
+                [100 * abs(_learnt(pair.target) - _learnt(pair.shadow)) for pair in pairs],
             )
         )
     return (rows,)
+
+
+def _learnt(said: gl.Predictions) -> float:
+    """Accuracy among members."""
+    return float(correct(said)[said.member].mean())
