@@ -12,6 +12,7 @@ from papers.systematic_evaluation.pairs import Pair, Study, trained
 from papers.systematic_evaluation.risk_scores import risk_scores
 
 CLASSES = 5  # at either end
+ITERATIONS = 1000  # of t-SNE
 FEWEST = 20  # members of a class that is shown; the paper asks for 100
 
 
@@ -61,9 +62,7 @@ def embeddings(study: Study, records: Records, place: Path, *, repeats: int) -> 
 def _classes(pair: Pair) -> dict[str, list[int]]:
     """Labels of the classes at either end of the mean risk score, from low to high."""
     target, risks = pair.target, risk_scores(pair)
-    counts = np.bincount(target.labels[target.member])
-    fewest = min(FEWEST, int(np.sort(counts)[-2 * CLASSES :].min()))  # small runs have small classes
-    large = np.flatnonzero(counts >= max(fewest, 1))
+    large = np.flatnonzero(np.bincount(target.labels[target.member]) >= FEWEST)
     order = sorted(large.tolist(), key=lambda label: risks[target.member & (target.labels == label)].mean())
     return {"low": order[:CLASSES], "high": order[-CLASSES:]}
 
@@ -97,7 +96,8 @@ def _shown(dataset: str, pair: Pair, ends: dict[str, list[int]], near: dict) -> 
     everyone = np.flatnonzero(np.isin(target.labels, ends["low"] + ends["high"]))
     perplexity = min(30.0, (len(everyone) - 1) / 3)
     places = np.full((len(target.labels), 2), np.nan)
-    places[everyone] = TSNE(perplexity=perplexity, random_state=0, init="pca").fit_transform(pair.hidden[everyone])
+    tsne = TSNE(perplexity=perplexity, random_state=0, init="pca", max_iter=ITERATIONS)
+    places[everyone] = tsne.fit_transform(pair.hidden[everyone])
     rows = []
     for end, labels in ends.items():
         for label in labels:

@@ -44,6 +44,8 @@ def _small():
         patch.setattr(references, "COUNTS", (1, 2))
         patch.setattr(sensitivity, "WITH", 1)
         patch.setattr(embeddings, "CLASSES", 2)
+        patch.setattr(embeddings, "FEWEST", 1)
+        patch.setattr(embeddings, "ITERATIONS", 250)
         yield
     torch.set_num_threads(before)
 
