@@ -63,16 +63,17 @@ class RiskCommand:
     Args:
         of: ``(study, records, place, repeats=)`` to the lists of rows that ``tables`` names.
         repeats: of a full run, by dataset.
-        unit: what is repeated.
+        unit: what is repeated: one of it, and several.
     """
 
     of: Callable
     tables: tuple[str, ...]
     repeats: dict[str, int]
-    unit: str = "targets"
+    unit: tuple[str, str] = ("target", "targets")
 
 
 BOTH = {LOCATION: 5, CIFAR: 3}
+WITHOUT = ("model without each member", "models without each member")
 RISK_COMMANDS = {
     "figure3": RiskCommand(calibrations.validation, ("calibrated",), BOTH),
     "figure5": RiskCommand(distributions.spreads, ("spreads",), BOTH),
@@ -84,8 +85,8 @@ RISK_COMMANDS = {
     "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
     "attack_networks": RiskCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 2}),
     "references": RiskCommand(references.references, ("learnt",), {LOCATION: 2}),
-    "figure4": RiskCommand(calibrations.architectures, ("calibrated",), {LOCATION: 1}),
-    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, "model without each member"),
+    "figure4": RiskCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
+    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, WITHOUT),
 }
 
 
@@ -143,7 +144,8 @@ def _risks(name: str, command: RiskCommand, studies: dict[str, Study], place: Pa
         dataset: {"members": studies[dataset].members, "nonmembers": studies[dataset].members} for dataset in counts
     }
     others = "".join(f", {count} of {dataset}" for dataset, count in list(counts.items())[1:])
-    said = {"count": next(iter(counts.values())), "of": f"{command.unit} of {next(iter(counts))}{others}"}
+    dataset, count = next(iter(counts.items()))
+    said = {"count": count, "of": f"{command.unit[count > 1]} of {dataset}{others}"}
     write(name, _spelt(name, repeats), sizes, said, time.perf_counter() - start, found)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import Network, Pair, Study, trained
+from papers.systematic_evaluation.pairs import Network, Pair, Study, mentr, trained
 from papers.systematic_evaluation.risk_scores import ESTIMATES, RISK
 from papers.systematic_evaluation.subjects import subjects
 
+SMALLEST = 1e-30  # what an entropy of 0 counts as in a logarithm
 NETWORKS = (
     Network(),
     Network(width=0.5),
@@ -49,20 +50,57 @@ class Calibrated:
     distribution: list[int]
 
 
+@dataclass(frozen=True)
+class Aligned:
+    """What the score of the first target owes to its shadow's having learnt its members better, or less well.
+
+    Args:
+        target, shadow: medians of the logarithms of their members' modified entropies.
+        rmse: of scores learnt from the shadow's entropies, all multiplied by one number that makes these medians equal. It
+            takes knowing who the target's members are.
+    """
+
+    dataset: str
+    training: str
+    target: float
+    shadow: float
+    rmse: float
+
+
 def validation(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calibrated]]:
     """Figures 3 and 11: a row per way to train and estimate."""
     found = subjects(study, records, place, repeats=repeats)
     return ([calibrated(study.name, name, kind, pairs) for name, pairs in found.items() for kind in ESTIMATES],)
 
 
-def architectures(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Calibrated]]:
+def architectures(
+    study: Study, records: Records, place: Path, *, repeats: int
+) -> tuple[list[Calibrated], list[Aligned]]:
     """Figure 4: the risk score's row for each architecture; widths are multiples of the study's own."""
-    rows = []
+    rows, fits = [], []
     for shape in NETWORKS:
         network = Network(shape.activation, shape.width * study.network.width, shape.depth)
         pairs = [trained(study, records, place, seed=seed, network=network) for seed in range(repeats)]
         rows.append(calibrated(study.name, str(shape), RISK, pairs))
-    return (rows,)
+        fits.append(aligned(study.name, str(shape), pairs[0]))
+    return rows, fits
+
+
+def aligned(dataset: str, training: str, pair: Pair) -> Aligned:
+    """The score again, with the shadow's entropies moved to where the target's are."""
+    said, known = mentr(pair.target), mentr(pair.shadow)
+    medians = [
+        float(np.median(np.log(np.maximum(values, SMALLEST))[of.member]))
+        for values, of in ((said, pair.target), (known, pair.shadow))
+    ]
+    risks = gl.risk_score(
+        said,
+        pair.target.labels,
+        known_values=known * np.exp(medians[0] - medians[1]),
+        known_labels=pair.shadow.labels,
+        known_member=pair.shadow.member,
+    )
+    return Aligned(dataset, training, *medians, gl.calibration(risks, pair.target.member).rmse.value)
 
 
 def calibrated(dataset: str, training: str, kind: str, pairs: list[Pair]) -> Calibrated:

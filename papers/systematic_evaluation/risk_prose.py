@@ -47,7 +47,10 @@ FIGURE_4 = """## Architectures (Figures 4 and 12)
 
 The risk score's RMSE on models without a defence, as in Figure 3. An architecture is named as in the paper, by
 activation, width (a multiple of the paper's units) and depth: three hidden layers are 1024-512-256, five begin
-with one of 2048 units.
+with one of 2048 units. "Target" and "shadow" are medians of the logarithm of members' modified entropies, of the first
+target and its shadow. Where the shadow has learnt its members better, members of the target look like the shadow's
+non-members. "Aligned" tells what that does: the shadow's entropies are all multiplied by one number that makes
+the medians equal, which takes knowing the target's members.
 """
 
 FIGURE_2 = """## Accuracy and risk, epoch by epoch (Figure 2)

@@ -123,6 +123,14 @@ def test_a_shadow_that_knows_nothing_is_seen_by_the_error(pair):
     assert knows_not.over_bins[0] == pytest.approx(np.sqrt(sum(off) / len(off)))
 
 
+def test_a_shadow_that_learnt_its_members_better_is_seen(pair):
+    surer = replace(pair.target, answers=3 * pair.target.answers)  # the same model, with more confidence
+    same, other = (calibrations.aligned("clusters", "one", replace(pair, shadow=said)) for said in (pair.target, surer))
+    assert same.target == same.shadow == other.target > other.shadow
+    known = calibrations.calibrated("clusters", "one", risk_scores.RISK, [replace(pair, shadow=pair.target)])
+    assert same.rmse == known.rmse[0][0], "nothing is moved"
+
+
 def test_the_attack_network_sees_answers_and_labels_of_the_shadow_alone(pair):
     """Another truth about the target changes nothing; that of the shadow does."""
     other = replace(pair, target=replace(pair.target, member=~pair.target.member))
