@@ -84,6 +84,8 @@ DIFFERENCES = """## What agrees, and what does not
 * **The risk score is nearly a probability where models have learnt their members by heart**, as in the paper, if tenths are
   weighed by their records. Counted alike, the tenths in the middle, which hold few records, make the error larger. On
   Location30 models that stop early, and on the authors' answers, whose shadow is smaller than the target, it is not.
+* **A shadow has to know its members as well as the target does.** The score of the wide network is off, since its shadow
+  learnt its members better: moved to the target's entropies, the same shadow teaches a score that is not (Figure 4).
 * **That the attack network's outputs are far worse is not reproduced.** They are not much further from
   probabilities than the score, and longer training brings them nearer. We do not know why the paper's are as far off.
 * **A correlation of 0.94 over classes is not reproduced with one shadow.** It comes near where chance plays a smaller
