@@ -157,8 +157,8 @@ def _figure2(result: dict) -> str:
         f"The test accuracy is largest after {best['epochs']} epochs. The score is furthest from a probability after "
         f"{rows[int(np.argmax(errors))]['epochs']} ({max(errors):.2f}); after {rows[-1]['epochs']} it is {errors[-1]:.2f} off"
         f"{usual}.{depends if min(errors) <= LIMIT < max(errors) else ''} Over all epochs and targets, Spearman's correlation of "
-        f"the error with the distance between target and shadow in training accuracy is {together:+.2f}; both change with training, which "
-        "alone shows no cause.\n"
+        f"the error with the distance between target and shadow in training accuracy is {together:+.2f}; both "
+        "change with training, which alone shows no cause.\n"
     )
     return "\n".join([prose.FIGURE_2, table(rows, columns), said, prose.figure("figure2", "accuracy by epochs")])
 
