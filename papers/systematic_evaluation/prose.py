@@ -89,9 +89,9 @@ DIFFERENCES = """## What agrees, and what does not
 * **That the attack network's outputs are far worse is not reproduced.** They are not much further from
   probabilities than the score, and longer training brings them nearer. We do not know why the paper's are as far off.
 * **A correlation of 0.94 over classes is not reproduced with one shadow.** It comes near where chance plays a smaller
-  part: with scores learnt from the target itself. So the few records of a class hide much of it.
-* **A larger threshold is a safer call up to about 0.8**; scores near 1 promise more than they keep, in the paper's table
-  as in ours.
+  part: of means over targets, and with scores learnt from the target itself. The few records of a class hide much of it.
+* **A larger threshold is a safer call up to about 0.8** on our models without a defence; scores near 1 promise more than
+  they keep, in the paper's table as in ours.
 * **Sensitivity** is looked at for some members of one target, each with one model trained without it.
 * **Architectures** are tried on one target each.
 """
