@@ -28,16 +28,19 @@ class Axes:
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)
 
 
-def lines(title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes) -> str:
-    """A panel with one line per name, and a legend."""
+def lines(
+    title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes, *, above: bool = False
+) -> str:
+    """A panel with one line per name, and a legend: at the lower right, where no ROC curve worth drawing goes, or above."""
     parts = _frame(title, axes)
     for index, (name, (x, y)) in enumerate(curves.items()):
         colour, dash = STYLES[index % len(STYLES)]
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
         style = f'fill="none" stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}"'
         parts.append(f'<polyline points="{points}" {style}/>')
-        # At the lower right, where no ROC curve worth drawing goes.
         high, left = HEIGHT - BOTTOM - 14 * (len(curves) - index), WIDTH - RIGHT - 80
+        if above:
+            high, left = TOP + 14 * (index + 1), LEFT + 8
         parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{high}" y2="{high}" {style}/>')
         parts.append(_text(left + 28, high + 4, name, "start"))
     return _panel(parts)
@@ -53,6 +56,26 @@ def scatter(title: str, x: np.ndarray, y: np.ndarray, axes: Axes) -> str:
     dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
     style = f'stroke="{STYLES[0][0]}" stroke-opacity="0.45" stroke-width="3" stroke-linecap="round"'
     parts.append(f'<path d="{dots}" {style}/>')
+    return _panel(parts)
+
+
+def clouds(
+    title: str,
+    groups: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    axes: Axes,
+    names: Sequence[tuple[float, float, str]] = (),
+) -> str:
+    """A panel with dots in a colour per group, a legend above, and ``names`` written where they say (x, y, name)."""
+    parts = _frame(title, axes)
+    for index, (name, (x, y)) in enumerate(groups.items()):
+        colour, left = STYLES[index % len(STYLES)][0], LEFT + 8 + 120 * index
+        dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
+        style = f'stroke="{colour}" stroke-opacity="0.55" stroke-width="4" stroke-linecap="round"'
+        parts += [f'<path d="{dots}" {style}/>', f'<path d="M{left} {TOP + 9}h0" {style}/>']
+        parts.append(_text(left + 7, TOP + 13, name, "start"))
+    for x, y, name in names:
+        across, up = axes.place(x, y)
+        parts.append(_text(across, up, name, "middle"))
     return _panel(parts)
 
 

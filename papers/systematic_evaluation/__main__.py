@@ -1,4 +1,4 @@
-"""``python -m papers.systematic_evaluation table3``: a command per table, ``page`` for the docs, ``all`` for both."""
+"""``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both."""
 
 from __future__ import annotations
 
@@ -13,9 +13,25 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.systematic_evaluation import memguard, page, thresholds, white_box
+from papers.systematic_evaluation import (
+    attack_networks,
+    calibrations,
+    class_gaps,
+    confident,
+    distributions,
+    embeddings,
+    epochs,
+    images,
+    memguard,
+    page,
+    references,
+    sensitivity,
+    thresholds,
+    white_box,
+)
 from papers.systematic_evaluation.data import location30
 from papers.systematic_evaluation.models import Setting
+from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, Study
 from papers.systematic_evaluation.results import write
 
 REPEATS = 3
@@ -40,11 +56,47 @@ COMMANDS = {
 }
 
 
-def main(arguments: list[str] | None = None, setting: Setting | None = None) -> None:
+@dataclass(frozen=True)
+class RiskCommand:
+    """What a table or figure of risk scores is made by.
+
+    Args:
+        of: ``(study, records, place, repeats=)`` to the lists of rows that ``tables`` names.
+        repeats: of a full run, by dataset.
+        unit: what is repeated: one of it, and several.
+    """
+
+    of: Callable
+    tables: tuple[str, ...]
+    repeats: dict[str, int]
+    unit: tuple[str, str] = ("target", "targets")
+
+
+BOTH = {LOCATION: 5, CIFAR: 3}
+WITHOUT = ("model without each member", "models without each member")
+RISK_COMMANDS = {
+    "figure3": RiskCommand(calibrations.validation, ("calibrated",), BOTH),
+    "figure5": RiskCommand(distributions.spreads, ("spreads",), BOTH),
+    "figure8": RiskCommand(class_gaps.class_gaps, ("gaps",), BOTH),
+    "figure9": RiskCommand(embeddings.embeddings, ("shown", "ends"), {LOCATION: 5}),
+    "figure10": RiskCommand(distributions.priors, ("priors",), BOTH),
+    "table6": RiskCommand(confident.confident, ("calls",), BOTH),
+    "table7": RiskCommand(images.attacked, ("attacked", "fitted"), {CIFAR: 3}),
+    "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
+    "attack_networks": RiskCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 2}),
+    "references": RiskCommand(references.references, ("learnt",), {LOCATION: 2}),
+    "figure4": RiskCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
+    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, WITHOUT),
+}
+
+
+def main(
+    arguments: list[str] | None = None, setting: Setting | None = None, studies: dict[str, Study] | None = None
+) -> None:
     """Run a command.
 
     Args:
-        setting: smaller models than the paper's, to try things out.
+        setting, studies: smaller models than the paper's, to try things out.
     """
     options = _parser().parse_args(arguments)
     setting = setting or Setting()
@@ -57,35 +109,63 @@ def main(arguments: list[str] | None = None, setting: Setting | None = None) -> 
     with tempfile.TemporaryDirectory() as fleeting:
         for name, command in COMMANDS.items():
             if options.command in (name, "all"):
-                _train(name, command, setting, options.folder or Path(fleeting), options.repeats)
+                _train(name, command, setting, options.folder or Path(fleeting), options.repeats or REPEATS)
+        for name, figure in RISK_COMMANDS.items():
+            if options.command in (name, "all"):
+                _risks(name, figure, studies or STUDIES, options.folder or Path(fleeting), options.repeats)
     if options.command in ("page", "all"):
         page.write()
 
 
 def _train(name: str, command: Command, setting: Setting, place: Path, repeats: int) -> None:
-    import torch
-
-    torch.set_num_threads(1)  # threads wait for each other where cores are shared, and models would take minutes
+    _one_thread()
     records, start = location30(), time.perf_counter()
     with threadpool_limits(1):
         found = command.of(records, setting, place, repeats=repeats)
     sizes = {"Location30": {"members": setting.records, "nonmembers": setting.records}}
     count = {"count": repeats, "of": f"targets, {setting.references} references each"}
     tables = dict(zip(command.tables, found, strict=True))
-    write(name, _spelt(name, repeats), sizes, count, time.perf_counter() - start, tables)
+    write(
+        name, _spelt(name, None if repeats == REPEATS else repeats), sizes, count, time.perf_counter() - start, tables
+    )
+
+
+def _risks(name: str, command: RiskCommand, studies: dict[str, Study], place: Path, repeats: int | None) -> None:
+    _one_thread()
+    start, found = time.perf_counter(), {table: [] for table in command.tables}
+    counts = {dataset: repeats or count for dataset, count in command.repeats.items()}
+    for dataset, count in counts.items():
+        study = studies[dataset]
+        with threadpool_limits(1):
+            parts = command.of(study, study.load(), place / "pairs", repeats=count)
+        for table, rows in zip(command.tables, parts, strict=True):
+            found[table] += rows
+    sizes = {
+        dataset: {"members": studies[dataset].members, "nonmembers": studies[dataset].members} for dataset in counts
+    }
+    others = "".join(f", {count} of {dataset}" for dataset, count in list(counts.items())[1:])
+    dataset, count = next(iter(counts.items()))
+    said = {"count": count, "of": f"{command.unit[count > 1]} of {dataset}{others}"}
+    write(name, _spelt(name, repeats), sizes, said, time.perf_counter() - start, found)
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)  # threads wait for each other where cores are shared, and models would take minutes
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.systematic_evaluation", description=__doc__)
-    parser.add_argument("command", choices=["table4", *COMMANDS, "page", "all"])
-    parser.add_argument("--repeats", type=int, default=REPEATS, help="targets to train; fewer is quicker")
-    parser.add_argument("--folder", type=Path, help="keeps the audits: what was trained is not trained again")
+    parser.add_argument("command", choices=["table4", *COMMANDS, *RISK_COMMANDS, "page", "all"])
+    parser.add_argument("--repeats", type=int, help="targets to train; fewer is quicker")
+    parser.add_argument("--folder", type=Path, help="keeps what was trained: it is not trained again")
     return parser
 
 
-def _spelt(name: str, repeats: int = REPEATS) -> str:
+def _spelt(name: str, repeats: int | None = None) -> str:
     """The command that makes this result alone."""
-    return f"python -m papers.systematic_evaluation {name}" + ("" if repeats == REPEATS else f" --repeats {repeats}")
+    return f"python -m papers.systematic_evaluation {name}" + (f" --repeats {repeats}" if repeats else "")
 
 
 if __name__ == "__main__":

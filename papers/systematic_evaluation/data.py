@@ -1,8 +1,9 @@
-"""The paper's data that we have: Location30's records, and the answers of a model of them with and without MemGuard."""
+"""The data we have: Location30's records, answers of a model of them with and without MemGuard, features of CIFAR100."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +11,7 @@ import guestlist as gl
 from guestlist.datasets import DATA_VARIABLE, load, local
 
 PREDICTIONS = "location30_predictions.npz"
+FEATURES = "cifar100_features.npz"
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,26 @@ def location30() -> Records:
     return Records(table.to_numpy(np.float32), y)
 
 
+def cifar100() -> Records:
+    """60,000 images of 100 classes, by 64 features that a network trained on other images makes of them."""
+    with np.load(_path(FEATURES), allow_pickle=False) as file:
+        x, y = (np.concatenate([file[f"{part}_train"], file[f"{part}_test"]]) for part in "xy")
+    x = x.astype(np.float32)
+    return Records(x / x.std(), y.astype(int))
+
+
 def published_answers(which: str, *, defended: bool) -> gl.Predictions:
     """What the authors' "target" or "shadow" model answered, as MemGuard changed it or not."""
-    path = local(PREDICTIONS)
-    if path is None:
-        raise gl.InputError(f"{PREDICTIONS} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(_path(PREDICTIONS), allow_pickle=False) as file:
         return gl.Predictions(
             file[f"{which}_{'defended_' if defended else ''}probs"].astype(np.float64),
             file[f"{which}_labels"].astype(int),
             file[f"{which}_member"].astype(bool),
         )
+
+
+def _path(name: str) -> Path:
+    path = local(name)
+    if path is None:
+        raise gl.InputError(f"{name} is not in ${DATA_VARIABLE}. Set it to the folder that holds the file.")
+    return Path(path)

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from papers.markdown import made_by, page, table
-from papers.systematic_evaluation import prose
+from papers.systematic_evaluation import prose, risk_page
 from papers.systematic_evaluation.published import TEXAS_ACCURACY, TEXAS_THRESHOLDS, WHITE_BOX
 from papers.systematic_evaluation.results import read
+from papers.systematic_evaluation.risk_figures import drawn
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers_systematic_evaluation.md"
+IMAGES = PAGE.parent / "images"
 
 
 def write() -> None:
-    """Write the page anew."""
+    """Write the page and its figures anew."""
     PAGE.write_text(text(), "utf-8")
+    for name, figure in drawn(read).items():
+        (IMAGES / name).write_text(figure, "utf-8")
 
 
 def text() -> str:
@@ -94,4 +98,4 @@ def _one(value: float) -> str:
     return f"{value:.1f}"
 
 
-SECTIONS = {"table4": _table4, "table3": _table3, "table5": _table5}
+SECTIONS = {"table4": _table4, "table3": _table3, "table5": _table5, **risk_page.SECTIONS}

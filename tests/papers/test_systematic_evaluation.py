@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from papers.systematic_evaluation import memguard, models, page, published, results, thresholds, white_box
-from papers.systematic_evaluation.__main__ import COMMANDS, main
+from papers.systematic_evaluation.__main__ import COMMANDS, RISK_COMMANDS, main
 from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
 
 from guestlist.errors import InputError
@@ -108,5 +108,5 @@ def test_the_page_is_made_from_the_results():
 
 
 def test_every_command_has_its_section():
-    assert set(page.SECTIONS) == {"table4", *COMMANDS}
+    assert set(page.SECTIONS) == {"table4", *COMMANDS, *RISK_COMMANDS}
     assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(page.SECTIONS)

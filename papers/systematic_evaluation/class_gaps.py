@@ -1,0 +1,81 @@
+"""Figure 8: classes that generalise badly have members at risk.
+
+A class has few records here, in the target and in its shadow, and both figures of a class are uncertain. Two more
+correlations tell how much that hides: of means over targets, and with scores that the target itself teaches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import pearsonr
+
+from papers.systematic_evaluation.data import Records
+from papers.systematic_evaluation.pairs import Pair, Study, correct
+from papers.systematic_evaluation.risk_scores import risk_scores
+from papers.systematic_evaluation.subjects import subjects
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Classes of one target or more.
+
+    Args:
+        classes: that have members and non-members.
+        correlation: for each target (value, low, high), Pearson's with its 95 % interval.
+        averaged: the same of each class's means over the targets; NaN with one.
+        own: the same for each target with scores learnt from its own members and non-members.
+        gaps, risks: of the first target's classes, by rising gap: accuracy among members minus that among non-members, and
+            the members' mean risk score.
+    """
+
+    dataset: str
+    training: str
+    classes: int
+    correlation: list[tuple[float, float, float]]
+    averaged: tuple[float, float, float]
+    own: list[tuple[float, float, float]]
+    gaps: list[float]
+    risks: list[float]
+
+
+def class_gaps(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Gaps]]:
+    """A row per way to train."""
+    rows = []
+    for training, pairs in subjects(study, records, place, repeats=repeats).items():
+        found = [by_class(pair) for pair in pairs]
+        own = [by_class(replace(pair, shadow=pair.target)) for pair in pairs]
+        gaps, risks = found[0]
+        order = np.argsort(gaps, kind="stable")
+        rows.append(
+            Gaps(
+                study.name,
+                training,
+                len(gaps),
+                [_correlation(*one) for one in found],
+                _correlation(*np.mean(found, axis=0)) if len(found) > 1 else (float("nan"),) * 3,
+                [_correlation(*one) for one in own],
+                gaps[order].tolist(),
+                risks[order].tolist(),
+            )
+        )
+    return (rows,)
+
+
+def by_class(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """(classes,) generalisation gaps, and the members' mean risk scores."""
+    target, risks, right = pair.target, risk_scores(pair), correct(pair.target)
+    gaps, means = [], []
+    for label in np.unique(target.labels):
+        inside, outside = ((target.labels == label) & side for side in (target.member, ~target.member))
+        if inside.any() and outside.any():
+            gaps.append(right[inside].mean() - right[outside].mean())
+            means.append(risks[inside].mean())
+    return np.array(gaps), np.array(means)
+
+
+def _correlation(gaps: np.ndarray, risks: np.ndarray) -> tuple[float, float, float]:
+    result = pearsonr(gaps, risks)
+    return float(result.statistic), *map(float, result.confidence_interval())

@@ -1,0 +1,83 @@
+"""Figures 1, 5, 6 and 10: how members' risk scores are spread, and what an attacker's prior makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from papers.systematic_evaluation.data import Records
+from papers.systematic_evaluation.pairs import Pair, Study, trained
+from papers.systematic_evaluation.risk_scores import risk_scores
+from papers.systematic_evaluation.subjects import subjects
+
+GRID = tuple(step / 20 for step in range(21))
+ABOVE = (0.6, 0.8, 0.9)
+PRIORS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Members' risk scores, on average over targets.
+
+    Args:
+        mean: and ``deviation`` of the mean over targets.
+        below: share of members with a score of at most each value of ``GRID``.
+        above: share of members with a score above each value of ``ABOVE``.
+    """
+
+    dataset: str
+    training: str
+    mean: float
+    deviation: float
+    below: list[float]
+    above: list[float]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Members' risk scores where a share ``prior`` of those asked about are members.
+
+    Args:
+        distance: mean score minus the prior, over targets, and its ``deviation``.
+        larger: share of members whose score is above the prior.
+    """
+
+    dataset: str
+    prior: float
+    distance: float
+    deviation: float
+    larger: float
+
+
+def spreads(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Spread]]:
+    """Figures 1, 5 and 6: a row per way to train."""
+    found = subjects(study, records, place, repeats=repeats)
+    return ([_spread(study.name, training, pairs) for training, pairs in found.items()],)
+
+
+def priors(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Prior]]:
+    """Figure 10: a row per prior, for the models without a defence."""
+    pairs = [trained(study, records, place, seed=seed) for seed in range(repeats)]
+    rows = []
+    for prior in PRIORS:
+        scores = [risk_scores(pair, prior=prior)[pair.target.member] for pair in pairs]
+        distances = [float((of_members - prior).mean()) for of_members in scores]
+        # A posterior equal to the prior may be a rounding error away from it.
+        larger = fmean(float((of_members > prior + 1e-9).mean()) for of_members in scores)
+        rows.append(Prior(study.name, prior, fmean(distances), _deviation(distances), larger))
+    return (rows,)
+
+
+def _spread(dataset: str, training: str, pairs: list[Pair]) -> Spread:
+    scores = [risk_scores(pair)[pair.target.member] for pair in pairs]
+    means = [float(of_members.mean()) for of_members in scores]
+    below = [fmean(float((of_members <= value + 1e-9).mean()) for of_members in scores) for value in GRID]
+    above = [fmean(float((of_members > value).mean()) for of_members in scores) for value in ABOVE]
+    return Spread(dataset, training, fmean(means), _deviation(means), below, above)
+
+
+def _deviation(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")

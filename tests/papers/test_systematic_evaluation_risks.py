@@ -1,0 +1,274 @@
+"""Song & Mittal's risk scores on small models: the same code, counted by hand where that can be done."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from papers.svg import Axes, clouds
+from papers.systematic_evaluation import (
+    attack_networks,
+    calibrations,
+    class_gaps,
+    confident,
+    distributions,
+    embeddings,
+    page,
+    pairs,
+    references,
+    results,
+    risk_page,
+    risk_scores,
+    sensitivity,
+    subjects,
+)
+from papers.systematic_evaluation.__main__ import RISK_COMMANDS, main
+from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, cifar100
+from papers.systematic_evaluation.risk_figures import FIGURES, drawn
+
+from guestlist.errors import InputError
+
+torch = pytest.importorskip("torch")
+
+CLASSES, MEMBERS = 6, 150
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small():
+    """One thread, as in the commands, and attack networks that are trained for less long."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(risk_scores, "EPOCHS", 2)
+        patch.setattr(attack_networks, "STEPS", (1, 2))
+        patch.setattr(references, "COUNTS", (1, 2))
+        patch.setattr(sensitivity, "WITH", 1)
+        patch.setattr(embeddings, "CLASSES", 2)
+        patch.setattr(embeddings, "FEWEST", 1)
+        patch.setattr(embeddings, "ITERATIONS", 250)
+        yield
+    torch.set_num_threads(before)
+
+
+def clusters() -> Records:
+    """Overlapping classes in many dimensions, the later ones nearer to each other."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(CLASSES, size=4 * MEMBERS)
+    far = np.linspace(3.0, 1.0, CLASSES)[y, None]
+    return Records((far * np.eye(CLASSES, 30)[y] + rng.normal(size=(len(y), 30))).astype(np.float32), y)
+
+
+def small(name: str = "clusters") -> pairs.Study:
+    network = pairs.Network(width=1 / 16, depth=3)
+    return pairs.Study(name, clusters, members=MEMBERS, epochs=40, early=20, steps=(20, 40), network=network)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Where all tests keep what was trained."""
+    return tmp_path_factory.mktemp("pairs")
+
+
+@pytest.fixture(scope="module")
+def pair(place):
+    return pairs.trained(small(), clusters(), place, seed=0)
+
+
+def test_a_target_and_its_shadow_share_no_record(pair):
+    records = clusters()
+    rows = [pairs.side(small(), records, 0, number) for number in (0, 1)]
+    assert len(set(np.concatenate(rows).tolist())) == 4 * MEMBERS
+    for said, of in zip((pair.target, pair.shadow), rows, strict=True):
+        assert said.member.tolist() == [True] * MEMBERS + [False] * MEMBERS
+        assert said.labels.tolist() == records.y[of].tolist()
+    inside, outside = pair.accuracy
+    assert inside > outside + 0.05, "the members are learnt better than others"
+    with pytest.raises(InputError, match=f"members={MEMBERS + 1} to be at most a quarter of the {4 * MEMBERS}"):
+        pairs.side(replace(small(), members=MEMBERS + 1), records, 0, 0)
+
+
+def test_what_was_trained_is_not_trained_again(pair, place, monkeypatch):
+    monkeypatch.setattr(pairs, "fitted", None)
+    again = pairs.trained(small(), clusters(), place, seed=0)
+    assert again.target.answers.tobytes() == pair.target.answers.tobytes()
+    assert again.hidden.tobytes() == pair.hidden.tobytes()
+
+
+def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
+    design = np.column_stack([pair.hidden, np.ones(len(pair.hidden))])
+    left = pair.target.answers - design @ np.linalg.lstsq(design, pair.target.answers, rcond=None)[0]
+    assert np.abs(left).max() < 1e-3
+
+
+def test_architectures_are_the_papers():
+    def units(network):
+        return [part.out_features for part in network.module(446, 30) if hasattr(part, "out_features")][:-1]
+
+    assert units(pairs.Network(depth=3)) == [1024, 512, 256]
+    assert units(pairs.Network(width=0.5)) == [512, 256, 128, 64]
+    assert units(pairs.Network(width=2.0)) == [2048, 1024, 512, 256]
+    assert units(pairs.Network(depth=5)) == [2048, 1024, 512, 256, 128]
+    assert len({str(network) for network in calibrations.NETWORKS}) == len(calibrations.NETWORKS)
+
+
+def test_a_shadow_that_knows_nothing_is_seen_by_the_error(pair):
+    shuffled = np.random.default_rng(0).permutation(pair.shadow.member)
+    knows, knows_not = (
+        calibrations.calibrated("clusters", "one", risk_scores.RISK, [replace(pair, shadow=shadow)])
+        for shadow in (pair.target, replace(pair.shadow, member=shuffled))
+    )
+    assert 2 * knows.rmse[0][0] < knows_not.rmse[0][0]
+    assert sum(knows.distribution) == MEMBERS
+    off = [(risk - share) ** 2 for _, risk, share in knows_not.bins]
+    assert knows_not.over_bins[0] == pytest.approx(np.sqrt(sum(off) / len(off)))
+
+
+def test_a_shadow_that_learnt_its_members_better_is_seen(pair):
+    surer = replace(pair.target, answers=3 * pair.target.answers)  # the same model, with more confidence
+    same, other = (calibrations.aligned("clusters", "one", replace(pair, shadow=said)) for said in (pair.target, surer))
+    assert same.target == same.shadow == other.target > other.shadow
+    known = calibrations.calibrated("clusters", "one", risk_scores.RISK, [replace(pair, shadow=pair.target)])
+    assert same.rmse == known.rmse[0][0], "nothing is moved"
+
+
+def test_the_attack_network_sees_answers_and_labels_of_the_shadow_alone(pair):
+    """Another truth about the target changes nothing; that of the shadow does."""
+    other = replace(pair, target=replace(pair.target, member=~pair.target.member))
+    turned = replace(pair, shadow=replace(pair.shadow, member=~pair.shadow.member))
+    outputs = risk_scores.network_outputs(pair)
+    assert ((outputs > 0) & (outputs < 1)).all()
+    assert risk_scores.network_outputs(other).tolist() == outputs.tolist()
+    assert risk_scores.network_outputs(turned).tolist() != outputs.tolist()
+
+
+def test_spreads_and_priors_are_counted_over_members(pair, place, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(place))  # where no published answers are
+    risks = risk_scores.risk_scores(pair)[:MEMBERS]
+    [[spread, early]] = distributions.spreads(small(), clusters(), place, repeats=1)
+    assert (spread.training, early.training) == ("no defence", "early stopping")
+    assert spread.mean == pytest.approx(risks.mean())
+    assert spread.below[10] == pytest.approx((risks <= 0.5 + 1e-9).mean())
+    assert spread.above == pytest.approx([(risks > value).mean() for value in distributions.ABOVE])
+    [rows] = distributions.priors(small(), clusters(), place, repeats=1)
+    half = next(row for row in rows if row.prior == 0.5)
+    assert half.distance == pytest.approx(risks.mean() - 0.5)
+    # Whether a score is above its prior hangs on the likelihoods alone.
+    assert [row.larger for row in rows] == pytest.approx([(risks > 0.5 + 1e-9).mean()] * len(distributions.PRIORS))
+
+
+def test_calls_are_counted(pair, place, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(place))
+    [rows] = confident.confident(small(), clusters(), place, repeats=1)
+    risks, member = risk_scores.risk_scores(pair), pair.target.member
+    for row in rows[: len(confident.THRESHOLDS)]:
+        called = risks >= row.threshold
+        assert row.recall == pytest.approx(100 * called[member].mean())
+        if called.any():
+            assert row.precision == pytest.approx(100 * member[called].mean())
+        else:
+            assert np.isnan(row.precision)
+
+
+def test_gaps_of_classes(pair):
+    gaps, risks = class_gaps.by_class(pair)
+    right, scores, target = pairs.correct(pair.target), risk_scores.risk_scores(pair), pair.target
+    inside, outside = (np.flatnonzero((target.labels == 2) & side) for side in (target.member, ~target.member))
+    assert gaps[2] == pytest.approx(right[inside].mean() - right[outside].mean())
+    assert risks[2] == pytest.approx(scores[inside].mean())
+    assert len(gaps) == CLASSES
+
+
+def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, place, monkeypatch):
+    trained_on = []
+
+    def fitted(records, rows, *arguments):
+        trained_on.append(set(rows.tolist()))
+        return original(records, rows, *arguments)
+
+    original = sensitivity.fitted
+    monkeypatch.setattr(sensitivity, "fitted", fitted)
+    removed, ranked = sensitivity.sensitivity(small(), clusters(), place, repeats=1, members=3)
+    risks = np.sort(risk_scores.risk_scores(pair)[:MEMBERS])
+    assert [row.risk for row in removed] == [risks[0], pytest.approx(np.median(risks), abs=0.2), risks[-1]]
+    inside = set(pairs.side(small(), clusters(), 0, 0)[:MEMBERS].tolist())
+    assert trained_on[0] == inside, "trained anew on all members"
+    assert [len(inside - rows) for rows in trained_on[1:]] == [1, 1, 1]
+    assert len(set.union(*(inside - rows for rows in trained_on[1:]))) == 3
+    assert [row.of for row in ranked] == ["sensitivity", "trained anew", "difference"]
+
+
+def test_nearest_members_are_found(pair, place):
+    shown, ends = embeddings.embeddings(small(), clusters(), place, repeats=1)
+    labels, member = pair.target.labels, pair.target.member
+    among = np.isin(labels, [row.label for row in shown])
+    for row in shown:
+        for side, found in ((member, row.near_members), (~member, row.near_nonmembers)):
+            same = []
+            for at in np.flatnonzero((labels == row.label) & side):
+                others = [other for other in np.flatnonzero(among & member) if other != at]
+                distances = np.linalg.norm(pair.hidden[others] - pair.hidden[at], axis=1)
+                same.append(labels[others[int(distances.argmin())]] == row.label)
+            assert found == pytest.approx(np.mean(same))
+    low, high = ([row.risk for row in shown if row.end == end] for end in ("low", "high"))
+    assert max(low) <= min(high)
+    assert ends[0].near_nonmembers == [pytest.approx(np.mean([row.near_nonmembers for row in shown[:2]]))]
+
+
+@pytest.mark.slow
+def test_the_authors_shadow_is_too_small_for_a_calibrated_score(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data(PREDICTIONS).parent))
+    row = calibrations.calibrated("Location30", subjects.AUTHORS, risk_scores.RISK, [pairs.published(defended=False)])
+    assert row.rmse[0][0] == pytest.approx(0.24, abs=0.005)
+    assert row.train_accuracy == 100
+
+
+def test_the_features_of_cifar100_are_read(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data(FEATURES).parent))
+    records = cifar100()
+    assert records.x.shape == (60_000, 64)
+    assert np.bincount(records.y).tolist() == [600] * 100
+    assert records.x.std() == pytest.approx(1, abs=1e-3)
+
+
+def test_missing_features_are_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=rf"{FEATURES} is not in \$GUESTLIST_DATA"):
+        cifar100()
+
+
+@pytest.mark.slow
+def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(calibrations, "NETWORKS", calibrations.NETWORKS[:2])
+    # Three members are enough to see that it runs.
+    monkeypatch.setattr(sensitivity, "MEMBERS", 3)
+    studies = {name: small(name) for name in pairs.STUDIES}
+    for name in RISK_COMMANDS:
+        main([name, "--repeats", "1", "--folder", str(place)], studies=studies)
+        written = json.loads((tmp_path / f"{name}.json").read_text())
+        assert written["command"] == f"python -m papers.systematic_evaluation {name} --repeats 1"
+        assert set(RISK_COMMANDS[name].tables) < set(written)
+    found = page.text()
+    assert sum(line.startswith("## ") for line in found.splitlines()) == len(RISK_COMMANDS) + 2
+    assert not any("±" in line for line in found.splitlines() if line.startswith("|")), "a single target has no spread"
+    assert set(drawn(results.read)) == {f"systematic_evaluation_{name}.svg" for name in FIGURES}
+
+
+def test_clouds_have_a_dot_for_each_point_and_the_names_where_they_belong():
+    drawn_clouds = clouds(
+        "two", {"one": ([0.0, 1.0], [0.0, 1.0]), "other": ([0.5], [0.5])}, Axes(), [(0.5, 0.5, "<7>")]
+    )
+    dots = [part.count("M") for part in drawn_clouds.split('"') if part.startswith("M")]
+    assert dots == [2, 1, 1, 1], "with a dot of each colour in the legend"
+    x, y = Axes().place(0.5, 0.5)
+    assert f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">&lt;7&gt;</text>' in drawn_clouds
+
+
+def test_every_command_has_its_section():
+    assert set(risk_page.SECTIONS) == set(RISK_COMMANDS)
+
+
+def test_the_figures_are_drawn_from_the_results():
+    for name, figure in drawn(results.read).items():
+        assert (page.IMAGES / name).read_text("utf-8") == figure, "run: python -m papers.systematic_evaluation page"
