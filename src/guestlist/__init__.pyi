@@ -45,11 +45,13 @@ from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
+from .risks import Worth as Worth
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
 from .risks import leaf_risk as leaf_risk
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr
+from .risks import worth as worth
 from .risks import worth_of_risks as worth_of_risks
 from .targets import Target as Target
 from .targets import function_target as function_target
