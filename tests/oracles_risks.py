@@ -55,3 +55,29 @@ def _bin(edges, value) -> int:
     if value <= edges[0]:
         return 0
     return max(b for b, edge in enumerate(edges) if edge <= value)
+
+
+def softmax_gradients(x, y, weight, bias) -> np.ndarray:
+    """(records, parameters) gradient of each record's cross entropy: weights row by row, then biases."""
+    found = []
+    for record, label in zip(x, y, strict=True):
+        off = _softmax(weight @ record + bias) - np.eye(len(bias))[label]
+        found.append(np.concatenate([np.outer(off, record).ravel(), off]))
+    return np.array(found)
+
+
+def softmax_hessian(x, y, weight, bias) -> np.ndarray:
+    """(parameters, parameters) of the sum of the cross entropies, in the same order."""
+    classes, width = weight.shape
+    total = np.zeros((classes * (width + 1),) * 2)
+    for record in x:
+        p = _softmax(weight @ record + bias)
+        # The derivative of each logit, one row per class.
+        slopes = np.hstack([np.kron(np.eye(classes), record), np.eye(classes)])
+        total += slopes.T @ (np.diag(p) - np.outer(p, p)) @ slopes
+    return total
+
+
+def _softmax(logits) -> np.ndarray:
+    weights = np.exp(logits - logits.max())
+    return weights / weights.sum()

@@ -48,9 +48,11 @@ from .risks import Histogram as Histogram
 from .risks import Worth as Worth
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
+from .risks import influence_functions as influence_functions
 from .risks import leaf_risk as leaf_risk
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr
+from .risks import tracin as tracin
 from .risks import worth as worth
 from .risks import worth_of_risks as worth_of_risks
 from .targets import Target as Target

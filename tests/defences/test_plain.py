@@ -153,3 +153,19 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
 def test_bad_options_are_told(options, name):
     with pytest.raises(ValueError, match=f"Expected {name}"):
         gl.Fit(**options)
+
+
+def test_the_last_checkpoint_is_what_a_call_returns():
+    rng = np.random.default_rng(0)
+    data, module = gl.Data(rng.normal(size=(40, 4)), rng.integers(2, size=40)), gl.mlp(4, 2, hidden=(5,))
+    fit = gl.Fit(epochs=5)
+    trained, kept = fit(module, data, np.random.default_rng(1)), fit.checkpoints(module, data, np.random.default_rng(1))
+    some = fit.checkpoints(module, data, np.random.default_rng(1), every=2)
+    assert (len(kept), len(some)) == (5, 3)
+    for ours, other in ((trained, kept[4]), (trained, some[2]), (kept[0], some[0]), (kept[2], some[1])):
+        assert not ours.training
+        assert not other.training
+        assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), other.parameters(), strict=True))
+    assert not torch.equal(kept[0][0].weight, kept[1][0].weight)
+    with pytest.raises(ValueError, match="every=0"):
+        fit.checkpoints(module, data, np.random.default_rng(1), every=0)

@@ -6,6 +6,8 @@ Torch is imported only when something is trained.
 from __future__ import annotations
 
 import copy
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,10 +63,26 @@ class Fit:
         """The same with (records, classes) probabilities in the place of labels."""
         return self._trained(module, data.x, soft, rng)
 
+    def checkpoints(self, module, data: Data, rng: np.random.Generator, *, every: int = 1) -> list:
+        """The module as it was after every so many epochs; the last is what a call returns, to the bit.
+
+        Args:
+            every: epochs from one to the next, counted from the last.
+        """
+        if every < 1:
+            raise ValueError(f"Expected every={every} to be 1 or more.")
+        epochs = enumerate(self._epochs(module, data.x, data.y, rng), start=1)
+        return [copy.deepcopy(trained).eval() for epoch, trained in epochs if (self.epochs - epoch) % every == 0]
+
     def describe(self) -> str:
         return described(self)
 
     def _trained(self, module, x, y, rng: np.random.Generator):
+        (trained,) = deque(self._epochs(module, x, y, rng), maxlen=1)
+        return trained.eval()
+
+    def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
+        """The one module that is trained, after each epoch."""
         import torch
 
         torch.manual_seed(int(rng.integers(2**63)))
@@ -80,7 +98,7 @@ class Fit:
                 optimizer.zero_grad()
                 self._loss(module(x[batch]), y[batch]).backward()
                 optimizer.step()
-        return module.eval()
+            yield module
 
     def _loss(self, answers, y):
         import torch

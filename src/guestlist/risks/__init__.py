@@ -1,5 +1,6 @@
 """How exposed each record is, beside the attacks: one file each, and a row of a table."""
 
+from guestlist.risks.attribution import influence_functions, tracin
 from guestlist.risks.bounded import Bounded
 from guestlist.risks.calibration import Calibration, at_thresholds, calibration
 from guestlist.risks.knn import shapr
@@ -19,6 +20,7 @@ __all__ = [
     "Worth",
     "at_thresholds",
     "calibration",
+    "influence_functions",
     "leaf_risk",
     "leaf_risk_of",
     "risk_columns",
@@ -26,6 +28,7 @@ __all__ = [
     "risks_of",
     "shapr",
     "tpr_of_mu",
+    "tracin",
     "worth",
     "worth_of_risks",
 ]

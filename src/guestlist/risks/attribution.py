@@ -1,0 +1,260 @@
+"""Which members a torch model's answers about other records came from: influence functions and TracIn, through captum.
+
+These are the baselines that SHAPr was compared with (Duddu et al. 2022, section X-A). Both say by how much a member lowered the
+loss of test records, on average over these: above 0, it helped. Without test records they say what each member did for itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from guestlist.defences.plain import labels_tensor, tensor
+from guestlist.errors import InputError
+
+# The Hessian of more parameters is not formed: its eigenvalues alone would take minutes.
+MOST = 5000
+# How many numbers the gradients of one batch may hold.
+BATCH_NUMBERS = 2**24
+# The Hessian needs no gradients of single records, so that its batches can be larger.
+HESSIAN_BATCH = 4096
+
+
+def influence_functions(
+    module,
+    x,
+    y,
+    x_test=None,
+    y_test=None,
+    *,
+    layers: Sequence[str] | None = None,
+    rank: int | None = None,
+    damping: float = 0.01,
+    loss: str = "cross_entropy",
+    seed: int = 0,
+) -> np.ndarray:
+    """(members,) influence functions (Koh & Liang 2017): by how much the loss of test records would rise without the member.
+
+    To first order, that is g_test' H⁻¹ g_i, with gradients of the loss at a test record and at the member, and the Hessian of
+    the sum of losses over all members; averaged over test records. Without test records, the same of each member on itself.
+    Directions in which the loss bends downwards, which a trained network has, are left out.
+
+    Args:
+        module: answers with logits, or with one number where the loss is squared; it is left as it was.
+        x, y: the members: features as the module reads them, and positions of the classes, or numbers.
+        x_test, y_test: records that it was not trained on.
+        layers: names of the submodules whose parameters count; all by default.
+        rank: how many directions of the largest curvature count, found by Arnoldi's iteration (Schioppa et al. 2022);
+            None: all, by the Hessian itself, where there are few parameters.
+        damping: added to the Hessian of the mean loss; a penalty of half this times the squared parameters does the same.
+        loss: ``cross_entropy`` or ``squared``, as in ``Fit``.
+        seed: of the direction that Arnoldi's iteration starts from.
+    """
+    influence = _captum()
+    if damping < 0:
+        raise ValueError(f"Expected damping={damping} to be 0 or more.")
+    module = copy.deepcopy(module).double().eval()  # in float32 a small eigenvalue is mostly rounding
+    members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
+    _check_layers(module, layers)
+    chosen = _parameters(module, layers)
+    if rank is None and chosen > MOST:
+        raise InputError(_too_many(module, chosen, layers))
+    reg = damping * len(members[1])
+    common = {
+        **_arguments(module, members, layers, loss),
+        "checkpoint": None,
+        "checkpoints_load_func": lambda model, checkpoint: 1.0,  # the parameters that it has
+        "batch_size": _batch(module),
+        "hessian_dataset": _loader(members, HESSIAN_BATCH),
+        "hessian_reg": reg,
+        # What is below half of the damping after it was added bends downwards.
+        "hessian_inverse_tol": max(reg / 2, 1e-9 * len(members[1])),
+    }
+    with _quietly():
+        if rank is None:
+            found = influence.NaiveInfluenceFunction(**common, projection_dim=chosen)
+        else:
+            from captum.influence._core.arnoldi_influence_function import ArnoldiInfluenceFunction
+
+            steps = min(4 * rank, chosen)  # in the proportion of the paper
+            options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
+            found = ArnoldiInfluenceFunction(**common, **options)
+        whole = None if tests is None else sum(_embedded(found, tests, module)) / len(tests[1])
+        own = _embedded(found, members, module, by_record=True)
+        return np.concatenate([(part * (part if whole is None else whole)).sum(axis=1) for part in own])
+
+
+def tracin(
+    checkpoints,
+    x,
+    y,
+    x_test=None,
+    y_test=None,
+    *,
+    learning_rate: float | Sequence[float] = 1.0,
+    layers: Sequence[str] | None = None,
+    loss: str = "cross_entropy",
+) -> np.ndarray:
+    """(members,) TracIn (Pruthi et al. 2020): by how much steps on the member lowered the loss of test records.
+
+    The sum over checkpoints of learning rate × g_test' g_i, averaged over test records; without test records, of each member
+    on itself: learning rate × ‖g_i‖².
+
+    Args:
+        checkpoints: modules of one kind with the parameters that they had in the course of training, such as
+            ``Fit().checkpoints(module, data, rng)`` gives; or one module.
+        x, y, x_test, y_test, layers, loss: as in :func:`influence_functions`.
+        learning_rate: of all checkpoints, or of each.
+    """
+    influence = _captum()
+    modules = list(checkpoints) if isinstance(checkpoints, list | tuple) else [checkpoints]
+    rates = np.broadcast_to(np.asarray(learning_rate, dtype=np.float64), len(modules)).tolist()
+    states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval()
+    members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
+    _check_layers(module, layers)
+
+    def load(model, k: int) -> float:
+        model.load_state_dict(states[k])
+        return rates[k]
+
+    found = influence.TracInCP(
+        **_arguments(module, members, layers, loss),
+        checkpoints=list(range(len(modules))),
+        checkpoints_load_func=load,
+        batch_size=_batch(module),
+    )
+    with _quietly():
+        if tests is None:
+            return found.self_influence(_loader(members, _batch(module))).numpy().astype(np.float64)
+        values = found.influence(_loader(tests, _batch(module)), aggregate=True)
+    return values.flatten().numpy().astype(np.float64) / len(tests[1])
+
+
+def _captum() -> Any:
+    try:
+        import captum.influence
+    except ImportError as error:
+        raise InputError(
+            "Influence functions and TracIn need captum: pip install 'guestlist[torch,attribution]'."
+        ) from error
+    return captum.influence
+
+
+def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict[str, Any]:
+    """What captum's classes have in common."""
+    from torch.utils.data import TensorDataset
+
+    at_once = _at_once(module, layers)
+    return {
+        "model": module,
+        "train_dataset": TensorDataset(*members),
+        "layers": None if layers is None else list(layers),
+        "loss_fn": _Loss(loss, "sum" if at_once else "none"),
+        "sample_wise_grads_per_batch": at_once,
+    }
+
+
+class _Loss:
+    """Of a batch: of each record, or their sum; captum reads ``reduction``."""
+
+    def __init__(self, loss: str, reduction: str) -> None:
+        self.loss, self.reduction = loss, reduction
+
+    def __call__(self, answers, y):
+        import torch
+
+        if self.loss == "squared":
+            return torch.nn.functional.mse_loss(answers.reshape(len(y)), y, reduction=self.reduction)
+        return torch.nn.functional.cross_entropy(answers, y, reduction=self.reduction)
+
+
+def _at_once(module, layers: Sequence[str] | None) -> bool:
+    """Whether captum can give the gradients of all records of a batch in one pass: else it takes one pass per record."""
+    from torch import nn
+
+    parts = module.modules() if layers is None else [module.get_submodule(name) for name in layers]
+    return all(
+        isinstance(part, nn.Linear)
+        or (isinstance(part, nn.Conv2d) and part.groups == 1 and not isinstance(part.padding, str))
+        for part in parts
+        if next(part.parameters(recurse=False), None) is not None
+    )
+
+
+def _embedded(found, records, module, *, by_record: bool = False) -> Iterator[np.ndarray]:
+    """Batches of records as captum embeds them: the influence of one on another is the product of the two."""
+    for batch in _loader(records, _batch(module)):
+        yield found.compute_intermediate_quantities(tuple(batch), aggregate=not by_record).numpy()
+
+
+def _loader(records, size: int):
+    from torch.utils.data import DataLoader, TensorDataset
+
+    return DataLoader(TensorDataset(*records), batch_size=size, shuffle=False)
+
+
+def _batch(module) -> int:
+    return int(np.clip(BATCH_NUMBERS // max(_parameters(module), 1), 1, 1024))
+
+
+def _records(module, x, y, loss: str, name: str):
+    if loss not in ("cross_entropy", "squared"):
+        raise ValueError(f"Expected loss={loss!r} to be 'cross_entropy' or 'squared'.")
+    if len(x) != len(y) or not len(x):
+        raise InputError(f"Expected {name} and its labels to hold as many records, one or more: {len(x)} and {len(y)}.")
+    labels = tensor(y, module).flatten() if loss == "squared" else labels_tensor(y, module)
+    return tensor(x, module), labels
+
+
+def _tests(module, x_test, y_test, loss: str):
+    if (x_test is None) != (y_test is None):
+        raise InputError("Give both x_test and y_test, or neither.")
+    return None if x_test is None else _records(module, x_test, y_test, loss, "x_test")
+
+
+def _parameters(module, layers: Sequence[str] | None = None) -> int:
+    parts = [module] if layers is None else [module.get_submodule(name) for name in layers]
+    return sum(parameter.numel() for part in parts for parameter in part.parameters())
+
+
+def _check_layers(module, layers: Sequence[str] | None) -> None:
+    there = _named(module)
+    unknown = [name for name in layers or () if name not in there]
+    if unknown or (layers is not None and not len(layers)):
+        raise InputError(f"Expected layers={list(layers or ())} to be among those with parameters: {', '.join(there)}.")
+
+
+def _named(module) -> list[str]:
+    return [name for name, part in module.named_modules() if name and next(part.parameters(), None) is not None]
+
+
+def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
+    names = _named(module)
+    last = (
+        f" layers=[{names[-1]!r}] for the last layer ({_parameters(module, names[-1:]):,} parameters) or"
+        if names
+        else ""
+    )
+    return (
+        f"The Hessian of {chosen:,} parameters is too large to be inverted: {MOST:,} are the most. Give"
+        f"{'' if layers else last} rank=50 for the directions of the largest curvature."
+    )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Captum sets the seed of all of torch, and warns of its own doings."""
+    import torch
+
+    state = torch.get_rng_state()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        torch.set_rng_state(state)

@@ -1,0 +1,170 @@
+"""Influence functions and TracIn: as plain formulas and loops have them, and against training anew without a member."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.errors import InputError
+from guestlist.risks import attribution
+from oracles_risks import softmax_gradients, softmax_hessian
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("captum")
+
+
+@pytest.fixture(scope="module")
+def world():
+    """60 members and 30 others in 3 classes, and a linear model of the classes."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 4)), rng.integers(3, size=90)
+    x[np.arange(90), y] += 1.0
+    torch.manual_seed(0)
+    return torch.nn.Linear(4, 3).double(), (x[:60], y[:60]), (x[60:], y[60:])
+
+
+def parameters(module):
+    return module.weight.detach().numpy(), module.bias.detach().numpy()
+
+
+def network():
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3)).double()
+
+
+@pytest.mark.parametrize("damping", [0.3, 0.01])
+def test_influence_is_the_formula_of_a_linear_model(world, damping):
+    module, members, tests = world
+    hessian = softmax_hessian(*members, *parameters(module)) + damping * 60 * np.eye(15)
+    own, other = (softmax_gradients(*side, *parameters(module)) for side in (members, tests))
+    expected = own @ np.linalg.solve(hessian, other.mean(axis=0))
+    found = gl.influence_functions(module, *members, *tests, damping=damping)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-9)
+    on_itself = np.einsum("ij,jk,ik->i", own, np.linalg.inv(hessian), own)
+    np.testing.assert_allclose(gl.influence_functions(module, *members, damping=damping), on_itself, rtol=1e-5)
+
+
+def test_a_rank_keeps_the_directions_of_the_largest_curvature():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(80, 8)) * 2.0 ** -np.arange(8), rng.integers(3, size=80)
+    module = torch.nn.Linear(8, 3).double()
+    members, tests = (x[:60], y[:60]), (x[60:], y[60:])
+    values, vectors = np.linalg.eigh(softmax_hessian(*members, *parameters(module)))
+    own, other = (softmax_gradients(*side, *parameters(module)) @ vectors[:, -4:] for side in (members, tests))
+    expected = (own / (values[-4:] + 0.01 * 60)) @ other.mean(axis=0)
+    found = gl.influence_functions(module, *members, *tests, rank=4)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
+
+
+def test_influence_is_what_training_without_the_member_does():
+    """Least squares with a penalty: to first order, which with 800 members is nearly all."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(840, 3))
+    y = x @ [1.0, -1.0, 0.5] + rng.normal(size=840)
+    penalty = 0.1
+
+    def fitted(rows):
+        return np.linalg.solve(x[rows].T @ x[rows] + penalty * 800 / 2 * np.eye(3), x[rows].T @ y[rows])
+
+    def loss(coefficients):
+        return np.square(x[800:] @ coefficients - y[800:]).mean()
+
+    members = np.arange(800)
+    module = torch.nn.Linear(3, 1, bias=False).double()
+    module.weight.data = torch.as_tensor(fitted(members))[None]
+    found = gl.influence_functions(module, x[:800], y[:800], x[800:], y[800:], damping=penalty, loss="squared")
+    change = np.array([loss(fitted(np.delete(members, i))) for i in members]) - loss(fitted(members))
+    assert np.corrcoef(found, change)[0, 1] > 0.99
+    assert np.polyfit(found, change, 1)[0] == pytest.approx(1, abs=0.05)
+
+
+def test_tracin_is_a_loop_over_checkpoints_and_records(world):
+    _, members, tests = world
+    checkpoints = gl.Fit(epochs=3, optimizer="sgd", learning_rate=0.1).checkpoints(
+        network(), gl.Data(*members), np.random.default_rng(0)
+    )
+
+    def gradient(module, x, y):
+        module.zero_grad()
+        answers = module(torch.as_tensor(x[None]))
+        torch.nn.functional.cross_entropy(answers, torch.as_tensor([y])).backward()
+        return np.concatenate([part.grad.numpy().ravel() for part in module.parameters()])
+
+    on_tests, on_itself = np.zeros(60), np.zeros(60)
+    for rate, module in zip((0.1, 0.2, 0.3), checkpoints, strict=True):
+        others = [gradient(module, *record) for record in zip(*tests, strict=True)]
+        for i, record in enumerate(zip(*members, strict=True)):
+            own = gradient(module, *record)
+            on_tests[i] += rate * np.mean([own @ other for other in others])
+            on_itself[i] += rate * own @ own
+    rates = {"learning_rate": (0.1, 0.2, 0.3)}
+    np.testing.assert_allclose(gl.tracin(checkpoints, *members, *tests, **rates), on_tests, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(gl.tracin(checkpoints, *members, **rates), on_itself, rtol=1e-6)
+    np.testing.assert_allclose(gl.tracin(checkpoints[0], *members), gl.tracin(checkpoints[:1], *members))
+
+
+def test_both_ways_to_gradients_agree(world, monkeypatch):
+    """Images, of which captum can take the gradients in one pass, or record by record."""
+    _, (_, y), _ = world
+    torch.manual_seed(2)
+    module, x = gl.cnn(12, 3, filters=(2, 3)).double(), np.random.default_rng(3).normal(size=(20, 1, 12, 12))
+    (at_once, kifs) = gl.tracin(module, x, y[:20]), gl.influence_functions(module, x, y[:20], damping=0.5)
+    monkeypatch.setattr(attribution, "_at_once", lambda module, layers: False)
+    np.testing.assert_allclose(gl.tracin(module, x, y[:20]), at_once, rtol=1e-8)
+    np.testing.assert_allclose(gl.influence_functions(module, x, y[:20], damping=0.5), kifs, rtol=1e-6)
+
+
+def test_a_memorised_outlier_influences_itself_most(world):
+    _, (x, y), _ = world
+    x = np.vstack([x, 6 * np.eye(4)[:1]])
+    y = np.append(y, 2)  # far out on the side of class 0
+    linear = torch.nn.Linear(4, 3).double()
+    module = gl.Fit(epochs=30, learning_rate=0.02)(linear, gl.Data(x, y), np.random.default_rng(0))
+    assert gl.tracin(module, x, y).argmax() == 60
+    assert gl.influence_functions(module, x, y).argmax() == 60
+
+
+def test_the_module_and_chance_are_left_as_they_were(world):
+    module, members, tests = world
+    before = {name: part.clone() for name, part in module.state_dict().items()}
+    module.train()
+    torch.manual_seed(5)
+    first = torch.rand(1)
+    torch.manual_seed(5)
+    gl.influence_functions(module, *members, *tests, rank=3)
+    gl.tracin(module, *members, *tests)
+    assert torch.rand(1) == first
+    assert module.training
+    assert all(torch.equal(part, before[name]) for name, part in module.state_dict().items())
+    assert all(part.requires_grad for part in module.parameters())
+
+
+def test_one_layer_alone(world):
+    _, members, _ = world
+    module = network()
+    hidden = torch.nn.Sequential(*module[:2])(torch.as_tensor(members[0])).detach().numpy()
+    alone = gl.influence_functions(module[2], hidden, members[1])
+    np.testing.assert_allclose(gl.influence_functions(module, *members, layers=["2"]), alone, rtol=1e-6)
+
+
+def test_wrong_input_is_told(world, monkeypatch):
+    module, members, tests = world
+    with pytest.raises(InputError, match="Give both x_test and y_test"):
+        gl.tracin(module, *members, tests[0])
+    with pytest.raises(InputError, match="as many records, one or more: 60 and 59"):
+        gl.tracin(module, members[0], members[1][1:])
+    with pytest.raises(InputError, match="among those with parameters: 0, 2"):
+        gl.tracin(network(), *members, layers=["1"])
+    monkeypatch.setattr(attribution, "MOST", 20)
+    with pytest.raises(
+        InputError, match=r"43 parameters .*layers=\['2'\] for the last layer \(18 parameters\) or rank=50"
+    ):
+        gl.influence_functions(network(), *members)
+    with pytest.raises(ValueError, match="damping=-1"):
+        gl.influence_functions(module, *members, damping=-1)
+    with pytest.raises(ValueError, match="loss='absolute'"):
+        gl.tracin(module, *members, loss="absolute")
+    monkeypatch.setitem(sys.modules, "captum.influence", None)
+    with pytest.raises(InputError, match=r"guestlist\[torch,attribution\]"):
+        gl.tracin(module, *members)
