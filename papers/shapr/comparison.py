@@ -9,7 +9,7 @@ from scipy.stats import ttest_ind_from_stats
 
 from papers.shapr.data import SOURCES
 from papers.shapr.measures import ATTACKS, EVERYBODY, FIRST, LIRA, OWN, SPACES
-from papers.shapr.published import F1_LIRA, F1_MENTR, RECALL_LIRA, RECALL_MENTR, Pair
+from papers.shapr.published import F1_LIRA, F1_MENTR, GROUPS, RECALL_LIRA, RECALL_MENTR, Pair
 from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, verdict
 
 RUNS = 10  # of the paper
@@ -58,8 +58,21 @@ def _winners(found: Mapping[str, dict]) -> list[str]:
             line = f"* **{title}**: the winner is the paper's on {_listed(same)}."
             line += f" **It is the other one on {_listed(opposite)}.**" if opposite else ""
             line += f" One of the two finds no difference on {_listed(others)}." if others else ""
+            elsewhere = _elsewhere(found, attack, measure, {name: their for name, (_, their) in said.items()})
+            line += f" The paper's winner comes out in another space on {_listed(elsewhere)}." if elsewhere else ""
             lines.append(line)
     return lines
+
+
+def _elsewhere(found: Mapping[str, dict], attack: str, measure: str, theirs: Mapping[str, str]) -> list[str]:
+    """Datasets on which the first layer does not give the paper's winner, but another space does, and which."""
+    said = []
+    for name, result in found.items():
+        their = theirs.get(SOURCES[name].paper)
+        same = [space for space in SPACES if ours(result, attack, measure, space) == their]
+        if same and FIRST not in same:
+            said.append(f"{SOURCES[name].paper} ({', '.join(space.removeprefix('SHAPr, ') for space in same)})")
+    return said
 
 
 def _everybody(found: Mapping[str, dict]) -> list[str]:
@@ -103,23 +116,25 @@ def _side(result: dict, figure: dict) -> int:
 
 
 def groups_said(found: Mapping[str, dict]) -> str:
-    """Whether the risks order two groups as the attack does; only where the paired test tells the attack's accuracies apart."""
+    """Whether the second group of each column is called more often, in the paper and here, and whether the risks say so."""
+    risks = {"SHAPr (first layer)": "shapr", "SHAPr (outputs)": "shapr_outputs", "risk score": "score"}
     lines = []
     for name, result in found.items():
-        for row in result["groups"]:
-            if row["accuracy"]["difference"] in (0.0, None):  # the first group of its column
-                continue
-            attack = verdict(row["accuracy"]["difference"], row["accuracy"]["p"])
-            if attack == NO_DIFFERENCE:
-                lines.append(f"* {SOURCES[name].paper}, {row['column']}: the attack's accuracies do not differ.")
-                continue
-            words = {BETTER: "higher", WORSE: "lower", NO_DIFFERENCE: "no different"}
-            risks = {"SHAPr (first layer)": "shapr", "SHAPr (outputs)": "shapr_outputs", "the risk score": "score"}
-            said = ", ".join(
-                f"{risk} {words[verdict(row[key]['difference'], row[key]['p'])]}" for risk, key in risks.items()
+        paper, rows = SOURCES[name].paper, result["groups"]
+        for first, row in zip(rows[::2], rows[1::2], strict=True):
+            before, after = (GROUPS[paper, each["column"], each["group"]][1] for each in (first, row))
+            said = ", ".join(f"{risk} {_told(row[key])}" for risk, key in risks.items())
+            theirs = "higher" if after > before else "lower"
+            lines.append(
+                f"* {paper}, {row['group']} against {first['group']}: attack accuracy {_told(row['accuracy'])} (paper "
+                f"{theirs}); {said}; gap {_told(row['gap'])}."
             )
-            lines.append(f"* {SOURCES[name].paper}, {row['group']}: attack accuracy {words[attack]}; {said}.")
     return "\n".join(lines) + ("\n" if lines else "")
+
+
+def _told(figure: dict) -> str:
+    words = {BETTER: "higher", WORSE: "lower", NO_DIFFERENCE: "no different", "": "not tested"}
+    return words[verdict(figure["difference"], figure["p"])]
 
 
 def _row(result: dict, attack: str, risk: str) -> dict:

@@ -33,7 +33,7 @@ class Repeat:
 
     Args:
         member, labels: (records,) the truth, and the classes.
-        scores, calls: of an attack, by name, (records,); a call is 1.0 or 0.0.
+        scores, calls: of an attack, by name, (records,); a call is 1.0 or 0.0, NaN without a score.
         risks: by name, (members,).
         right: (records,) 1.0 where the target is right.
     """
@@ -76,7 +76,8 @@ def repeat(world: World, k: int) -> Repeat:
         LIRA: lira,
         LIRA_LOW: lira,
     }
-    calls = {name: (scores[name] >= 0).astype(float) for name in (OWN, SHADOW, LIRA)}
+    # A record that no reference, or every one, trained on has no ratio, and is left out.
+    calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
     calls[LIRA_LOW] = calls_at_fpr(lira, member, FPR)
     risks = {
         EVERYBODY: np.ones(member.sum()),

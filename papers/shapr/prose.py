@@ -111,9 +111,10 @@ last layer, whose Hessian is inverted exactly, and TracIn at all layers.
 DIFFERENCES = """## What agrees, and what does not
 """
 
-OTHERWISE = """* **Fewer members.** Where the paper has more, targets have the members that the table of accuracies names: models of fewer
-  records overfit more, and attacks reach further than the paper's.
-* **Other data.** FLOWER has 256 features in the place of 2,048, MEPS is panel 21 and not 19. PURCHASE and TEXAS are not here.
+OTHERWISE = """* **Fewer members.** The table of accuracies says how many; the paper's MNIST and FMNIST also have more members than
+  non-members.
+* **Other data.** FLOWER has 256 features in the place of 2,048, MEPS is panel 21 and not 19. PURCHASE and TEXAS are
+  missing.
 * **A shadow is not apart from the target's records**: it trained on another half of the same pool, and learns from what it
   says about its own members and non-members.
 * **Not here**: Figures 1, 2, 6 and 7 and Table X (regularisation, removal, noise).
