@@ -57,13 +57,12 @@ def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
 
 
 def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
-    module = world.targets[k]
-    return gl.influence_functions(module, *_sides(world, k), layers=[str(len(module) - 1)])
+    return gl.influence_functions(world.targets[k], *_sides(world, k), layers=_last(world, k))
 
 
 def _tracin(world: World, setting: Setting, k: int) -> np.ndarray:
     checkpoints = setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
-    return gl.tracin(checkpoints, *_sides(world, k), learning_rate=setting.fit.learning_rate)
+    return gl.tracin(checkpoints, *_sides(world, k), learning_rate=setting.fit.learning_rate, layers=_last(world, k))
 
 
 VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
@@ -71,6 +70,11 @@ VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
     "influence_functions": _influence_functions,
     "tracin": _tracin,
 }
+
+
+def _last(world: World, k: int) -> list[str]:
+    """The name of the last layer, whose Hessian is small enough to be inverted."""
+    return [str(len(world.targets[k]) - 1)]
 
 
 def _sides(world: World, k: int) -> tuple[np.ndarray, ...]:

@@ -24,7 +24,7 @@ class Setting:
 
     Args:
         most: members of a target at the most, where the paper has more.
-        models: of a dataset with ``few`` members or less, and ``models_of_many`` of others.
+        models: (members, models): how many models a dataset has whose targets have at most so many members in the paper.
         repeats: how many of the models are targets.
     """
 
@@ -32,16 +32,14 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     most: int = 2000
-    few: int = 1500
-    models: int = 33
-    models_of_many: int = 17
+    models: tuple[tuple[int, int], ...] = ((1500, 33), (3000, 17), (60_000, 13))
     repeats: int = 10
 
     def members(self, source: Source) -> int:
         return min(source.members, self.most)
 
     def count(self, source: Source) -> int:
-        return self.models if self.members(source) <= self.few else self.models_of_many
+        return next(count for members, count in self.models if source.members <= members)
 
     @property
     def fit(self) -> gl.Fit:

@@ -104,15 +104,15 @@ compare. The paper's are on an eight-core i9-9900K. The risk score's time here l
 
 TABLE_7 = """## Influence functions and TracIn (Table VII)
 
-Recall against modified entropy (own shadow): members with a value above 0 are at risk. Influence functions look at the
-last layer, whose Hessian is inverted exactly, and TracIn at all layers.
+Recall against modified entropy (own shadow): members with a value above 0 are at risk. Both look at the parameters
+of the last layer: influence functions by its exact Hessian, TracIn after every fifth epoch.
 """
 
 DIFFERENCES = """## What agrees, and what does not
 """
 
-OTHERWISE = """* **Fewer members.** The table of accuracies says how many; the paper's MNIST and FMNIST also have more members than
-  non-members.
+OTHERWISE = """* **Fewer members.** The table of accuracies says how many; the paper's MNIST and FMNIST have more
+  members than non-members.
 * **Other data.** FLOWER has 256 features in the place of 2,048, MEPS is panel 21 and not 19. PURCHASE and TEXAS are
   missing.
 * **A shadow is not apart from the target's records**: it trained on another half of the same pool, and learns from what it

@@ -32,7 +32,7 @@ from guestlist.errors import InputError
 torch = pytest.importorskip("torch")
 
 SOURCE = Source("", "CLUSTERS", None, 120, 120)
-SMALL = models.Setting(hidden=(48, 24), epochs=40, models=9, models_of_many=9, repeats=3)
+SMALL = models.Setting(hidden=(48, 24), epochs=40, models=((1000, 9),), repeats=3)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -71,7 +71,7 @@ def test_models_train_on_halves_of_one_pool(world):
 
 
 def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatch):
-    setting = dataclasses.replace(SMALL, models=2, models_of_many=2, repeats=1)
+    setting = dataclasses.replace(SMALL, models=((1000, 2),), repeats=1)
     first = models.world(pool, SOURCE, setting, tmp_path)
     assert np.array_equal(first.logits, world.logits[:2]), "a model has a stream of its own"
     monkeypatch.setattr(models.gl, "Fit", None)
@@ -306,7 +306,7 @@ def test_datasets_are_read(name, real_data, monkeypatch):
 def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
-    setting = models.Setting(hidden=(64, 32), epochs=15, most=150, models=7, models_of_many=7)
+    setting = models.Setting(hidden=(64, 32), epochs=15, most=150, models=((1000, 7),))
     main(["location30", "--repeats", "2", "--folder", str(tmp_path / "models")], setting)
     written = json.loads((tmp_path / "results" / "location30.json").read_text())
     assert written["command"] == "python -m papers.shapr location30 --repeats 2"
