@@ -323,6 +323,18 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     assert figures.distributions(page.datasets()).count("<polyline") == 6
 
 
+def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):
+    (tmp_path / "location30.npz").symlink_to(real_data("location30.npz"))
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    main(["times", "--most", "60"], models.Setting(hidden=(8,), epochs=1))
+    written = json.loads((tmp_path / "results" / "times.json").read_text())
+    sizes = [(row["what"], row["members"], row["tests"], row["features"]) for row in written["timings"]]
+    assert sizes == [("SHAPr", 60, 60, 446), ("privacy risk score", 60, 60, 446)]
+    assert "| LOCATION | 60 × 60 | 446 |" in page.text()
+    assert "Leave-one-out of 100 records of LOCATION" in page.text()
+
+
 def test_the_page_is_made_from_the_results():
     assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.shapr page"
     drawn_ = (page.DOCS / figures.PLACE).read_text("utf-8")
