@@ -127,7 +127,7 @@ def groups_said(found: Mapping[str, dict]) -> str:
             theirs = "higher" if after > before else "lower"
             lines.append(
                 f"* {paper}, {row['group']} against {first['group']}: attack accuracy {_told(row['accuracy'])} (paper "
-                f"{theirs}); {said}; gap {_told(row['gap'])}."
+                f"{theirs}); {said}; test accuracy {_told(row['test'])}, gap {_told(row['gap'])}."
             )
     return "\n".join(lines) + ("\n" if lines else "")
 

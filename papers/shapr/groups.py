@@ -22,7 +22,8 @@ class Group:
         shapr, shapr_outputs: mean SHAPr times the number of all members, in two spaces.
         score: mean privacy risk score.
         accuracy: balanced accuracy of the modified-entropy attack that learnt from the target itself, on this group.
-        gap: share of the members minus share of the non-members that the target is right about.
+        test: share of the group's non-members that the target is right about.
+        gap: the same share of its members, minus that.
     """
 
     column: str
@@ -32,6 +33,7 @@ class Group:
     shapr_outputs: Spread
     score: Spread
     accuracy: Spread
+    test: Spread
     gap: Spread
 
 
@@ -66,8 +68,12 @@ def _accuracy(each: Repeat, chosen: np.ndarray) -> float:
     return balanced(each, OWN, chosen)
 
 
+def _test(each: Repeat, chosen: np.ndarray) -> float:
+    return float(each.right[chosen & ~each.member].mean())
+
+
 def _gap(each: Repeat, chosen: np.ndarray) -> float:
-    return float(each.right[chosen & each.member].mean() - each.right[chosen & ~each.member].mean())
+    return float(each.right[chosen & each.member].mean()) - _test(each, chosen)
 
 
 FIGURES = {
@@ -75,5 +81,6 @@ FIGURES = {
     "shapr_outputs": _mean_shapr(OUTPUTS),
     "score": _mean_score,
     "accuracy": _accuracy,
+    "test": _test,
     "gap": _gap,
 }

@@ -159,6 +159,7 @@ def _table9(found: Found) -> str:
         "SHAPr, outputs": lambda each: _beside(spread(each[1]["shapr_outputs"]), each[1]["shapr_outputs"]),
         "risk score": lambda each: _beside(spread(each[1]["score"], 3), each[1]["score"]),
         "attack accuracy": lambda each: _beside(percent(each[1]["accuracy"]), each[1]["accuracy"]),
+        "test accuracy": lambda each: _beside(percent(each[1]["test"]), each[1]["test"]),
         "gap": lambda each: _beside(percent(each[1]["gap"]), each[1]["gap"]),
         "paper: risk score": lambda each: theirs(each)[0],
         "attack accuracy (paper)": lambda each: theirs(each)[1],

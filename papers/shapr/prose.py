@@ -83,10 +83,10 @@ In per cent; attacks by balanced accuracy. The paper prints one attack, with the
 
 TABLE_9 = """## Groups (Table IX, Figure 3)
 
-Mean risks of the members of a group, and the balanced accuracy of the modified-entropy attack (own shadow) on the group. SHAPr is
-times the number of all members, so that 1 would be an equal share of a perfect accuracy. The gap is the target's accuracy
-on members minus that on non-members of the group. A + or − beside a figure of the second group says that it is above or
-below the first group's by the paired test at 0.05.
+Mean risks of the members of a group, and the balanced accuracy of the modified-entropy attack (own shadow) on the group.
+SHAPr is times the number of all members, so that 1 would be an equal share of a perfect accuracy. Test accuracy is the
+target's on the group's non-members; the gap is its accuracy on members minus that. A + or − beside a figure of the second
+group says that it is above or below the first group's by the paired test at 0.05.
 """
 
 FIGURES = """## Distributions (Figures 4, 5)
