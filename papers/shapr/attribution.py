@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import guestlist as gl
-from papers.shapr.measures import FIRST, OWN, PLACES, own_scores, shapr_in
+from papers.shapr.measures import FIRST, LAST, OWN, PLACES, own_scores, shapr_in
 from papers.shapr.models import Setting, World, trained_by
 from papers.shapr.spread import Spread, spread
 
@@ -57,12 +57,15 @@ def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
 
 
 def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
-    return gl.influence_functions(world.targets[k], *_sides(world, k), layers=_last(world, k))
+    # A last layer on what it is given: the same as with the whole network before it, for a fraction of the time.
+    return gl.influence_functions(world.targets[k][-1:], *_sides(world, k, PLACES[LAST](world, k)))
 
 
 def _tracin(world: World, setting: Setting, k: int) -> np.ndarray:
     checkpoints = setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
-    return gl.tracin(checkpoints, *_sides(world, k), learning_rate=setting.fit.learning_rate, layers=_last(world, k))
+    last = str(len(world.targets[k]) - 1)
+    sides = _sides(world, k, world.pool.x)
+    return gl.tracin(checkpoints, *sides, learning_rate=setting.fit.learning_rate, layers=[last])
 
 
 VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
@@ -72,12 +75,7 @@ VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
 }
 
 
-def _last(world: World, k: int) -> list[str]:
-    """The name of the last layer, whose Hessian is small enough to be inverted."""
-    return [str(len(world.targets[k]) - 1)]
-
-
-def _sides(world: World, k: int) -> tuple[np.ndarray, ...]:
+def _sides(world: World, k: int, x: np.ndarray) -> tuple[np.ndarray, ...]:
     """The members, and all non-members as test records."""
-    member, x, y = world.member[k], world.pool.x, world.pool.y
+    member, y = world.member[k], world.pool.y
     return x[member], y[member], x[~member], y[~member]

@@ -23,10 +23,12 @@ from papers.shapr import (
 from papers.shapr.__main__ import ALONE, main
 from papers.shapr.data import SOURCES, Pool, Source, drawn, load
 from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, Spread, spread, verdict
+from scipy.special import softmax
 from scipy.stats import ttest_rel
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
+import guestlist as gl
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -265,11 +267,21 @@ def test_attribution_has_a_recall_for_each(world):
             for k in range(2)
         ])
     )  # fmt: skip
-    own = measures.own_scores(world, 0)
-    value = attribution.VALUES["tracin"](world, setting, 0)
-    assert value.shape == (120,)
-    called = (own >= 0)[world.member[0]]
-    assert 0 <= recall_score(called, value > 0) <= 1
+    member, x, y = world.member[0], world.pool.x, world.pool.y
+    sides = x[member], y[member], x[~member], y[~member]
+    whole = gl.influence_functions(world.targets[0], *sides, layers=["4"])
+    assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(whole, rel=1e-3, abs=1e-7)
+    # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
+    fit = setting.fit
+    checkpoints = fit.checkpoints(*models.trained_by(world.pool, member, setting, 0), every=attribution.EVERY)
+    value = np.zeros(member.sum())
+    for module in checkpoints:
+        given = np.c_[models.asked(module[:-1], x), np.ones(len(x))]
+        error = softmax(models.asked(module, x), axis=1) - np.eye(4)[y]
+        value += fit.learning_rate * (given[member] @ given[~member].T * (error[member] @ error[~member].T)).mean(
+            axis=1
+        )
+    assert attribution.VALUES["tracin"](world, setting, 0) == pytest.approx(value, rel=1e-3, abs=1e-6)
 
 
 def test_leave_one_out_trains_a_model_for_each(pool):
