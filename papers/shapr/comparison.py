@@ -118,18 +118,27 @@ def _side(result: dict, figure: dict) -> int:
 def groups_said(found: Mapping[str, dict]) -> str:
     """Whether the second group of each column is called more often, in the paper and here, and whether the risks say so."""
     risks = {"SHAPr (first layer)": "shapr", "SHAPr (outputs)": "shapr_outputs", "risk score": "score"}
-    lines = []
+    lines, pairs = [], []
     for name, result in found.items():
         paper, rows = SOURCES[name].paper, result["groups"]
         for first, row in zip(rows[::2], rows[1::2], strict=True):
             before, after = (GROUPS[paper, each["column"], each["group"]][1] for each in (first, row))
             said = ", ".join(f"{risk} {_told(row[key])}" for risk, key in risks.items())
             theirs = "higher" if after > before else "lower"
+            pairs.append({key: _told(row[key]) for key in ("shapr", "accuracy", "test", "gap")})
             lines.append(
                 f"* {paper}, {row['group']} against {first['group']}: attack accuracy {_told(row['accuracy'])} (paper "
                 f"{theirs}); {said}; test accuracy {_told(row['test'])}, gap {_told(row['gap'])}."
             )
-    return "\n".join(lines) + ("\n" if lines else "")
+    if not lines:
+        return ""
+    with_test, with_attack = (sum(pair["shapr"] == pair[key] for pair in pairs) for key in ("test", "accuracy"))
+    with_gap = sum(pair["accuracy"] == pair["gap"] for pair in pairs)
+    together = (
+        f"\nOf {len(pairs)} comparisons, SHAPr in the first layer goes the way of the target's test accuracy in {with_test}, and "
+        f"the way of the attack's accuracy in {with_attack}; the attack's accuracy goes the way of the gap in {with_gap}.\n"
+    )
+    return "\n".join([*lines, together])
 
 
 def _told(figure: dict) -> str:

@@ -228,10 +228,15 @@ def test_groups_are_told_as_the_paper_told_them():
         return {"column": "sex", "group": name, "members": 10} | dict.fromkeys(groups.FIGURES, figure)
 
     rows = [group("Male", 0.0), group("Female", -0.1) | {"score": {"mean": 0.5, "difference": 0.1, "p": 0.5}}]
-    assert comparison.groups_said({"credit": {"groups": rows}}) == (
-        "* CREDIT, Female against Male: attack accuracy lower (paper higher); SHAPr (first layer) lower, SHAPr (outputs) "
-        "lower, risk score no different; test accuracy lower, gap lower.\n"
+    rows[1]["accuracy"] = {"mean": 0.7, "difference": 0.1, "p": 0.01}
+    first, _, together, *_ = comparison.groups_said({"credit": {"groups": rows}}).splitlines()
+    assert first == (
+        "* CREDIT, Female against Male: attack accuracy higher (paper higher); SHAPr (first layer) lower, SHAPr (outputs) "
+        "lower, risk score no different; test accuracy lower, gap lower."
     )
+    assert "Of 1 comparisons" in together
+    assert "test accuracy in 1, and the way of the attack's accuracy in 0" in together
+    assert together.endswith("the way of the gap in 0.")
 
 
 def test_the_papers_winner_may_come_out_in_another_space():
