@@ -28,16 +28,19 @@ class Axes:
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)
 
 
-def lines(title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes) -> str:
-    """A panel with one line per name, and a legend."""
+def lines(
+    title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes, *, upper_left: bool = False
+) -> str:
+    """A panel with one line per name, and a legend: at the lower right, where no ROC curve worth drawing goes, or upper left."""
     parts = _frame(title, axes)
     for index, (name, (x, y)) in enumerate(curves.items()):
         colour, dash = STYLES[index % len(STYLES)]
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in (axes.place(*point) for point in zip(x, y, strict=True)))
         style = f'fill="none" stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}"'
         parts.append(f'<polyline points="{points}" {style}/>')
-        # At the lower right, where no ROC curve worth drawing goes.
         high, left = HEIGHT - BOTTOM - 14 * (len(curves) - index), WIDTH - RIGHT - 80
+        if upper_left:
+            high, left = TOP + 14 * (index + 1), LEFT + 8
         parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{high}" y2="{high}" {style}/>')
         parts.append(_text(left + 28, high + 4, name, "start"))
     return _panel(parts)

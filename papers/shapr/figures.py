@@ -30,7 +30,7 @@ def _panel(name: str, row: dict) -> str:
         "threshold": ([threshold, threshold], [0.0, top]),
     }
     axes = svg.Axes((row["low"], row["high"]), (0.0, top), row["risk"], "share of members")
-    return svg.lines(name, curves, axes)
+    return svg.lines(name, curves, axes, upper_left=True)
 
 
 def _steps(edges: np.ndarray, shares: list[float]) -> tuple[np.ndarray, np.ndarray]:
