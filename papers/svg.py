@@ -29,9 +29,9 @@ class Axes:
 
 
 def lines(
-    title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes, *, above: bool = False
+    title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], axes: Axes, *, upper_left: bool = False
 ) -> str:
-    """A panel with one line per name, and a legend: at the lower right, where no ROC curve worth drawing goes, or above."""
+    """A panel with one line per name, and a legend: at the lower right, where no ROC curve worth drawing goes, or upper left."""
     parts = _frame(title, axes)
     for index, (name, (x, y)) in enumerate(curves.items()):
         colour, dash = STYLES[index % len(STYLES)]
@@ -39,7 +39,7 @@ def lines(
         style = f'fill="none" stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}"'
         parts.append(f'<polyline points="{points}" {style}/>')
         high, left = HEIGHT - BOTTOM - 14 * (len(curves) - index), WIDTH - RIGHT - 80
-        if above:
+        if upper_left:
             high, left = TOP + 14 * (index + 1), LEFT + 8
         parts.append(f'<line x1="{left}" x2="{left + 22}" y1="{high}" y2="{high}" {style}/>')
         parts.append(_text(left + 28, high + 4, name, "start"))

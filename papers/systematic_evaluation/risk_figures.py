@@ -80,7 +80,7 @@ def _figure5(result: dict) -> str:
             SHORT[row["training"]]: (GRID, row["below"]) for row in result["spreads"] if row["dataset"] == dataset
         }
         panels.append(
-            lines(dataset, curves, Axes(x_label="risk score", y_label="share of members up to it"), above=True)
+            lines(dataset, curves, Axes(x_label="risk score", y_label="share of members up to it"), upper_left=True)
         )
     return grid([panels])
 

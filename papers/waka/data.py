@@ -106,9 +106,11 @@ def even(rows: np.ndarray, y: np.ndarray, is_train: np.ndarray | None) -> np.nda
 def encoded(table: pd.DataFrame) -> np.ndarray:
     """(records, features) one-hot columns of the categories, then the numbers at mean 0 and variance 1."""
     numbers = table.select_dtypes("number")
-    categories = pd.get_dummies(table.drop(columns=numbers.columns).astype(str), dtype=np.float64)
-    spread = numbers.std().replace(0, 1)
-    return np.hstack([categories.to_numpy(), ((numbers - numbers.mean()) / spread).to_numpy(np.float64)])
+    scaled = ((numbers - numbers.mean()) / numbers.std().replace(0, 1)).to_numpy(np.float64)
+    categories = table.drop(columns=numbers.columns).astype(str)
+    if categories.empty:  # of which pandas makes no columns, but an error
+        return scaled
+    return np.hstack([pd.get_dummies(categories, dtype=np.float64).to_numpy(), scaled])
 
 
 def _adult(path):

@@ -65,6 +65,7 @@ from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
+from .risks import Worth as Worth
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
 from .risks import calibration_at_priors as calibration_at_priors
@@ -78,6 +79,7 @@ from .risks import risk_score as risk_score
 from .risks import shapr as shapr
 from .risks import shapr_of as shapr_of
 from .risks import tracin as tracin
+from .risks import worth as worth
 from .risks import worth_of_risks as worth_of_risks
 from .risks import worth_over_repeats as worth_over_repeats
 from .targets import Target as Target

@@ -1,0 +1,117 @@
+"""``python -m papers.shapr location30``: a command per dataset, ``page`` for the docs, ``all`` for everything.
+
+What was trained is kept in ``audits/papers/shapr``: a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+import guestlist as gl
+from papers.shapr import attribution, effectiveness, page, times
+from papers.shapr.data import SOURCES, available, load
+from papers.shapr.distributions import distributions
+from papers.shapr.groups import groups
+from papers.shapr.measures import repeat
+from papers.shapr.models import Setting, world
+from papers.shapr.results import write
+
+FOLDER = Path("audits") / "papers" / "shapr"
+
+
+def main(arguments: list[str] | None = None, setting: Setting | None = None) -> None:
+    """Run a command.
+
+    Args:
+        setting: smaller models than the paper's, to try things out.
+    """
+    import torch
+
+    torch.set_num_threads(1)  # threads wait for each other where cores are shared
+    options = _parser().parse_args(arguments)
+    setting = setting or Setting()
+    if options.repeats:
+        setting = replace(setting, repeats=options.repeats)
+    for name in SOURCES:
+        if options.command in (name, "all"):
+            _dataset(name, setting, options)
+    for name, run in ALONE.items():
+        if options.command in (name, "all"):
+            run(name, setting, options)
+    if options.command in ("page", "all"):
+        page.write()
+
+
+def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:
+    """Tables III to V, VIII and IX and Figures 3 to 5 of one dataset."""
+    source = SOURCES[name]
+    with threadpool_limits(1):
+        models = world(load(name), source, setting, options.folder)
+        start = time.perf_counter()
+        repeats = [repeat(models, k) for k in range(setting.repeats)]
+        tables = {
+            "accuracy": [effectiveness.accuracy(repeats)],
+            "called": effectiveness.called(repeats),
+            "effects": effectiveness.effects(repeats),
+            "groups": groups(repeats, models.pool.groups),
+            "distributions": distributions(repeats[0]),
+        }
+    size = setting.members(source)
+    sizes = {name: {"members": size, "nonmembers": size, "features": models.pool.x.shape[1]}}
+    count = {"count": setting.repeats, "of": f"targets, {len(models.member) - 1} references each"}
+    write(name, _spelt(name, options), sizes, count, models.seconds + time.perf_counter() - start, tables)
+
+
+def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
+    """Table VI, of the datasets that are there."""
+    start = time.perf_counter()
+    rows = times.timings(available(SOURCES), most=options.most)
+    with threadpool_limits(1):
+        naive = times.leave_one_out(load("location30"), setting)
+    tables = {"timings": rows, "leave_one_out": [naive]}
+    write(name, _spelt(name, options), {}, {"count": 1, "of": "run"}, time.perf_counter() - start, tables)
+
+
+def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> None:
+    """Table VII."""
+    start, rows, sizes = time.perf_counter(), [], {}
+    setting = replace(setting, repeats=min(setting.repeats, attribution.REPEATS))
+    with threadpool_limits(1):
+        for dataset in attribution.DATASETS:
+            models = world(load(dataset), SOURCES[dataset], setting, options.folder)
+            rows.append(attribution.recalls(models, setting))
+            sizes[dataset] = {"members": int(models.member[0].sum())}
+    count = {"count": setting.repeats, "of": "targets of each dataset"}
+    write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
+
+
+ALONE = {"times": _times, "attribution": _attribution}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m papers.shapr", description=__doc__)
+    parser.add_argument("command", choices=[*SOURCES, *ALONE, "page", "all"])
+    parser.add_argument("--repeats", type=int, help="targets of a dataset; fewer is quicker")
+    parser.add_argument("--most", type=int, help="records of either side in Table VI; fewer is quicker")
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
+    )
+    return parser
+
+
+def _spelt(name: str, options: argparse.Namespace) -> str:
+    """The command that makes this result alone."""
+    return f"python -m papers.shapr {name}" + (f" --repeats {options.repeats}" if options.repeats else "")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except gl.AuditError as error:
+        sys.exit(f"{error}")

@@ -1,0 +1,129 @@
+"""Risks of the members of one target, attacks on it, and what each risk is worth against each attack.
+
+The modified-entropy attack learns its thresholds per class from the target itself, as the paper's does (its owner's worst
+case), or from a shadow: another model, of another half of the records. The likelihood-ratio attack calls a record a member
+where the ratio is above 1; or at a false-positive rate of 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+import guestlist as gl
+from guestlist.evaluate import calls_at_fpr
+from papers.shapr.models import World, asked
+
+OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
+ATTACKS = (OWN, SHADOW, LIRA, LIRA_LOW)
+FPR = 0.05
+
+EVERYBODY, SCORE, SCORE_SHADOW = "everybody", "risk score", "risk score, shadow"
+INPUTS, FIRST, LAST, OUTPUTS = (f"SHAPr, {space}" for space in ("inputs", "first layer", "last hidden", "outputs"))
+SPACES = (INPUTS, FIRST, LAST, OUTPUTS)
+RISKS = (EVERYBODY, SCORE, SCORE_SHADOW, *SPACES)
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """One target.
+
+    Args:
+        member, labels: (records,) the truth, and the classes.
+        scores, calls: of an attack, by name, (records,); a call is 1.0 or 0.0, NaN without a score.
+        risks: by name, (members,).
+        right: (records,) 1.0 where the target is right.
+    """
+
+    member: np.ndarray
+    labels: np.ndarray
+    scores: Mapping[str, np.ndarray]
+    calls: Mapping[str, np.ndarray]
+    risks: Mapping[str, np.ndarray]
+    right: np.ndarray
+
+    def worths(self) -> list[gl.Worth]:
+        """Every risk against every attack, over the members."""
+        return [
+            gl.worth(
+                values,
+                self.scores[attack][self.member],
+                self.calls[attack][self.member],
+                risk=risk,
+                attack=attack,
+                threshold=THRESHOLDS[risk],
+            )
+            for attack in ATTACKS
+            for risk, values in self.risks.items()
+        ]
+
+
+THRESHOLDS = {EVERYBODY: 0.0, SCORE: 0.5, SCORE_SHADOW: 0.5} | dict.fromkeys(SPACES, 0.0)
+
+
+def repeat(world: World, k: int) -> Repeat:
+    """Model ``k`` as the target; the next one is its shadow, and all others are references."""
+    member, labels = world.member[k], world.pool.y
+    shadow = (k + 1) % len(world.member)
+    entropy = world.rotation.values["mentr"]
+    lira = gl.ATTACKS["lira"].score(world.rotation.facing(k))
+    scores = {
+        OWN: own_scores(world, k),
+        SHADOW: _beyond(entropy[[k, shadow]], world.member[shadow], labels),
+        LIRA: lira,
+        LIRA_LOW: lira,
+    }
+    # A record that no reference, or every one, trained on has no ratio, and is left out.
+    calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
+    calls[LIRA_LOW] = calls_at_fpr(lira, member, FPR)
+    risks = {
+        EVERYBODY: np.ones(member.sum()),
+        SCORE: _score(entropy[[k, k]], member, labels)[member],
+        SCORE_SHADOW: _score(entropy[[k, shadow]], world.member[shadow], labels)[member],
+        **{name: shapr_in(place(world, k), member, labels) for name, place in PLACES.items()},
+    }
+    return Repeat(member, labels, scores, calls, risks, world.rotation.values["correct"][k])
+
+
+def own_scores(world: World, k: int) -> np.ndarray:
+    """(records,) of the modified-entropy attack with the target as its own shadow; a call is a score of 0 or more."""
+    return _beyond(world.rotation.values["mentr"][[k, k]], world.member[k], world.pool.y)
+
+
+def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(members,) SHAPr where records stand in ``space``, the non-members as test records."""
+    return gl.shapr(space[member], labels[member], space[~member], labels[~member])
+
+
+def _inputs(world: World, k: int) -> np.ndarray:
+    return world.pool.x
+
+
+def _first(world: World, k: int) -> np.ndarray:
+    return asked(world.targets[k][:2], world.pool.x)  # a layer and its activation
+
+
+def _last(world: World, k: int) -> np.ndarray:
+    return asked(world.targets[k][:-1], world.pool.x)
+
+
+def _outputs(world: World, k: int) -> np.ndarray:
+    return softmax(world.logits[k], axis=1)
+
+
+PLACES: dict[str, Callable[[World, int], np.ndarray]] = {
+    INPUTS: _inputs, FIRST: _first, LAST: _last, OUTPUTS: _outputs
+}  # fmt: skip
+
+
+def _beyond(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(records,) how far the first model's entropies lie beyond thresholds per class that the second one teaches."""
+    return gl.ATTACKS["class_mentr"].score(gl.Signals({"mentr": said}, known[None], labels))
+
+
+def _score(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(records,) the risk score of the first model's entropies, learnt from the second one's."""
+    return gl.risk_score(said[0], labels, known_values=said[1], known_labels=labels, known_member=known)
