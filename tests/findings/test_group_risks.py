@@ -175,7 +175,7 @@ def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
     assert {one.kind for one in found.judged} == {"group"}
     assert all(one.gap is None for one in found.judged)
     assert all([risk.risk for risk in one.risks] == ["loss_tail"] for one in found.judged)
-    assert differences(found) == []
+    assert differences(found) == ["Of 2 groups, none is shown to bear more risk than the rest, or less."]
 
 
 def test_a_group_that_is_not_there_is_an_error(case):
