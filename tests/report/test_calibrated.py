@@ -1,0 +1,49 @@
+"""The section on calibration: how far scores are off, and a chart that the diagonal judges."""
+
+from dataclasses import replace
+
+import pytest
+
+from cases import leaking
+from guestlist.evaluate import Estimate
+from guestlist.findings.table import judge
+from guestlist.report import page
+from guestlist.report.sections import calibrated
+from report_worlds import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def results():
+    return judge(leaking(records=2000))
+
+
+def test_the_chart_holds_every_bin_with_its_interval(results):
+    drawn = calibrated.section(results).charts["calibration"]["data"]
+    (one,) = results.calibrated
+    assert one.score == "risk_score"
+    diagonal, points = drawn
+    assert diagonal["x"] == diagonal["y"]
+    assert points["x"] == pytest.approx([b.risk for b in one.calibration.bins], rel=1e-5)
+    assert points["y"] == pytest.approx([b.share.value for b in one.calibration.bins], rel=1e-5)
+    ends = [y + up for y, up in zip(points["y"], points["error_y"]["array"], strict=True)]
+    assert ends == pytest.approx([b.share.high for b in one.calibration.bins], rel=1e-5)
+    assert len(points["x"]) > 3
+
+
+def test_the_page_says_how_far_a_score_is_off(results):
+    (one,) = results.calibrated
+    made = page(results)
+    assert calibrated.said(one) in made
+    assert f"risk_score is off by {one.calibration.rmse.value:.3f}" in made
+    for row in one.priors:
+        assert f"{row.rmse.value:.3f}<small>{row.rmse.low:.3f} to {row.rmse.high:.3f}</small>" in made
+    sure = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
+    assert "by chance alone" not in calibrated.said(sure)
+    chance = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
+    assert "it may be right, and off by chance alone" in calibrated.said(chance)
+
+
+def test_names_are_escaped_and_nothing_is_said_without_a_score(results):
+    hostile = replace(results, calibrated=tuple(replace(one, score=HOSTILE) for one in results.calibrated))
+    assert "<img src=x" not in page(hostile)
+    assert calibrated.section(replace(results, calibrated=None)) is None
