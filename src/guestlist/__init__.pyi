@@ -25,6 +25,7 @@ from .data import Data as Data
 from .defences import DEFENCES as DEFENCES
 from .defences import L2 as L2
 from .defences import AdvReg as AdvReg
+from .defences import Answering as Answering
 from .defences import ConfidencePenalty as ConfidencePenalty
 from .defences import Defence as Defence
 from .defences import Distillation as Distillation
@@ -34,13 +35,18 @@ from .defences import EarlyStopping as EarlyStopping
 from .defences import FgsmNoise as FgsmNoise
 from .defences import Fit as Fit
 from .defences import Hamp as Hamp
+from .defences import LabelOnly as LabelOnly
 from .defences import LabelSmoothing as LabelSmoothing
+from .defences import MemGuard as MemGuard
 from .defences import Objective as Objective
 from .defences import Privacy as Privacy
 from .defences import Recipe as Recipe
 from .defences import Refit as Refit
 from .defences import RelaxLoss as RelaxLoss
+from .defences import Rounded as Rounded
 from .defences import Selena as Selena
+from .defences import Temperature as Temperature
+from .defences import TopK as TopK
 from .defences import cnn as cnn
 from .defences import dp_sgd_for as dp_sgd_for
 from .defences import epsilon_of as epsilon_of
@@ -84,6 +90,7 @@ from .risks import worth_of_risks as worth_of_risks
 from .risks import worth_over_repeats as worth_over_repeats
 from .targets import Target as Target
 from .targets import function_target as function_target
+from .targets.answering import answering as answering
 from .targets.estimators import estimator_target as estimator_target
 from .targets.predictions import Predictions as Predictions
 from .targets.scales import Logits as Logits

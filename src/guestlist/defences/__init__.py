@@ -1,12 +1,14 @@
 """Ways to train. A recipe here trains the target and, unchanged, its references: the attacker knows the defence."""
 
 from guestlist.defences.adv_reg import AdvReg
+from guestlist.defences.answers import Answering, LabelOnly, Rounded, Temperature, TopK
 from guestlist.defences.distillation import Distillation, Selena
 from guestlist.defences.dp import DpSgd, Privacy, dp_sgd_for, epsilon_of, noise_for
 from guestlist.defences.dropout import Dropout
 from guestlist.defences.early_stopping import EarlyStopping
 from guestlist.defences.hamp import Hamp
 from guestlist.defences.l2 import L2
+from guestlist.defences.memguard import MemGuard
 from guestlist.defences.networks import cnn, mlp
 from guestlist.defences.noise import FgsmNoise
 from guestlist.defences.objective import Objective
@@ -21,6 +23,7 @@ __all__ = [
     "DEFENCES",
     "L2",
     "AdvReg",
+    "Answering",
     "ConfidencePenalty",
     "Defence",
     "Distillation",
@@ -30,13 +33,18 @@ __all__ = [
     "FgsmNoise",
     "Fit",
     "Hamp",
+    "LabelOnly",
     "LabelSmoothing",
+    "MemGuard",
     "Objective",
     "Privacy",
     "Recipe",
     "Refit",
     "RelaxLoss",
+    "Rounded",
     "Selena",
+    "Temperature",
+    "TopK",
     "as_recipe",
     "cnn",
     "dp_sgd_for",

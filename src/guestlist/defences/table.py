@@ -7,12 +7,14 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from guestlist.defences.adv_reg import AdvReg
+from guestlist.defences.answers import LabelOnly, Rounded, Temperature, TopK
 from guestlist.defences.distillation import Distillation, Selena
 from guestlist.defences.dp import DpSgd
 from guestlist.defences.dropout import Dropout
 from guestlist.defences.early_stopping import EarlyStopping
 from guestlist.defences.hamp import Hamp
 from guestlist.defences.l2 import L2
+from guestlist.defences.memguard import MemGuard
 from guestlist.defences.noise import FgsmNoise
 from guestlist.defences.plain import Fit
 from guestlist.defences.refit import Refit
@@ -22,18 +24,19 @@ from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 
 @dataclass(frozen=True)
 class Defence:
-    """One way to train.
+    """One way to train, or to answer.
 
     Args:
-        recipe: a frozen dataclass that is a ``Recipe``, or an ``Objective`` of ``Fit``; its fields are the options.
-        trains: what it trains.
+        recipe: a frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, or a way to answer; its fields are the
+            options.
+        trains: what it trains; a way to answer serves any classifier that was trained in whatever way.
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
         cost: what it takes beside plain training, for people.
     """
 
     recipe: type[Any]
-    trains: Literal["torch module", "estimator"]
+    trains: Literal["torch module", "estimator", "any classifier"]
     summary: str
     paper: str
     cost: str
@@ -41,10 +44,15 @@ class Defence:
     @property
     def objective(self) -> bool:
         """Whether it is an option of ``Fit``, and not a recipe by itself."""
-        return hasattr(self.recipe, "begin")
+        return hasattr(self.recipe, "begin") and not self.answers
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is a way to answer, for ``answering``."""
+        return hasattr(self.recipe, "learns")
 
     def with_options(self, *options: Any, **more: Any) -> Callable:
-        """A recipe with these options."""
+        """A recipe, or a way to answer, with these options."""
         made = self.recipe(*options, **more)
         return Fit(objective=made) if self.objective else made
 
@@ -53,7 +61,7 @@ class Defence:
         """How it is written in Python, with its defaults."""
         options = ", ".join(f"{one.name}={_default(one)}" for one in fields(self.recipe))
         own = f"gl.{self.recipe.__name__}({options})"
-        return f"gl.Fit(objective={own})" if self.objective else own
+        return f"gl.Fit(objective={own})" if self.objective else f"gl.answering(model, {own})" if self.answers else own
 
 
 def _default(one) -> str:
@@ -125,4 +133,15 @@ DEFENCES: dict[str, Defence] = {
         "Duddu et al. 2022",
         "twice the time",
     ),
+    "memguard": Defence(
+        MemGuard,
+        "any classifier",
+        "noise with which the defender's own attack classifier is undecided, the class kept",
+        "Jia et al. 2019",
+        "held-out records; a small network; a search for each answer",
+    ),
+    "rounded": Defence(Rounded, "any classifier", "probabilities to a few digits", "Shokri et al. 2017", "none"),
+    "top_k": Defence(TopK, "any classifier", "the largest probabilities alone", "Shokri et al. 2017", "none"),
+    "label_only": Defence(LabelOnly, "any classifier", "the class alone", "Choquette-Choo et al. 2021", "none"),
+    "temperature": Defence(Temperature, "any classifier", "flatter probabilities", "Shokri et al. 2017", "none"),
 }

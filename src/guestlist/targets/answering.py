@@ -1,0 +1,103 @@
+"""A target that answers in another way, and references that answer so too: the attacker knows the defence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from guestlist.data import Data, as_data, encode
+from guestlist.defences.answers import Answering, Say
+from guestlist.errors import InputError
+from guestlist.targets.scales import Probabilities, Scale
+from guestlist.targets.target import Predict, Target, as_target
+
+
+def answering(
+    model, how: Answering, *, members: Any = None, label: str | None = None, seed: int = 0, attacker: str = "adaptive"
+) -> Target:
+    """The target that says what ``how`` makes of its answers.
+
+    Args:
+        model: a target, or a fitted scikit-learn-style classifier.
+        how: such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
+        members: the records it was trained on, for a way that learns from them.
+        label: the column of the label in ``members``, if they are a table.
+        seed: of what the way draws.
+        attacker: ``adaptive`` has references that answer in the same way; ``naive`` does not know of it.
+    """
+    target = as_target(model)
+    if not isinstance(how, Answering):
+        raise InputError(f"Expected a way to answer such as gl.Rounded(2), found {type(how).__name__}.")
+    if not target.scale.has_classes:
+        raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
+    if attacker not in ("adaptive", "naive"):
+        raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
+    data = None
+    if how.learns:
+        if members is None:
+            raise InputError(
+                f"{type(how).__name__} learns from the records that the model was trained on: give members=…."
+            )
+        given = target.fitting(as_data(members, side="members", label=label), "members")
+        data = replace(given, y=encode(given.y, target.classes))
+    ask = Ask(target.predict, target.scale)
+    can = dict(target.can)
+    for name in ("train", "distil"):
+        if name in can:
+            can[name] = Trained(can[name], how if attacker == "adaptive" else None, target.scale, target.classes)
+    return replace(
+        target,
+        predict=Said(ask, how.begin(ask, data, np.random.default_rng(seed))),
+        scale=Probabilities(),
+        can={name: function for name, function in can.items() if name not in LOOKING},
+        cannot={**target.cannot, **dict.fromkeys(LOOKING, "its answers are not its own")},
+        recipe=f"{target.recipe}\n{how.describe() if attacker == 'adaptive' else 'as probabilities'}",
+        name=f"{target.name}, {type(how).__name__}",
+    )
+
+
+# What looks at gradients, and so past the answers.
+LOOKING = ("white_box",)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A model's probabilities, whatever its answers are."""
+
+    predict: Predict
+    scale: Scale
+
+    def __call__(self, x) -> np.ndarray:
+        return np.asarray(self.scale.soft(np.asarray(self.predict(x), dtype=np.float64)))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says in the place of its probabilities."""
+
+    ask: Ask
+    say: Say
+
+    def __call__(self, x) -> np.ndarray:
+        return self.say(self.ask(x))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Train one reference, and let it answer as the target does; None: as probabilities."""
+
+    train: Callable
+    how: Answering | None
+    scale: Scale
+    classes: np.ndarray
+
+    def __call__(self, data: Data, *more) -> Predict:
+        rng = more[-1]
+        ask = Ask(self.train(data, *more), self.scale)
+        if self.how is None:
+            return ask
+        known = replace(data, y=encode(data.y, self.classes)) if self.how.learns else None
+        return Said(ask, self.how.begin(ask, known, rng))

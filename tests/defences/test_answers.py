@@ -1,0 +1,133 @@
+"""Ways to answer: probabilities stay probabilities, the class stays, and MemGuard's own classifier can only guess."""
+
+import numpy as np
+import pytest
+
+import guestlist as gl
+from guestlist.defences.memguard import Guarded
+from guestlist.errors import InputError
+
+SIMPLE = (
+    gl.Rounded(1),
+    gl.Rounded(0),
+    gl.TopK(1),
+    gl.TopK(3),
+    gl.LabelOnly(),
+    gl.Temperature(3.0),
+    gl.Temperature(0.5),
+)
+
+
+def answers(records, seed, sharp=3.0, classes=5):
+    z = sharp * np.random.default_rng(seed).normal(size=(records, classes))
+    p = np.exp(z - z.max(1, keepdims=True))
+    return p / p.sum(1, keepdims=True)
+
+
+def said(how, p):
+    return how.begin(lambda x: p, None, np.random.default_rng(0))(p)
+
+
+@pytest.mark.parametrize("how", SIMPLE)
+def test_what_is_said_is_a_probability_and_keeps_the_class(how):
+    p = answers(400, 0)
+    found = said(how, p)
+    assert found.sum(axis=1) == pytest.approx(np.ones(400))
+    assert (found >= 0).all()
+    clear = np.sort(p, axis=1)[:, -1] - np.sort(p, axis=1)[:, -2] > 0.2  # what rounds to equals is nobody's class
+    assert (found.argmax(1) == p.argmax(1))[clear].all()
+    order = np.random.default_rng(1).permutation(400)
+    assert said(how, p[order]) == pytest.approx(found[order])
+
+
+def test_each_says_what_it_says():
+    p = np.array([[0.61, 0.24, 0.12, 0.03], [0.4, 0.3, 0.2, 0.1]])
+    assert said(gl.Rounded(1), p)[0] == pytest.approx(np.array([0.6, 0.2, 0.1, 0.0]) / 0.9)
+    assert said(gl.Rounded(0), p)[1].tolist() == [1, 0, 0, 0]  # all round to 0
+    assert said(gl.TopK(2), p)[0] == pytest.approx([0.61, 0.24, 0.075, 0.075])
+    assert said(gl.TopK(3), p) == pytest.approx(p)  # the last one is known anyway
+    assert said(gl.LabelOnly(), p).tolist() == [[1, 0, 0, 0], [1, 0, 0, 0]]
+    assert said(gl.Temperature(1.0), p) == pytest.approx(p)
+    cold = np.log(said(gl.Temperature(0.5), p))
+    assert cold[:, 0] - cold[:, 1] == pytest.approx(2 * np.log(p[:, 0] / p[:, 1]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(gl.Rounded, {"digits": -1}), (gl.TopK, {"k": 0}), (gl.Temperature, {"temperature": 0})],
+)
+def test_options_are_checked(kind, options):
+    with pytest.raises(ValueError, match="Expected"):
+        kind(**options)
+
+
+# -- MemGuard ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def guard():
+    """A model that is surer of its members, and what MemGuard makes of its answers."""
+    pytest.importorskip("torch")
+    inside, outside = answers(600, 1, sharp=4.0), answers(600, 2, sharp=1.5)
+    everything = np.r_[inside, outside]
+
+    def ask(x):
+        return everything[np.asarray(x)[:, 0].astype(int)]
+
+    members = gl.Data(np.arange(600)[:, None], np.zeros(600, int))
+    held_out = gl.Data(np.arange(600, 1200)[:, None], np.zeros(600, int))
+    how = gl.MemGuard(held_out, hidden=(32,), classifier=gl.Fit(epochs=40, learning_rate=0.01), steps=150)
+    return how.begin(ask, members, np.random.default_rng(0)), answers(500, 3, sharp=4.0), answers(500, 4, sharp=1.5)
+
+
+@pytest.mark.slow
+def test_no_class_changes_and_everything_is_a_probability(guard):
+    say, inside, outside = guard
+    p = np.r_[inside, outside]
+    found = say(p)
+    assert len(p) == 1000
+    assert (found.argmax(1) == p.argmax(1)).all()
+    assert found.sum(axis=1) == pytest.approx(np.ones(1000))
+    assert (found >= 0).all()
+
+
+@pytest.mark.slow
+def test_its_own_classifier_can_only_guess(guard):
+    say, inside, outside = guard
+    before = ((say.odds(inside) > 0).mean() + (say.odds(outside) <= 0).mean()) / 2
+    after = ((say.odds(say(inside)) > 0).mean() + (say.odds(say(outside)) <= 0).mean()) / 2
+    assert before > 0.75
+    assert after == pytest.approx(0.5, abs=0.06)
+    moved = np.abs(say(inside) - inside).sum(axis=1) > 0
+    assert moved.mean() > 0.9
+    assert np.median(np.abs(say.odds(say(inside)[moved]))) < 1e-3  # undecided
+
+
+@pytest.mark.slow
+def test_the_mean_change_is_within_the_budget(guard):
+    say, inside, outside = guard
+    p = np.r_[inside, outside]
+    free = np.abs(say(p) - p).sum(axis=1).mean()
+    tight = Guarded(say.network, free / 2, say.steps, say.rate, say.seed)
+    change = np.abs(tight(p) - p).sum(axis=1).mean()
+    assert 0 < change <= free / 2 + 0.02
+    none = Guarded(say.network, 0.0, say.steps, say.rate, say.seed)
+    assert none(p) == pytest.approx(p)
+
+
+def test_an_answer_depends_on_the_question_alone(guard):
+    say, inside, _ = guard
+    some = inside[:40]
+    found, order = say(some), np.random.default_rng(0).permutation(40)
+    assert say(some[order]) == pytest.approx(found[order], abs=1e-6)
+    assert say(some[:7]) == pytest.approx(found[:7], abs=1e-6)
+
+
+def test_memguard_says_what_it_lacks():
+    one = gl.Data(np.ones((1, 1)), np.zeros(1, int))
+    with pytest.raises(InputError, match="held-out records, found none"):
+        gl.MemGuard(one.take(np.array([], int)))
+    with pytest.raises(InputError, match="give members"):
+        gl.MemGuard(one).begin(None, None, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="Expected budget"):
+        gl.MemGuard(one, budget=3)

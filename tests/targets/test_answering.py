@@ -1,0 +1,87 @@
+"""A target that answers in another way: so do its references, unless the attacker knows nothing of it."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def sides():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(240, 4))
+    y = np.where(x[:, 0] + rng.normal(size=240) > 0, "yes", "no")
+    return (x[:120], y[:120]), (x[120:], y[120:])
+
+
+@pytest.fixture(scope="module")
+def model(sides):
+    return DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(*sides[0])
+
+
+OPTIONS = {"references": 6, "attacks": ["loss", "correctness", "lira"], "jobs": 1, "blind": False}
+
+
+def test_answers_and_references_are_changed_alike(model, sides):
+    target = gl.answering(model, gl.LabelOnly())
+    assert set(np.unique(target.predict(sides[0][0]))) == {0.0, 1.0}
+    reference = target.can["train"](gl.Data(*sides[0]), np.random.default_rng(1))
+    assert set(np.unique(reference(sides[1][0]))) == {0.0, 1.0}
+    naive = gl.answering(model, gl.LabelOnly(), attacker="naive").can["train"](
+        gl.Data(*sides[0]), np.random.default_rng(1)
+    )
+    assert len(np.unique(naive(sides[1][0]))) > 2
+
+
+def test_an_audit_sees_only_what_is_said(model, sides):
+    plain = gl.audit(model, *sides, **OPTIONS)
+    label = gl.audit(gl.answering(model, gl.LabelOnly()), *sides, **OPTIONS)
+    assert label.attack("loss").auc.value == pytest.approx(label.attack("correctness").auc.value)
+    assert plain.attack("loss").auc.value > label.attack("loss").auc.value
+    assert plain.attack("correctness").auc.value == pytest.approx(label.attack("correctness").auc.value)
+
+
+def test_two_ways_to_answer_never_share_a_folder(model):
+    recipes = [gl.answering(model, how).recipe for how in (gl.Rounded(1), gl.Rounded(2), gl.LabelOnly())]
+    recipes += [gl.answering(model, gl.Rounded(1), attacker="naive").recipe, gl.estimator_target(model).recipe]
+    assert len(set(recipes)) == 5
+
+
+def test_logits_become_probabilities(sides):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    target = gl.torch_target(gl.mlp(4, 2, hidden=(4,)), classes=["no", "yes"], train=gl.Fit(epochs=2))
+    changed = gl.answering(target, gl.Temperature(1.0))
+    logits = target.predict(sides[0][0])
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    assert changed.predict(sides[0][0]) == pytest.approx(expected)
+    assert "white_box" not in changed.can
+    with pytest.raises(InputError, match="its answers are not its own"):
+        changed.needs("white_box")
+
+
+def test_a_way_that_learns_is_given_the_members(model, sides):
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(5)
+    held_out = gl.Data(rng.normal(size=(60, 4)), rng.integers(2, size=60))
+    how = gl.MemGuard(held_out, hidden=(8,), classifier=gl.Fit(epochs=3), steps=20)
+    with pytest.raises(InputError, match="MemGuard learns from the records"):
+        gl.answering(model, how)
+    target = gl.answering(model, how, members=sides[0])
+    p, said = model.predict_proba(sides[1][0]), target.predict(sides[1][0])
+    assert (said.argmax(1) == p.argmax(1)).all()
+    assert np.abs(said - p).max() > 0
+    reference = target.can["train"](gl.Data(*sides[0]), np.random.default_rng(1))
+    assert reference(sides[1][0]).sum(axis=1) == pytest.approx(np.ones(120))
+
+
+def test_what_cannot_be_is_told(model, sides):
+    with pytest.raises(InputError, match="Expected a way to answer"):
+        gl.answering(model, gl.Fit())
+    with pytest.raises(InputError, match="predicts values"):
+        gl.answering(Ridge().fit(np.ones((4, 1)), np.arange(4.0)), gl.LabelOnly())
+    with pytest.raises(ValueError, match="'adaptive' or 'naive'"):
+        gl.answering(LogisticRegression().fit(*sides[0]), gl.LabelOnly(), attacker="lazy")
