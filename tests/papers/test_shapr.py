@@ -269,6 +269,7 @@ def test_the_papers_recalls_are_those_of_the_errata():
         assert set(table) == {source.paper for source in SOURCES.values()}
 
 
+@pytest.mark.slow
 def test_attribution_has_a_recall_for_each(world):
     pytest.importorskip("captum")
     setting = dataclasses.replace(SMALL, repeats=2)
