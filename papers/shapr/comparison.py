@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from scipy.stats import ttest_ind_from_stats
@@ -115,6 +115,20 @@ def _side(result: dict, figure: dict) -> int:
     return int(figure["mean"] - 2 * error > 0.5) - int(figure["mean"] + 2 * error < 0.5)
 
 
+def attributions_said(rows: Sequence[dict]) -> str:
+    """Whether influence functions and TracIn have a lower recall than SHAPr, as in the paper, and who ranks best."""
+    names = {"shapr": "SHAPr", "influence_functions": "influence functions", "tracin": "TracIn"}
+    lines = []
+    for row in rows:
+        worse = [names[key] for key in ("influence_functions", "tracin") if _judged(row[key]) == WORSE]
+        best = max(names, key=lambda key: row[f"{key}_auc"]["mean"])
+        lines.append(
+            f"* {SOURCES[row['dataset']].paper}: lower in recall than SHAPr, as in the paper: {_listed(worse)}. The highest mean "
+            f"AUC is that of {names[best]}."
+        )
+    return "\n".join(lines) + "\n"
+
+
 def groups_said(found: Mapping[str, dict]) -> str:
     """Whether the second group of each column is called more often, in the paper and here, and whether the risks say so."""
     risks = {"SHAPr (first layer)": "shapr", "SHAPr (outputs)": "shapr_outputs", "risk score": "score"}
@@ -143,7 +157,11 @@ def groups_said(found: Mapping[str, dict]) -> str:
 
 def _told(figure: dict) -> str:
     words = {BETTER: "higher", WORSE: "lower", NO_DIFFERENCE: "no different", "": "not tested"}
-    return words[verdict(figure["difference"], figure["p"])]
+    return words[_judged(figure)]
+
+
+def _judged(figure: dict) -> str:
+    return verdict(figure["difference"], figure["p"])
 
 
 def _row(result: dict, attack: str, risk: str) -> dict:

@@ -46,7 +46,7 @@ def text() -> str:
         parts += [section(found) for section in SECTIONS]
     for name, section in ALONE.items():
         result = read(name)
-        parts += [section(result), _foot(result, "")] if result else []
+        parts += [section(result), f"{_foot(result, SIZES[name])}\n"] if result else []
     return "\n".join([*parts, prose.DIFFERENCES, comparison.differences(found), prose.OTHERWISE])
 
 
@@ -215,7 +215,9 @@ def _table7(result: dict) -> str:
         "influence functions (AUC)": lambda row: spread(row["influence_functions_auc"]),
         "TracIn (AUC)": lambda row: spread(row["tracin_auc"]),
     }
-    return "\n".join([prose.TABLE_7, table(result["recalls"], columns)])
+    return "\n".join(
+        [prose.TABLE_7, table(result["recalls"], columns), comparison.attributions_said(result["recalls"])]
+    )
 
 
 def _judged(figure: dict) -> str:
@@ -225,6 +227,7 @@ def _judged(figure: dict) -> str:
 
 SECTIONS = (_table3, _table4, _table5, _spaces, _auc, _table8, _table9, _figures)
 ALONE = {"times": _table6, "attribution": _table7}
+SIZES = {"times": "Members and tests as in the table.", "attribution": "The targets of the tables above."}
 
 
 def _made(found: Found) -> str:

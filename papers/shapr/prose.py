@@ -34,9 +34,10 @@ SETTING = """## How it was run
 The network is the paper's (1024-512-256-128, tanh). The paper prints no more of its training; here every network is trained
 by AdamW (learning rate 0.001, batches of 64) for 20 epochs, whatever the dataset. All models of a dataset train on random
 halves of one pool of records. Each is a reference of every other, and the first are the targets, one for each repeat. So
-repeats share records, and differ in who is a member and in the training. ± is a standard deviation over repeats. "better",
-"worse" and "no difference" are SHAPr against the privacy risk score by a paired t-test over repeats at the level 0.05, as
-the paper has them; what the paper says is read from its printed means and deviations by Welch's test.
+repeats share records, and differ in who is a member and in the training: what a test over repeats finds, it finds about
+these records. ± is a standard deviation over repeats. "better", "worse" and "no difference" are SHAPr against the privacy
+risk score by a paired t-test over repeats at the paper's level, 0.05. What the paper found is read from its printed means
+and deviations by Welch's test.
 """
 
 TABLE_3 = """## F1 against modified entropy (Table III)

@@ -239,6 +239,15 @@ def test_groups_are_told_as_the_paper_told_them():
     assert together.endswith("the way of the gap in 0.")
 
 
+def test_attributions_are_told_beside_shapr():
+    worse, same = ({"mean": 0.2, "difference": -0.5, "p": p} for p in (0.01, 0.3))
+    row = {"dataset": "usps", "influence_functions": worse, "tracin": same}
+    row |= {f"{name}_auc": {"mean": mean} for name, mean in zip(attribution.VALUES, (0.6, 0.5, 0.7), strict=True)}
+    said = comparison.attributions_said([row])
+    assert "as in the paper: influence functions." in said
+    assert said.endswith("that of TracIn.\n")
+
+
 def test_the_papers_winner_may_come_out_in_another_space():
     result = _result(0.1, 0.01, 0.9, 0.8, 0.5)
     worse = {"mean": 0.8, "spread": 0.01, "difference": -0.1, "p": 0.01}
@@ -260,6 +269,7 @@ def test_the_papers_recalls_are_those_of_the_errata():
         assert set(table) == {source.paper for source in SOURCES.values()}
 
 
+@pytest.mark.slow
 def test_attribution_has_a_recall_for_each(world):
     pytest.importorskip("captum")
     setting = dataclasses.replace(SMALL, repeats=2)
