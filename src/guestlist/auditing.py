@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
@@ -36,7 +37,6 @@ from guestlist.collecting.evidence.gathering import (
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
 from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
-from guestlist.collecting.readout import one_thread
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from guestlist import checks
+from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
 from guestlist.auditing import REFERENCES, Settings, audited, engine_of
 from guestlist.case import PRIOR
@@ -18,7 +19,6 @@ from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
-from guestlist.collecting.readout import one_thread
 from guestlist.collecting.until import UntilWidth
 from guestlist.data import Data, as_data
 from guestlist.defences.recipe import Recipe, as_recipe

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Check
 from guestlist.collecting.inputs import Duplicates, digest, repeats
-from guestlist.collecting.readout import one_thread
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in

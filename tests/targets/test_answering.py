@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
@@ -40,7 +41,7 @@ def test_an_audit_sees_only_what_is_said(model, sides):
     plain = gl.audit(model, *sides, **OPTIONS)
     label = gl.audit(gl.answering(model, gl.LabelOnly()), *sides, **OPTIONS)
     assert label.attack("loss").auc.value == pytest.approx(label.attack("correctness").auc.value)
-    assert plain.attack("loss").auc.value > label.attack("loss").auc.value
+    assert label.records["score_loss"].nunique() == 2 < plain.records["score_loss"].nunique()
     assert plain.attack("correctness").auc.value == pytest.approx(label.attack("correctness").auc.value)
 
 
@@ -63,11 +64,12 @@ def test_logits_become_probabilities(sides):
         changed.needs("white_box")
 
 
-def test_a_way_that_learns_is_given_the_members(model, sides):
+def test_a_way_that_learns_is_given_the_members(sides):
     pytest.importorskip("torch")
+    model = RandomForestClassifier(10, random_state=0).fit(*sides[0])  # much surer of its members
     rng = np.random.default_rng(5)
     held_out = gl.Data(rng.normal(size=(60, 4)), rng.integers(2, size=60))
-    how = gl.MemGuard(held_out, hidden=(8,), classifier=gl.Fit(epochs=3), steps=20)
+    how = gl.MemGuard(held_out, hidden=(8,), classifier=gl.Fit(epochs=40, learning_rate=0.02), steps=20)
     with pytest.raises(InputError, match="MemGuard learns from the records"):
         gl.answering(model, how)
     target = gl.answering(model, how, members=sides[0])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from guestlist.arrays.threads import one_thread
 from guestlist.errors import AuditError
 from guestlist.randomness import global_generators
 from guestlist.targets.scales import Scale
@@ -59,24 +56,3 @@ class Readout:
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
         """Name to (records,) signals of answers about all the records that are asked about."""
         return self.scale.signals(answers, self.labels)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch and the libraries below numpy work with one thread, so that bits do not depend on how many there are."""
-    torch = sys.modules.get("torch")
-    before = torch and torch.get_num_threads()
-    if torch:
-        torch.set_num_threads(1)
-    try:
-        with _libraries(len(sys.modules)).limit(limits=1):
-            yield
-    finally:
-        if torch:
-            torch.set_num_threads(before)
-
-
-@lru_cache(maxsize=1)
-def _libraries(_modules: int) -> ThreadpoolController:
-    """The libraries with threads. To look for them takes milliseconds: done anew only where modules have been loaded since."""
-    return ThreadpoolController()

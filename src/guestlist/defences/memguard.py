@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from guestlist.arrays.threads import one_thread
 from guestlist.data import Data
 from guestlist.defences.answers import Ask, Say
 from guestlist.defences.networks import mlp
@@ -18,6 +19,7 @@ from guestlist.fingerprints import described
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # of the distortion, one after the other, as long as noise is found
 SMALLEST = 1e-12  # a probability of 0 has no logarithm
 LEAST = 1e-9  # by which the class stays ahead
+SCALES = (8.0, 0.01)  # of logits: much sharper answers, and hardly any difference between classes
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,10 @@ class MemGuard:
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         if data is None:
             raise InputError("MemGuard learns from the records that the model was trained on: give members=….")
-        inside, outside = ask(data.x), ask(self.held_out.x)
+        with one_thread():  # small networks, which many threads only wait for
+            return self._learnt(ask(data.x), ask(self.held_out.x), rng)
+
+    def _learnt(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> Guarded:
         size = min(len(inside), len(outside))  # as many of either, so that undecided means a half
         parts = [p[rng.permutation(len(p))[:size]] for p in (inside, outside)]
         answers = Data(np.sort(np.concatenate(parts), axis=1), np.repeat([1, 0], size))
@@ -80,11 +85,10 @@ class Guarded:
     def __call__(self, p: np.ndarray) -> np.ndarray:
         p = np.asarray(p, dtype=np.float64)
         first, second = _draws(p, self.seed)
-        moved = self.moved(p, first < 0.5)
+        with one_thread():
+            moved = self.moved(p, first < 0.5)
         change = np.abs(moved - p).sum(axis=1)
-        with np.errstate(divide="ignore"):
-            chance = np.where(change > 0, self.budget / change, 0.0)
-        return np.where((second < chance)[:, None], moved, p)
+        return np.where((second * change < self.budget)[:, None], moved, p)
 
     def odds(self, p: np.ndarray) -> np.ndarray:
         """(records,) log-odds of membership that the classifier gives."""
@@ -94,15 +98,31 @@ class Guarded:
             return self._odds(torch.as_tensor(p).log()).double().numpy()
 
     def moved(self, p: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-        """Answers at which the classifier is undecided, a hair ``beyond`` that or short of it; as they are where none is found."""
-        found = p.copy()
+        """Answers at which the classifier is undecided, a hair ``beyond`` that or short of it.
+
+        Flatter or sharper answers come first: they keep the class, and one of them is mostly there. Answers that nothing is
+        found for stay as they are.
+        """
+        found, z = p.copy(), np.log(np.maximum(p, SMALLEST))
         rows = np.arange(len(p))
+
+        def keep(some: np.ndarray, noise: np.ndarray) -> None:
+            """The new answer, where it changes less than what was found before."""
+            new = self._undecided(p[some], noise, beyond[some])
+            change, before = (np.abs(said - p[some]).sum(axis=1) for said in (new, found[some]))
+            better = (before == 0) | ((change > 0) & (change < before))
+            found[some[better]] = new[better]
+
+        for scale in SCALES:
+            noise = (scale - 1) * z
+            crossed = np.sign(self.odds(_softmax(z + noise))) != np.sign(self.odds(_softmax(z)))
+            keep(rows[crossed], noise[crossed])
         for weight in WEIGHTS:
             if not len(rows):
                 break
             crossed, noise = self._search(p[rows], weight)
             rows = rows[crossed]
-            found[rows] = self._undecided(p[rows], noise[crossed], beyond[rows])
+            keep(rows, noise[crossed])
         return found
 
     def _search(self, p: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from guestlist.arrays.threads import one_thread
 from guestlist.collecting.evidence.plan import Plan, begin_plan, place, plan_of
-from guestlist.collecting.readout import one_thread
 from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.store import Store, read_or_explain
