@@ -1,6 +1,7 @@
 """What several tests share: data that may or may not be there, and small models."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,14 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 DATA = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Torch works with one thread: many add up in any order, where bits are compared; and tests run side by side."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() > 1:
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

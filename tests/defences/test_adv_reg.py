@@ -10,14 +10,6 @@ from guestlist.errors import InputError
 torch = pytest.importorskip("torch")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def world(records, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=records)

@@ -15,14 +15,6 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def losses(answers, y):
     return nn.functional.cross_entropy(answers, y, reduction="none")
 
@@ -267,7 +259,7 @@ def test_one_step_on_all_records_is_the_gaussian_mechanism():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.1, 30.0])
 def test_the_noise_for_an_epsilon_meets_it(epsilon):
     pytest.importorskip("opacus")
     recipe = gl.dp_sgd_for(epsilon, rate=0.05, epochs=10)

@@ -11,15 +11,6 @@ from guestlist.defences.plain import fresh
 torch = pytest.importorskip("torch")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Many threads add up in any order, and here bits are compared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def images():
     """(x, y): bright squares in one of three corners."""

@@ -15,14 +15,6 @@ from guestlist.errors import InputError
 torch = pytest.importorskip("torch")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(1)

@@ -37,15 +37,6 @@ SOURCE = Source("", "CLUSTERS", None, 120, 120)
 SMALL = models.Setting(hidden=(48, 24), epochs=40, models=((1000, 9),), repeats=3)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """As in the commands: threads wait for each other where cores are shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def pool():
     """Overlapping classes in many dimensions: a network learns its members by heart and errs on others."""

@@ -15,15 +15,6 @@ torch = pytest.importorskip("torch")
 SMALL = models.Setting(records=240, hidden=(64,), epochs=60, early=12, references=2)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """As in the commands: threads wait for each other where cores are shared."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def clusters(records=600, classes=6, seed=0) -> Records:
     """Overlapping classes in many dimensions: a network learns its members by heart and errs on others."""
     rng = np.random.default_rng(seed)

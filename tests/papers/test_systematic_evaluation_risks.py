@@ -35,9 +35,7 @@ CLASSES, MEMBERS = 6, 150
 
 @pytest.fixture(autouse=True, scope="module")
 def _small():
-    """One thread, as in the commands, and attack networks that are trained for less long."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """Attack networks that are trained for less long, and less of everything."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(risk_scores, "EPOCHS", 2)
         patch.setattr(attack_networks, "STEPS", (1, 2))
@@ -47,7 +45,6 @@ def _small():
         patch.setattr(embeddings, "FEWEST", 1)
         patch.setattr(embeddings, "ITERATIONS", 250)
         yield
-    torch.set_num_threads(before)
 
 
 def clusters() -> Records:
