@@ -36,6 +36,7 @@ ROOMS = (
     "auditing",
     "predictions",
     "playing",
+    "comparing",
     "demo",
     "cli",
 )

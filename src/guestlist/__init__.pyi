@@ -21,6 +21,7 @@ from .collecting.evidence.table import EVIDENCE as EVIDENCE
 from .collecting.evidence.white_box import WhiteBox as WhiteBox
 from .collecting.progress import show_progress as show_progress
 from .collecting.until import UntilWidth as UntilWidth
+from .comparing import compare as compare
 from .data import Data as Data
 from .defences import DEFENCES as DEFENCES
 from .defences import L2 as L2
