@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def as_data(
     if isinstance(source, Data):
         return source
     if isinstance(source, (str, Path)):
-        source = read_table(source)
+        source = read_table(source, text=[name for name in (id, person) if name is not None])
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError(f"Expected {side}=(x, y), found a tuple of {len(source)}.")
@@ -95,10 +96,18 @@ def as_data(
     )
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
-    """The table in a CSV or Parquet file."""
+def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
+    """The table in a CSV or Parquet file.
+
+    Args:
+        text: columns of a CSV file that are names, and not numbers: 007 is not 7.
+    """
     path = Path(path)
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
+    readers = {
+        ".csv": partial(pd.read_csv, dtype=dict.fromkeys(text, str)),
+        ".parquet": pd.read_parquet,
+        ".pq": pd.read_parquet,
+    }
     if path.suffix.lower() not in readers:
         raise InputError(f"Expected a .csv or .parquet file, found {path}.")
     if not path.exists():

@@ -95,6 +95,7 @@ class Recorder:
 
     loss: str = "cross_entropy"
     seen: list = field(default_factory=list)
+    objective: object = None
 
     def __call__(self, module, data, rng):
         rows = set(map(tuple, data.x))
@@ -125,6 +126,26 @@ def test_a_student_learns_the_teachers_answers_at_a_temperature():
     data = gl.Data(np.ones((4, 3)), np.zeros(4, int))
     soft = gl.Distillation(Recorder(), Recorder(), 3.0)(None, data, np.random.default_rng(0))
     assert soft == pytest.approx(np.tile(np.exp([3, 0]) / np.exp([3, 0]).sum(), (4, 1)))
+
+
+def test_a_student_at_a_temperature_has_the_loss_of_cooler_answers(data):
+    """Its gradient is T (p_student - p_teacher), both at T: of the size that it has at 1."""
+    from guestlist.defences.distillation import AtTemperature
+    from guestlist.defences.objective import Batch, Start
+
+    z, soft = (
+        torch.randn(5, 3, dtype=torch.float64, requires_grad=True),
+        torch.rand(5, 3, dtype=torch.float64).softmax(1),
+    )
+
+    def plain(answers, batch):
+        return torch.nn.functional.cross_entropy(answers, batch.y, reduction="sum")
+
+    begun = AtTemperature(4.0).begin(Start(None, None, None, plain, np.random.default_rng(0)))
+    begun(z, Batch(None, soft, 0)).backward()
+    assert z.grad.numpy() == pytest.approx((4 * ((z / 4).softmax(1) - soft)).detach().numpy())
+    with pytest.raises(ValueError, match="student without an objective"):
+        gl.Distillation(student=gl.Fit(objective=gl.L2()))
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------

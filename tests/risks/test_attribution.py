@@ -207,3 +207,11 @@ def test_wrong_input_is_told(world, monkeypatch):
     monkeypatch.setitem(sys.modules, "captum.influence", None)
     with pytest.raises(InputError, match=r"guestlist\[torch,attribution\]"):
         gl.tracin(module, *members)
+
+
+def test_checkpoints_and_rates_go_together():
+    x, y = np.ones((3, 4)), np.zeros(3, int)
+    with pytest.raises(InputError, match="found 0 checkpoints"):
+        gl.tracin([], x, y)
+    with pytest.raises(InputError, match="rates shaped"):
+        gl.tracin([gl.mlp(4, 2, hidden=())], x, y, learning_rate=[0.1, 0.2])

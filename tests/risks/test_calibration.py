@@ -168,3 +168,9 @@ def test_a_shadow_of_half_the_records_does_not_teach_probabilities(defended, rea
         assert round(off("shadow").value, 2) == 0.24
     assert off("shadow").low > 0.09
     assert off("target").value < 0.05
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.1, 0.3, 0.8, 0.9])
+def test_a_certain_score_stays_certain_at_any_prior(prior):
+    for made_for in (0.1, 0.4, 0.5, 0.7, 0.8):
+        assert at_prior(np.array([0.0, 1.0]), prior, made_for=made_for).tolist() == [0.0, 1.0]

@@ -79,6 +79,14 @@ def test_the_command(tmp_path):
     assert "region = c (1 and 1)" in " ".join(groups.output.split())
     one = json.loads(run("--group", "sex", "--risk", "mu", "--json").output)
     assert [part["of"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
+    both = run("--risk", "mu,shapr", "--group", "sex", "--top", "2", "--export", str(tmp_path / "both.csv"))
+    assert both.exit_code == 0, both.output
+    assert "risk_shapr" in both.output
+    assert "sex = f" in both.output
+    assert len(pd.read_csv(tmp_path / "both.csv")) == 60
+    two = json.loads(run("--risk", "mu", "--group", "sex", "--top", "2", "--json").output)
+    assert len(two["members"]) == 2
+    assert len(two["groups"]["judged"]) == 2
     table[["who", "a"]].rename(columns={"who": "id"}).to_csv(tmp_path / "own.csv", index=False)
     worth = json.loads(run("--worth", "--own", str(tmp_path / "own.csv"), "--json").output)
     attacks = {row["attack"] for row in worth}
@@ -92,5 +100,8 @@ def test_the_command(tmp_path):
         ["--group", "sex", "--worth"],
         ["--worth", "--export", "x.csv"],
         ["--group", "age"],
+        ["--group", ""],
+        ["--risk", "mu,"],
+        ["--export", str(tmp_path / "nowhere" / "x.csv")],
     ):
         assert run(*wrong).exit_code == 2

@@ -142,3 +142,23 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
         read_own(tmp_path / "bare.csv")
     with pytest.raises(InputError, match=r"not 'own\.txt'"):
         read_own(tmp_path / "own.txt")
+
+
+def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
+    case = leaking(records=60)
+    ids = case.records["id"]
+    pd.DataFrame({"id": ids, "good": 1.0, "bad": ["n/k"] + ["1"] * 59}).to_csv(tmp_path / "bad.csv", index=False)
+    with pytest.raises(InputError, match=r"Column 'bad' of .* holds 'n/k', which is not a number"):
+        read_own(tmp_path / "bad.csv")
+    pd.DataFrame({"id": ids, "flag": np.arange(60) % 2 == 0}).to_csv(tmp_path / "flag.csv", index=False)
+    assert read_own(tmp_path / "flag.csv")["flag"].tolist() == [1.0, 0.0] * 30
+    with pytest.raises(InputError, match="There is a risk called 'everybody' already"):
+        worth_of_risks(case, own={"everybody": np.ones(60)})
+
+
+def test_an_attack_that_was_not_run_is_named():
+    case = leaking(records=60)
+    with pytest.raises(InputError, match="Attack 'nope' was not run; these were: loss"):
+        worth_of_risks(case, ["mu"], ["nope"])
+    with pytest.raises(InputError, match="Attack 'nope' was not run"):
+        compare_risks(case, "mu", "memorisation", "nope")

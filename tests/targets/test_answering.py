@@ -1,6 +1,7 @@
 """A target that answers in another way: so do its references, unless the attacker knows nothing of it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -78,6 +79,27 @@ def test_a_way_that_learns_is_given_the_members(sides):
     assert np.abs(said - p).max() > 0
     reference = target.can["train"](gl.Data(*sides[0]), np.random.default_rng(1))
     assert reference(sides[1][0]).sum(axis=1) == pytest.approx(np.ones(120))
+
+
+def test_nothing_looks_past_the_answers(model, sides):
+    results = gl.audit(gl.answering(model, gl.LabelOnly()), *sides, **{**OPTIONS, "attacks": None})
+    assert not {"leaf_shares", "white_box"} & {one.name for one in results.outcomes}
+    assert {"leaves", "neighbours", "checkpoints"}.isdisjoint(gl.answering(model, gl.LabelOnly()).can)
+
+
+def test_held_out_records_are_brought_into_the_models_form():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc")).assign(sex=rng.integers(2, size=90))
+    y = rng.integers(2, size=90)
+    model = RandomForestClassifier(5, random_state=0).fit(table.loc[:39, list("abc")], y[:40])
+    how = gl.MemGuard(
+        gl.Data(table[60:].reset_index(drop=True), y[60:]), hidden=(4,), classifier=gl.Fit(epochs=2), steps=5
+    )
+    target = gl.answering(model, how, members=(table[:40], y[:40]))
+    assert target.predict(table.loc[40:59, list("abc")]).shape == (20, 2)
+    with pytest.raises(InputError, match=r"Expected held_out as gl\.Data"):
+        gl.MemGuard((table, y))
 
 
 def test_what_cannot_be_is_told(model, sides):

@@ -136,3 +136,22 @@ def test_what_would_take_long_is_left_out_unless_asked_for():
         gl.audit(model, members, (others[0] + 1, others[1]), references=0, evidence=[gl.Leverage(most=100.0)])
     with pytest.raises(ValueError, match="most=0"):
         gl.Leverage(most=0)
+
+
+def test_a_model_that_is_certain_of_everybody_has_no_leverage():
+    """All weights p (1 - p) are 0."""
+    assert leverage(X, member=MEMBER, weight=np.zeros(50), penalty=1.0) == pytest.approx(np.zeros(50))
+    x = 1e6 * np.r_[np.ones((10, 1)), -np.ones((10, 1))]
+    y = np.repeat([0, 1], 10)
+    model = LogisticRegression().fit(x, y)
+    values = as_target(model).needs("leverage")(gl.Data(x, y), np.arange(20) % 2 == 0)
+    assert np.nan_to_num(values, nan=0.0) == pytest.approx(np.zeros(20), abs=1e-6)
+
+
+def test_a_class_without_a_member_has_a_weight_too():
+    for weight in ("balanced", {0: 1.0, 1: 2.0, 2: 3.0}):
+        model = LogisticRegression(class_weight=weight).fit(X, CLASSES)
+        inside = CLASSES != 2
+        values = as_target(model).needs("leverage")(gl.Data(X, CLASSES), inside)
+        assert np.isfinite(values[inside]).all()
+        assert values[inside].sum() > 0

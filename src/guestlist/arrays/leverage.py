@@ -51,6 +51,8 @@ def leverage(
     weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
     # An intercept without a penalty is the same as features measured from their mean, and a share of each record for the mean.
     total = weight[member].sum()
+    if total == 0:  # members that count for nothing, as where a model is certain of all of them, hold nothing
+        return np.zeros(len(x))
     middle = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
     rows = np.sqrt(weight)[:, None] * (x - middle)
     found = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)

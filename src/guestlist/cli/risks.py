@@ -9,11 +9,13 @@ import click
 
 from guestlist.cli.common import as_json
 
+TOP = 20
+
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--risk", help="Risks, separated by commas; the first one ranks. See: guestlist show risks.")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many members to list.")
+@click.option("--top", type=click.IntRange(1), help="How many members to list.  [default: 20; none with --group alone]")
 @click.option(
     "--export",
     type=click.Path(path_type=Path),
@@ -21,7 +23,7 @@ from guestlist.cli.common import as_json
 )
 @click.option(
     "--group",
-    help="Instead of members, the mean risk of these groups, separated by commas, and of each two of them together.",
+    help="The mean risk of these groups, separated by commas, and of each two of them together.",
 )
 @click.option("--worth", is_flag=True, help="Instead of members, what each risk is worth against each attack.")
 @click.option(
@@ -35,53 +37,78 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
 
     \b
     guestlist risks audits/adult --risk mu,memorisation,shapr --top 100 --export exposed.csv
-    guestlist risks audits/adult --group sex,race
+    guestlist risks audits/adult --group sex,race --top 10
     guestlist risks audits/adult --worth --own scores.csv
     """
     from guestlist.findings.folder import read_case
 
     if group and worth:
         raise click.UsageError("--group and --worth are two tables: ask for one of them.")
-    if export is not None and (group or worth):
-        raise click.UsageError("--export writes members: leave out --group and --worth, or take their --json.")
+    if worth and export is not None:
+        raise click.UsageError("--export writes members: leave out --worth, or take its --json.")
+    for option, text in (("--risk", risk), ("--group", group)):
+        if text is not None and not all(_parts(text)):
+            raise click.UsageError(f"{option} takes names, separated by commas; found {text!r}.")
+    if export is not None and not export.parent.is_dir():
+        raise click.UsageError(f"There is no folder {export.parent} to write {export.name} to.")
     if own is not None and not worth:
         raise click.UsageError("--own is for --worth.")
     if export is not None and export.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(f"--export writes .csv or .parquet files, not {export.name!r}.")
     case, names = read_case(folder), risk and _parts(risk)
-    if group:
-        _by_group(case, _parts(group), names, as_json)
-    elif worth:
+    if worth:
         _worth(case, names, own, as_json)
-    else:
-        _members(case, names, top, export, as_json)
+        return
+    listed = None if group and export is None and top is None else _members(case, names, top or TOP, export)
+    groups = _by_group(case, _parts(group), names) if group else None
+    if as_json:
+        _as_json(listed, groups)
+        return
+    if listed is not None:
+        _show_members(listed)
+    if groups is not None:
+        _show_groups(groups)
 
 
-def _members(case, names, top: int, export: Path | None, as_json: bool) -> None:
-    from guestlist.cli.show import show_table
+def _members(case, names, top: int, export: Path | None):
+    """The first members of the list; all of them are exported."""
     from guestlist.risks.listing import for_spreadsheets, members_by_risk
 
     table = members_by_risk(case, names)
     if export is not None:
         _write(export, for_spreadsheets(table) if export.suffix.lower() == ".csv" else table)
-    if as_json:
-        click.echo(json.dumps(json.loads(table.head(top).to_json(orient="records")), indent=1))
-        return
-    show_table([{name: _told(cell) for name, cell in row.items()} for row in table.head(top).to_dict("records")])
-    if export is not None:
-        click.echo(f"{len(table)} members: {export}")
+        click.echo(f"{len(table)} members: {export}", err=True)
+    return table.head(top)
 
 
-def _by_group(case, columns: list[str], names, as_json: bool) -> None:
-    from guestlist.cli.show import show_table
+def _by_group(case, columns: list[str], names):
     from guestlist.findings.group_risks import by_groups
-    from guestlist.report.sections.group_risks import differences, name, too_small
+
+    return by_groups(case, columns, names)
+
+
+def _as_json(listed, groups) -> None:
+    """One table as it is; two under their names."""
     from guestlist.store.jsonable import to_json
 
-    found = by_groups(case, columns, names)
-    if as_json:
-        click.echo(json.dumps(to_json(found), indent=1))
-        return
+    found = {}
+    if listed is not None:
+        found["members"] = json.loads(listed.to_json(orient="records"))
+    if groups is not None:
+        found["groups"] = to_json(groups)
+    click.echo(json.dumps(found if len(found) > 1 else next(iter(found.values())), indent=1))
+
+
+def _show_members(listed) -> None:
+    from guestlist.cli.show import show_table
+
+    show_table([{name: _told(cell) for name, cell in row.items()} for row in listed.to_dict("records")])
+
+
+def _show_groups(found) -> None:
+    from guestlist.cli.show import show_table
+    from guestlist.report.sections.group_risks import differences, name, too_small
+
     rows = [
         {
             "group": name(part),

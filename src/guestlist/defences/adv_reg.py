@@ -41,6 +41,8 @@ class AdvReg:
             raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
         if self.steps < 1 or self.warm_up < 0:
             raise ValueError(f"Expected steps={self.steps} to be 1 or more and warm_up={self.warm_up} to be 0 or more.")
+        if not isinstance(self.held_out, Data):
+            raise InputError(f"Expected held_out as gl.Data(x, y), found {type(self.held_out).__name__}.")
         if not len(self.held_out):
             raise InputError("Adversarial regularisation needs held-out records, found none.")
 

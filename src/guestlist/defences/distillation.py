@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.defences.objective import Batch, Loss, Start
 from guestlist.defences.plain import Fit, probabilities
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
@@ -16,7 +18,8 @@ from guestlist.fingerprints import described
 class Distillation:
     """A student learns the answers that a teacher gives to its own training records, at a temperature (Hinton et al. 2015).
 
-    The teacher knows these records by heart, and part of that reaches the student: :class:`Selena` avoids it.
+    In training, teacher and student both answer at the temperature; afterwards the student answers at 1. The teacher knows
+    these records by heart, and part of that reaches the student: :class:`Selena` avoids it.
     """
 
     teacher: Fit = field(default_factory=Fit)
@@ -25,15 +28,32 @@ class Distillation:
 
     def __post_init__(self):
         _check(self.teacher, self.student)
-        if self.temperature <= 0:
+        if not self.temperature > 0:
             raise ValueError(f"Expected temperature={self.temperature} above 0.")
+        if self.student.objective is not None:
+            raise ValueError("Expected a student without an objective: it has that of the temperature.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         teacher = self.teacher(module, data, rng)
-        return self.student.distil(module, data, probabilities(teacher, data.x, self.temperature), rng)
+        student = replace(self.student, objective=AtTemperature(self.temperature))
+        return student.distil(module, data, probabilities(teacher, data.x, self.temperature), rng)
 
     def describe(self) -> str:
         return described(self)
+
+
+@dataclass(frozen=True)
+class AtTemperature:
+    """The loss of answers at a temperature, times its square, so that gradients keep their size."""
+
+    temperature: float
+    for_values: ClassVar[bool] = False
+
+    def begin(self, start: Start) -> Loss:
+        def loss(answers, batch: Batch):
+            return self.temperature**2 * start.loss(answers / self.temperature, batch)
+
+        return loss
 
 
 @dataclass(frozen=True)

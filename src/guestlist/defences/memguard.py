@@ -19,6 +19,7 @@ from guestlist.fingerprints import described
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # of the distortion, one after the other, as long as noise is found
 SMALLEST = 1e-12  # a probability of 0 has no logarithm
 LEAST = 1e-9  # by which the class stays ahead
+DIGITS = 4  # of the answer that chances hang on: those that do not depend on how many are asked about at once
 SCALES = (8.0, 0.01)  # of logits: much sharper answers, and hardly any difference between classes
 
 
@@ -52,6 +53,8 @@ class MemGuard:
             raise ValueError(f"Expected budget={self.budget} in [0, 2].")
         if self.steps < 1 or self.rate <= 0:
             raise ValueError(f"Expected steps={self.steps} to be 1 or more and rate={self.rate} above 0.")
+        if not isinstance(self.held_out, Data):
+            raise InputError(f"Expected held_out as gl.Data(x, y), found {type(self.held_out).__name__}.")
         if not len(self.held_out):
             raise InputError("MemGuard needs held-out records, found none.")
 
@@ -185,7 +188,7 @@ def _softmax(z: np.ndarray) -> np.ndarray:
 def _draws(p: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(records,) two numbers in [0, 1) from each answer and a seed: the same for the same question."""
     found = []
-    for row in np.ascontiguousarray(np.round(p, 12)):
+    for row in np.ascontiguousarray(np.round(p, DIGITS)):
         digest = hashlib.blake2b(row.tobytes(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
         found.append([int.from_bytes(half, "little") / 2**64 for half in (digest[:8], digest[8:])])
     first, second = np.array(found).reshape(-1, 2).T

@@ -6,7 +6,7 @@ An objective is a frozen dataclass, an option of ``Fit``. It is begun once for e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Objective(Protocol):
     One that also serves modules that predict numbers has ``for_values = True``.
     """
 
-    for_values: bool
+    for_values: ClassVar[bool]
 
     def begin(self, start: Start) -> Loss:
         """The loss of one training."""

@@ -20,6 +20,13 @@ def asked_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.
     return found
 
 
+def scores_of(case: Case, attack: str) -> np.ndarray:
+    """(records,) scores of an attack that was run; an error that names those that were."""
+    if attack not in case.scores:
+        raise InputError(f"Attack {attack!r} was not run; these were: {', '.join(case.scores) or 'none'}.")
+    return case.scores[attack]
+
+
 def _takes(row: Risk) -> str:
     parts = [
         f"{row.references} references" if row.references else "",

@@ -117,7 +117,13 @@ def tracin(
     """
     influence = _captum()
     modules = list(checkpoints) if isinstance(checkpoints, list | tuple) else [checkpoints]
-    rates = np.broadcast_to(np.asarray(learning_rate, dtype=np.float64), len(modules)).tolist()
+    given = np.asarray(learning_rate, dtype=np.float64)
+    if not modules or given.shape not in ((), (len(modules),)):
+        raise InputError(
+            f"Expected one checkpoint or more, and a learning rate for all or for each: found {len(modules)} checkpoints and "
+            f"rates shaped {given.shape}."
+        )
+    rates = np.broadcast_to(given, len(modules)).tolist()
     states, module = [part.state_dict() for part in modules], copy.deepcopy(modules[0]).eval().requires_grad_(True)
     members, tests = _records(module, x, y, loss, "x"), _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
@@ -184,7 +190,12 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     parts = module.modules() if layers is None else [module.get_submodule(name) for name in layers]
     return all(
         isinstance(part, nn.Linear)
-        or (isinstance(part, nn.Conv2d) and part.groups == 1 and not isinstance(part.padding, str))
+        or (
+            isinstance(part, nn.Conv2d)
+            and part.groups == 1
+            and part.padding_mode == "zeros"
+            and not isinstance(part.padding, str)
+        )
         for part in parts
         if next(part.parameters(recurse=False), None) is not None
     )

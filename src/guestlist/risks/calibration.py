@@ -181,7 +181,7 @@ def _odds(member: np.ndarray, prior: float) -> float:
 
 def _weighted(share, odds: float):
     """A share of members where they count ``odds`` times as much as non-members."""
-    return share * odds / (1 + (odds - 1) * share)
+    return share * odds / (share * odds + (1 - share))  # so written, a share of 1 stays 1 to the last bit
 
 
 def _estimate(share: Estimate, odds: float) -> Estimate:

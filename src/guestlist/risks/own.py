@@ -12,6 +12,7 @@ from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.risks.table import RISKS
 
+EVERYBODY = "everybody"  # the row that every table of worth begins with
 Own = Mapping[str, "np.ndarray | pd.Series"]
 
 
@@ -24,7 +25,7 @@ def own_values(case: Case, own: Own) -> dict[str, np.ndarray]:
     """
     found = {}
     for name, values in own.items():
-        if name in RISKS:
+        if name in RISKS or name == EVERYBODY:
             raise InputError(f"There is a risk called {name!r} already; give yours another name.")
         found[name] = _by_id(case, name, values) if isinstance(values, pd.Series) else _as_they_are(case, name, values)
     return found
@@ -41,10 +42,23 @@ def read_own(path: str | Path) -> dict[str, pd.Series]:
         raise InputError(f"Cannot read {path}: {error}.") from error
     if "id" not in table:
         raise InputError(f"{path} has no column 'id'; it has {', '.join(map(str, table.columns))}.")
-    numbers = table.set_index(table["id"].astype(str)).drop(columns="id").select_dtypes("number")
-    if numbers.empty:
+    rest = table.set_index(table["id"].astype(str)).drop(columns="id")
+    found = {str(name): _numbers(path, str(name), rest[name]) for name in rest}
+    known = {name: values for name, values in found.items() if values is not None}
+    if not known:
         raise InputError(f"{path} has no column of numbers beside 'id'.")
-    return {str(name): numbers[name] for name in numbers}
+    return known
+
+
+def _numbers(path: Path, name: str, column: pd.Series) -> pd.Series | None:
+    """None for a column of texts; an error where some cells are numbers and others are not."""
+    found = pd.to_numeric(column, errors="coerce")
+    wrong = column[found.isna() & column.notna()]
+    if len(wrong) and found.notna().any():
+        raise InputError(
+            f"Column {name!r} of {path} holds {wrong.iloc[0]!r}, which is not a number; mend it, or leave it out."
+        )
+    return None if len(wrong) or column.empty else found.astype(np.float64)
 
 
 def _by_id(case: Case, name: str, values: pd.Series) -> np.ndarray:

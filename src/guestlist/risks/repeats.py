@@ -19,6 +19,7 @@ from guestlist.arrays.samples import error_of
 from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.evaluate import WITHHELD, Estimate, auc_difference, calls_at_fpr
+from guestlist.risks.asked import scores_of
 from guestlist.risks.own import Own
 from guestlist.risks.worth import FPR, Worth, values_of
 
@@ -129,7 +130,7 @@ def compare_risks(
     """
     asked, member = case.truth.asked, case.truth.of_asked
     known = values_of(case, [name for name in (first, second) if name not in (own or {})], own)
-    calls = calls_at_fpr(case.scores[attack][asked], member, FPR)
+    calls = calls_at_fpr(scores_of(case, attack)[asked], member, FPR)
     said = member & ~np.isnan(calls)
     persons = None if case.persons is None else case.persons[said]
     a, b = (known[name][asked][said] for name in (first, second))

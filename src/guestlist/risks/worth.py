@@ -17,11 +17,10 @@ from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
 from guestlist.evaluate.correlation import spearman
 from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.risks.asked import asked_risks
-from guestlist.risks.own import Own, own_values
+from guestlist.risks.asked import asked_risks, scores_of
+from guestlist.risks.own import EVERYBODY, Own, own_values
 from guestlist.risks.table import RISKS
 
-EVERYBODY = "everybody"
 FPR = 0.05
 TOP = 0.01
 
@@ -72,7 +71,7 @@ def worth_of_risks(
     persons = None if case.persons is None else case.persons[member]
     found = []
     for attack in case.scores if attacks is None else attacks:
-        scores = case.scores[attack][asked]
+        scores = scores_of(case, attack)[asked]
         calls = calls_at_fpr(scores, member, FPR)
         for risk, (values, threshold) in rows.items():
             parts = values[member], scores[member], calls[member]

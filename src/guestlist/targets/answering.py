@@ -35,6 +35,8 @@ def answering(
         raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
     if attacker not in ("adaptive", "naive"):
         raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
+    if hasattr(how, "held_out"):
+        how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]
     data = None
     if how.learns:
         if members is None:
@@ -59,8 +61,8 @@ def answering(
     )
 
 
-# What looks at gradients, and so past the answers.
-LOOKING = ("white_box",)
+# What looks past the answers, into the model: an attacker who has it is not stopped by any way to answer.
+LOOKING = ("white_box", "leaves", "neighbours", "checkpoints")
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,11 @@ class Logistic:
         given, classes = self.last.class_weight, self.last.classes_
         if given is None:
             return np.ones(len(labels))
-        return compute_class_weight(given, classes=classes, y=classes[labels[member]])[labels]
+        there = np.unique(labels[member])  # a class may have no member here
+        weight = np.ones(len(classes))
+        own = {c: w for c, w in given.items() if c in classes[there]} if isinstance(given, dict) else given
+        weight[there] = compute_class_weight(own, classes=classes[there], y=classes[labels[member]])
+        return weight[labels]
 
 
 def _penalty(model) -> float | None:

@@ -120,7 +120,9 @@ def read_predictions(
                 f"{path} has no columns to take groups, ids or persons from; give a .csv or .parquet file."
             )
         return _from_npz(path, scale)
-    return _from_table(path, read_table(path), scale, group, id, person)
+    return _from_table(
+        path, read_table(path, text=[name for name in (id, person) if name is not None]), scale, group, id, person
+    )
 
 
 def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:

@@ -63,7 +63,7 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
     if accountant not in ACCOUNTANTS:
         said = "its central limit may lie below the truth" if accountant == "gdp" else "there is no such accountant"
         raise ValueError(f"Expected accountant={accountant!r} to be 'prv' or 'rdp': {said}.")
-    if noise < 0 or not 0 < rate <= 1 or steps < 1 or not 0 < delta < 1:
+    if not noise >= 0 or not 0 < rate <= 1 or steps < 1 or not 0 < delta < 1:
         raise ValueError(
             f"Expected noise={noise} of 0 or more, rate={rate} in (0, 1], steps={steps} of 1 or more and delta={delta} in (0, 1)."
         )
