@@ -43,7 +43,7 @@ class Slice:
 
 
 def groups(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
-    """The groups of some columns, or of all that were given, column by column; missing values are no group."""
+    """The groups of some columns, or of all that were given, column by column; records without a value are a group too."""
     return tuple(part for name in _columns(case, columns) for part in _parts(case, GROUP, (name,)))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import guestlist as gl
 from errands import NUMBERS, POOL, alive, check_nothing_is_left, contents, errand, interrupted, run, start, workers
-from guestlist.collecting import readout
+from guestlist.arrays import threads
 from guestlist.collecting.engines.engine import WORK, Here
 from guestlist.collecting.engines.local import TRIES, Local
 from guestlist.errors import AuditError, InputError
@@ -253,19 +253,19 @@ def test_a_wrong_engine_is_refused(wrong, message, tree, blobs):
 
 def test_libraries_that_are_loaded_later_get_one_thread_too(monkeypatch):
     scans = []
-    monkeypatch.setattr(readout, "ThreadpoolController", lambda: scans.append(1) or FakeLibraries())
-    readout._libraries.cache_clear()
+    monkeypatch.setattr(threads, "ThreadpoolController", lambda: scans.append(1) or FakeLibraries())
+    threads._libraries.cache_clear()
     try:
         for _ in range(3):
-            with readout.one_thread():
+            with threads.one_thread():
                 pass
         assert len(scans) == 1
         monkeypatch.setitem(sys.modules, "loaded_later", object())
-        with readout.one_thread():
+        with threads.one_thread():
             pass
         assert len(scans) == 2
     finally:
-        readout._libraries.cache_clear()
+        threads._libraries.cache_clear()
 
 
 class FakeLibraries:
