@@ -104,8 +104,8 @@ def start(folder: Path, engine: str) -> subprocess.Popen:
     return process
 
 
-def interrupted(folder: Path, engine: str, expected: dict[str, bytes]) -> None:
-    """Ctrl-C in the middle, as a terminal sends it: to the whole group. Then the rest."""
+def interrupted(folder: Path, engine: str) -> dict[str, bytes]:
+    """What there is after Ctrl-C in the middle, as a terminal sends it, to the whole group, and then the rest."""
     process = start(folder, engine)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate()
@@ -115,4 +115,4 @@ def interrupted(folder: Path, engine: str, expected: dict[str, bytes]) -> None:
     assert set(contents(folder)) == {"1.npz", "2.npz", "3.npz"}
     check_nothing_is_left(folder)
     run(errand(folder), folder, Here(), numbers=range(4, 9))
-    assert contents(folder) == expected
+    return contents(folder)

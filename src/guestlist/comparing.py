@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -97,8 +96,10 @@ def compare(audits: Mapping[str, Results], *, fpr: float = FPR) -> tuple[Compari
     if len(audits) < 2:
         raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
     (name, first), *others = audits.items()
-    sides = {other: _paired(name, first, other, results) for other, results in others}
-    return tuple(_compared(name, first, other, results, sides[other], fpr) for other, results in others)
+    paired = [
+        (other, results, _paired(name, first, other, results)) for other, results in others
+    ]  # or refused, first of all
+    return tuple(_compared(name, first, other, results, pairs, fpr) for other, results, pairs in paired)
 
 
 @dataclass(frozen=True)
@@ -196,4 +197,4 @@ def _tpr(scores: Sequence[np.ndarray], pairs: _Pairs, of: str, fpr: float, toget
 def named(paths: Sequence[str]) -> list[str]:
     """Short names for folders: the last part of each, or the whole where two end alike."""
     last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
-    return last if all(a != b for a, b in pairwise(sorted(last))) else list(paths)
+    return last if len(set(last)) == len(last) else list(paths)

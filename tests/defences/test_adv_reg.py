@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist.defences import adv_reg
+from guestlist.defences.objective import Batch, Start
 from guestlist.defences.plain import probabilities
 from guestlist.errors import InputError
 
@@ -32,6 +34,35 @@ def test_weighing_nothing_it_is_plain_training_to_the_bit():
     assert equal(trained(5.0, epochs=2, warm_up=2), trained(None, epochs=2))
     assert not equal(trained(1.0), trained(None))
     assert equal(trained(1.0), trained(1.0))
+
+
+def test_one_step_is_the_formula(monkeypatch):
+    """The classifier sees probabilities and label; it gains by log I of members and log (1 - I) of others; the model pays."""
+    attack = torch.nn.Linear(6, 1).double()
+    monkeypatch.setattr(adv_reg, "mlp", lambda *sizes, **options: attack)
+    module, held_out = gl.mlp(20, 3, hidden=(4,)).double(), world(30, 1)
+    own = world(30, 0)
+    x, y = torch.tensor(own.x), torch.tensor(own.y)
+
+    def plain(answers, batch):
+        return torch.nn.functional.cross_entropy(answers, batch.y)
+
+    def odds(module_x, labels):
+        p = module(module_x).softmax(1).detach().numpy()
+        seen = np.c_[p, np.eye(3)[labels]]
+        return seen @ attack.weight.detach().numpy()[0] + attack.bias.item()
+
+    def gain():
+        inside, outside = odds(x, own.y), odds(torch.tensor(held_out.x), held_out.y)
+        return -np.log1p(np.exp(-inside)).mean() - np.log1p(np.exp(outside)).mean()
+
+    for rate in (0.0, 0.05):
+        begun = gl.AdvReg(held_out, 2.0, learning_rate=rate).begin(Start(module, x, y, plain, np.random.default_rng(0)))
+        before, batch = gain(), Batch(x, y, 0)
+        loss = begun(module(x), batch).item()  # the batch is as large as what is held out: all of it is drawn
+        paid = -np.log1p(np.exp(-odds(x, own.y))).mean()
+        assert loss == pytest.approx(plain(module(x), batch).item() + 2.0 * paid)
+        assert gain() == pytest.approx(before) if rate == 0 else gain() > before
 
 
 def told(module):

@@ -9,7 +9,7 @@ import guestlist as gl
 from guestlist.defences import DEFENCES
 from guestlist.defences.dropout import dropping
 from guestlist.defences.noise import gradients
-from guestlist.defences.plain import accuracy
+from guestlist.defences.plain import goodness
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -41,7 +41,7 @@ def test_the_best_epoch_is_one_of_the_plain_run_on_the_other_records(data):
     rng = np.random.default_rng(3)
     chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
     epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
-    reached = [accuracy(module, data.x[chosen], data.y[chosen]) for module in epochs]
+    reached = [goodness(module, data.x[chosen], data.y[chosen]) for module in epochs]
     assert equal(stopped, epochs[int(np.argmax(reached))])
     assert len(set(reached)) > 1
 
@@ -52,7 +52,7 @@ def test_it_stops_when_nothing_better_comes(data):
     rng = np.random.default_rng(3)
     chosen, rest = np.split(rng.spawn(1)[0].permutation(120), [30])
     epochs = FIT.checkpoints(network(), data.take(np.sort(rest)), rng)
-    reached = [accuracy(module, data.x[chosen], data.y[chosen]) for module in epochs]
+    reached = [goodness(module, data.x[chosen], data.y[chosen]) for module in epochs]
     first = next((k for k in range(1, 8) if reached[k] <= max(reached[:k])), 8)
     assert equal(stopped, epochs[int(np.argmax(reached[:first]))])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from guestlist.data import Data
-from guestlist.defences.plain import Fit, accuracy
+from guestlist.defences.plain import Fit, goodness
 from guestlist.fingerprints import described
 
 
@@ -41,7 +41,7 @@ class EarlyStopping:
             raise ValueError(f"Expected more than one record, found {len(data)}.")
         best, found, waited = -np.inf, None, 0
         for trained in self.fit.epochs_of(module, data.take(rest), rng):
-            reached = accuracy(trained, data.x[chosen], data.y[chosen], self.fit.loss)
+            reached = goodness(trained, data.x[chosen], data.y[chosen], self.fit.loss)
             waited += 1
             if reached > best:
                 best, found, waited = reached, copy.deepcopy(trained), 0

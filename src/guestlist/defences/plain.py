@@ -143,7 +143,7 @@ def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
     return (answered(module, tensor(x, module)).double() / temperature).softmax(dim=1).numpy()
 
 
-def accuracy(module, x, y, loss: str = "cross_entropy") -> float:
+def goodness(module, x, y, loss: str = "cross_entropy") -> float:
     """Share of records that a module is right about; minus the mean squared error where it predicts numbers."""
     answers = answered(module, tensor(x, module))
     if loss == "squared":

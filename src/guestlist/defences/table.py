@@ -33,6 +33,7 @@ class Defence:
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
         cost: what it takes beside plain training, for people.
+        kind: which of the three it is.
     """
 
     recipe: type[Any]
@@ -40,16 +41,17 @@ class Defence:
     summary: str
     paper: str
     cost: str
+    kind: Literal["recipe", "objective", "answer"] = "recipe"
 
     @property
     def objective(self) -> bool:
         """Whether it is an option of ``Fit``, and not a recipe by itself."""
-        return hasattr(self.recipe, "begin") and not self.answers
+        return self.kind == "objective"
 
     @property
     def answers(self) -> bool:
         """Whether it is a way to answer, for ``answering``."""
-        return hasattr(self.recipe, "learns")
+        return self.kind == "answer"
 
     def with_options(self, *options: Any, **more: Any) -> Callable:
         """A recipe, or a way to answer, with these options."""
@@ -75,15 +77,17 @@ def _default(one) -> str:
 DEFENCES: dict[str, Defence] = {
     "fit": Defence(Fit, "torch module", "plain training with AdamW or SGD, no defence", "", "none"),
     "refit": Defence(Refit, "estimator", "a scikit-learn-style estimator as it is, no defence", "", "none"),
-    "l2": Defence(L2, "torch module", "a penalty on large parameters, in the loss", "Shokri et al. 2017", "none"),
+    "l2": Defence(
+        L2, "torch module", "a penalty on large parameters, in the loss", "Shokri et al. 2017", "none", kind="objective"
+    ),
     "dropout": Defence(
         Dropout, "torch module", "units that are silent at random in training", "Srivastava et al. 2014", "none"
     ),
     "label_smoothing": Defence(
-        LabelSmoothing, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none"
+        LabelSmoothing, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none", kind="objective"
     ),
     "confidence_penalty": Defence(
-        ConfidencePenalty, "torch module", "certain answers cost", "Pereyra et al. 2017", "none"
+        ConfidencePenalty, "torch module", "certain answers cost", "Pereyra et al. 2017", "none", kind="objective"
     ),
     "early_stopping": Defence(
         EarlyStopping,
@@ -97,10 +101,16 @@ DEFENCES: dict[str, Defence] = {
         "torch module",
         "answers must not convince an attack classifier that is trained beside",
         "Nasr et al. 2018",
-        "held-out records; about twice the time",
+        "held-out records; a small network trained beside",
+        kind="objective",
     ),
     "relax_loss": Defence(
-        RelaxLoss, "torch module", "members' loss is held at a level above 0", "Chen, Yu & Fritz 2022", "none"
+        RelaxLoss,
+        "torch module",
+        "members' loss is held at a level above 0",
+        "Chen, Yu & Fritz 2022",
+        "none",
+        kind="objective",
     ),
     "hamp": Defence(
         Hamp,
@@ -108,13 +118,14 @@ DEFENCES: dict[str, Defence] = {
         "labels of high entropy and a penalty on certain answers",
         "Chen & Pattabiraman 2024",
         "none",
+        kind="objective",
     ),
     "dp_sgd": Defence(
         DpSgd,
         "torch module",
         "gradients of single records cut, noise added: differential privacy",
         "Abadi et al. 2016",
-        "accuracy; up to twice the time in networks of linear layers",
+        "accuracy; gradients of single records",
     ),
     "distillation": Defence(
         Distillation, "torch module", "a student of a teacher's answers", "Hinton et al. 2015", "twice the time"
@@ -139,9 +150,18 @@ DEFENCES: dict[str, Defence] = {
         "noise with which the defender's own attack classifier is undecided, the class kept",
         "Jia et al. 2019",
         "held-out records; a small network; a search for each answer",
+        kind="answer",
     ),
-    "rounded": Defence(Rounded, "any classifier", "probabilities to a few digits", "Shokri et al. 2017", "none"),
-    "top_k": Defence(TopK, "any classifier", "the largest probabilities alone", "Shokri et al. 2017", "none"),
-    "label_only": Defence(LabelOnly, "any classifier", "the class alone", "Choquette-Choo et al. 2021", "none"),
-    "temperature": Defence(Temperature, "any classifier", "flatter probabilities", "Shokri et al. 2017", "none"),
+    "rounded": Defence(
+        Rounded, "any classifier", "probabilities to a few digits", "Shokri et al. 2017", "none", kind="answer"
+    ),
+    "top_k": Defence(
+        TopK, "any classifier", "the largest probabilities alone", "Shokri et al. 2017", "none", kind="answer"
+    ),
+    "label_only": Defence(
+        LabelOnly, "any classifier", "the class alone", "Choquette-Choo et al. 2021", "none", kind="answer"
+    ),
+    "temperature": Defence(
+        Temperature, "any classifier", "flatter probabilities", "Shokri et al. 2017", "none", kind="answer"
+    ),
 }

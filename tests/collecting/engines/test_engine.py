@@ -209,7 +209,7 @@ def test_what_cannot_be_loaded_elsewhere_is_said(tmp_path):
 
 @pytest.mark.parametrize("engine", ["Here()", "Local(2)"])
 def test_ctrl_c_in_the_middle(engine, expected, tmp_path):
-    interrupted(tmp_path / "work", engine, expected)
+    assert interrupted(tmp_path / "work", engine) == expected
 
 
 def test_a_killed_driver_leaves_no_process_behind(tmp_path):

@@ -146,7 +146,7 @@ def test_a_number_that_cannot_be_done_is_named_and_the_users_own_connection_stay
 def test_ctrl_c_ends_a_cluster_that_was_started_for_the_work(ray, expected, tmp_path, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     before = set(Path("/tmp").glob("guestlist-ray-*"))
-    interrupted(tmp_path / "work", "Ray()", expected)
+    assert interrupted(tmp_path / "work", "Ray()") == expected
     assert (tmp_path / "work" / "address").read_text() == "127.0.0.1"  # nobody else could reach it
     assert set(Path("/tmp").glob("guestlist-ray-*")) <= before
 
