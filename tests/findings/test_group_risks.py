@@ -8,7 +8,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 
 from cases import case_of, leaking, regression
 from guestlist.errors import InputError
-from guestlist.evaluate import share, threshold_at_fpr, tpr_at_fpr
+from guestlist.evaluate import Estimate, share, threshold_at_fpr, tpr_at_fpr
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
 from guestlist.findings.results import from_document
@@ -167,6 +167,22 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     hostile = replace(found, judged=tuple(replace(one, of={HOSTILE: HOSTILE}) for one in found.judged))
     assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
     assert name(first) == "half = first"
+
+
+def test_less_risk_is_told_without_a_sign(case):
+    found = group_risks.find(case)
+    first = found.judged[0]
+    less = replace(first.risks[0], beyond_rest=Estimate(-0.03, -0.05, -0.01), p_value=0.004)
+    (said, *_) = differences(replace(found, judged=(replace(first, risks=(less,)), *found.judged[1:])))
+    assert f"less {less.risk}, by 0.030 (0.010 to 0.050), corrected p = 0.004" in said
+
+
+def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
+    results = judge(by_class(np.linspace(0, 0.5, 12)))
+    assert any(one.risk == "loss_tail" and np.isnan(one.pearson.value) for one in results.class_gap)
+    made = page(results)
+    assert "the mean of mu rises with the generalisation gap" in made
+    assert "the mean of loss_tail" not in made
 
 
 def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():

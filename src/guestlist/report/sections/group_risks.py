@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from guestlist.evaluate import Estimate
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.group_risks import GroupRisk, GroupRisks, MeanRisk, TooSmall
 from guestlist.findings.results import Results
@@ -30,7 +31,8 @@ def section(results: Results) -> Section | None:
             *differences(found),
             *(too_small(found, kind) for kind in KINDS if any(one.kind == kind for one in found.small)),
         ],
-        gaps=[gap_said(one) for one in results.class_gap or ()],
+        # A risk that ranks within classes has one mean in all of them, and there is nothing to say about it.
+        gaps=[gap_said(one) for one in results.class_gap or () if not math.isnan(one.pearson.value)],
         rate=percent(found.fpr),
         tables=[("groups", "Groups", _of_kinds(found, GROUP, PAIR)), ("classes", "Classes", _of_kinds(found, CLASS))],
         name=name,
@@ -79,8 +81,6 @@ def too_small(found: GroupRisks, kind: str) -> str:
 def gap_said(found: GapCorrelation) -> str:
     """Whether classes on which the target generalises worse have a larger mean of a risk."""
     start = f"Over {count(found.classes)} classes, the mean of {found.risk}"
-    if math.isnan(found.pearson.value):
-        return f"{start} or the generalisation gap is the same for all."
     shown = "rises" if found.pearson.low > 0 else "falls" if found.pearson.high < 0 else ""
     how = f"{shown} with the generalisation gap" if shown else "is not shown to go with the generalisation gap"
     figures = f"r = {with_interval(found.pearson)}, Spearman {with_interval(found.spearman)}"
@@ -88,9 +88,11 @@ def gap_said(found: GapCorrelation) -> str:
 
 
 def _difference(part: GroupRisk, found: MeanRisk) -> str:
+    gap = found.beyond_rest
+    if gap.value < 0:  # less by 0.03, and not by -0.03
+        gap = Estimate(-gap.value, -gap.high, -gap.low)
     more = "more" if found.beyond_rest.value > 0 else "less"
-    gap = with_interval(found.beyond_rest)
-    return f"{name(part)}, {more} {found.risk}, by {gap}, corrected p = {tiny(found.p_value or 0.0)}"
+    return f"{name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {tiny(found.p_value or 0.0)}"
 
 
 def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
