@@ -54,4 +54,39 @@ def test_every_part_can_be_drawn_anew():
         again = fresh(module)
         for before, after in zip(module.parameters(), again.parameters(), strict=True):
             assert before.shape == after.shape
-            assert not torch.equal(before, after)
+            # Offsets begin at 0 each time.
+            assert torch.equal(before, after) == (before.ndim == 1)
+
+
+def test_parameters_begin_as_glorot_and_bengio_have_it():
+    """Uniform within the root of 6 over inputs plus outputs (a filter of 3 x 3 counts ninefold), and no offset."""
+    torch.manual_seed(0)
+    for module in (gl.mlp(40, 3, hidden=(200,)), gl.cnn(12, 3, filters=(60, 30))):
+        for layer in module:
+            if not hasattr(layer, "weight"):
+                continue
+            weight = layer.weight.detach()
+            outputs, inputs, *sides = weight.shape
+            bound = (6 / ((inputs + outputs) * int(torch.tensor(sides or [1]).prod()))) ** 0.5
+            assert 0.97 * bound < weight.abs().max() <= bound
+            assert weight.std() == pytest.approx(bound / 3**0.5, rel=0.1)
+            assert not layer.bias.any()
+
+
+def test_layers_stay_those_that_other_libraries_know():
+    """Opacus and Captum look a layer's class up, and a subclass is another class."""
+    kinds = {type(part) for module in (gl.mlp(4, 3), gl.cnn(12, 3)) for part in module if hasattr(part, "weight")}
+    assert kinds == {torch.nn.Linear, torch.nn.Conv2d}
+
+
+def test_a_module_may_draw_the_parameters_of_its_parts():
+    from guestlist.defences.plain import fresh
+
+    class Ones(torch.nn.Sequential):
+        def reset_parameters(self):
+            for part in self:
+                torch.nn.init.ones_(part.weight)
+
+    inside = fresh(torch.nn.Sequential(Ones(torch.nn.Linear(2, 3)), torch.nn.Linear(3, 2)))
+    assert (inside[0][0].weight == 1).all()
+    assert (inside[1].weight != 1).all()

@@ -1,4 +1,4 @@
-"""The networks of the founding papers, as plain torch modules that answer with logits."""
+"""The networks of the founding papers, with their Glorot initialisation, as plain torch modules that answer with logits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
     """
     from torch import nn
 
+    from guestlist.defences.glorot import begun
+
     if not hasattr(nn, activation):
         raise ValueError(f"Expected activation={activation!r} to be the name of a module of torch.nn, such as 'ReLU'.")
     sizes = [features, *hidden]
     layers = [
         part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
     ]
-    return nn.Sequential(*layers, nn.Linear(sizes[-1], classes))
+    return begun(*layers, nn.Linear(sizes[-1], classes))
 
 
 def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = (32, 64)):
@@ -33,6 +35,8 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
     """
     from torch import nn
 
+    from guestlist.defences.glorot import begun
+
     if not filters:
         raise ValueError("Expected filters=() to hold the filters of one layer or more.")
     layers, width = [], side
@@ -41,4 +45,4 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
         width = (width - 2) // 2
     if width < 1:
         raise ValueError(f"Expected side={side} to be large enough for {len(filters)} layers.")
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))
+    return begun(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))

@@ -164,18 +164,22 @@ def answered(module, x):
 
 
 def fresh(module):
-    """A copy with parameters drawn anew."""
+    """A copy with parameters drawn anew, a module's after those of its parts: it may draw theirs in another way."""
     module = copy.deepcopy(module)
-    for part in module.modules():
-        own = list(part.parameters(recurse=False))
-        if hasattr(part, "reset_parameters"):
-            part.reset_parameters()
-        elif own:
-            raise InputError(
-                f"{type(part).__name__} has parameters but no reset_parameters(): references would start from the "
-                "target's own. Add that method, or give train=(data, rng) -> module."
-            )
+    _draw(module)
     return module
+
+
+def _draw(module) -> None:
+    for part in module.children():
+        _draw(part)
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+    elif list(module.parameters(recurse=False)):
+        raise InputError(
+            f"{type(module).__name__} has parameters but no reset_parameters(): references would start from the "
+            "target's own. Add that method, or give train=(data, rng) -> module."
+        )
 
 
 def tensor(x, module):
