@@ -64,7 +64,10 @@ from .findings.folder import read_case as read_case
 from .findings.table import FINDINGS as FINDINGS
 from .games import GAMES as GAMES
 from .games import Bernoulli as Bernoulli
+from .games import Bias as Bias
+from .games import Clusters as Clusters
 from .games import Sides as Sides
+from .games import Sources as Sources
 from .games import Split as Split
 from .playing import play as play
 from .predictions import audit_predictions as audit_predictions

@@ -14,7 +14,7 @@ import pandas as pd
 from guestlist import checks
 from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like, row_hashes
 from guestlist.errors import FolderError, InputError
-from guestlist.games import Game, Split, one_target, options_of, sides_like
+from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.manifest import write_manifest
@@ -73,9 +73,15 @@ class Inputs:
     duplicates: Duplicates | None = None
     twins: checks.Twins | None = None
     game: Game | None = None
+
     rows: np.ndarray | None = None
     hashes: np.ndarray | None = None
     repeats: Repeats | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether members were drawn by us, so that they differ from non-members by chance alone."""
+        return self.game is not None and is_alike(self.game)
 
 
 def prepare(
@@ -170,7 +176,7 @@ def store_for(
         game=_game(inputs, folder, references),
         scale=target.scale.name,
         classes=tuple(map(str, target.classes)),
-        about={"name": target.name, **({} if inputs.game is None else {"drawn": True}), **(about or {})},
+        about={"name": target.name, **({"drawn": True} if inputs.drawn else {}), **(about or {})},
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
