@@ -141,3 +141,20 @@ def test_the_attribute_is_hidden_from_models_and_the_difference_is_told():
     assert apart.blind.auc > 0.9
     mixed = gl.play(Sources("source", "a", iid=True), LogisticRegression(), table, **options)
     assert mixed.blind is None  # nothing to look for
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_validation_set_is_drawn_as_members_are(name, people):
+    from guestlist.games.mixture import like_members
+
+    game, rng = GAMES[name], np.random.default_rng(0)
+    split = draw(game, people, 1, 0)
+    parts = game.parts(people)
+    unseen = like_members(parts, people, split.asked[0], 30, rng)
+    assert not (unseen & split.asked[0]).any()
+    assert 0 < unseen.sum() <= 30
+    for one in parts.members:
+        wanted = 1.0 if one.count is None else one.count / 60
+        assert (unseen & one.of).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
+    everybody = np.ones(len(people), dtype=bool)
+    assert not like_members(parts, people, everybody, 30, rng).any()

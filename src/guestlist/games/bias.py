@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.data import Data
-from guestlist.games.mixture import Draw, check_sizes, column_of, drawn, reference
+from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, reference
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ class Bias:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         if k:
             return reference(k, data, self.members, self.rate, seed), None
-        have = column_of(data, self.column) == str(self.value)
-        sides = (self._parts(have, self.members, self.share), self._parts(have, self.nonmembers, 0.5))
-        return drawn(*sides, data, iid=self.iid, seed=seed)
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
-    def _parts(self, have: np.ndarray, count: int, share: float) -> list[Draw]:
+    def parts(self, data: Data) -> Parts:
+        have = column_of(data, self.column) == str(self.value)
+        return Parts(self._with(have, self.members, self.share), self._with(have, self.nonmembers, 0.5))
+
+    def _with(self, have: np.ndarray, count: int, share: float) -> list[Draw]:
         those = round(share * count)
         return [
             Draw(have, those, f"{self.column} = {self.value}"),

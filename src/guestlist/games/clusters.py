@@ -10,7 +10,7 @@ import pandas as pd
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games.mixture import Draw, check_sizes, drawn, reference
+from guestlist.games.mixture import Draw, Parts, check_sizes, drawn, reference
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Clusters:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         if k:
             return reference(k, data, self.members or len(data) // self.clusters, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
         own = clustered(data, self.clusters) == self.cluster
-        return drawn(
-            [Draw(own, self.members, f"cluster {self.cluster}")],
-            [Draw(~own, self.nonmembers, "the other clusters")],
-            data,
-            iid=self.iid,
-            seed=seed,
+        return Parts(
+            members=[Draw(own, self.members, f"cluster {self.cluster}")],
+            nonmembers=[Draw(~own, self.nonmembers, "the other clusters")],
         )
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import coins_by_class, whose_of
+from guestlist.games.game import Game
 from guestlist.randomness import stream
 
 
@@ -33,7 +35,24 @@ class Draw:
     called: str
 
 
-def drawn(members: Sequence[Draw], nonmembers: Sequence[Draw], data: Data, *, iid: bool, seed: int):
+@dataclass(frozen=True)
+class Parts:
+    """From where members and non-members are drawn."""
+
+    members: Sequence[Draw]
+    nonmembers: Sequence[Draw]
+
+
+class Mixture(Game, Protocol):
+    """A game of dependent records."""
+
+    @property
+    def alike(self) -> bool: ...
+
+    def parts(self, data: Data) -> Parts: ...
+
+
+def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(records,) members and (records,) whom the adversary is asked about, of the target.
 
     Nobody is drawn twice. Where it is known whose records these are, whole persons are drawn, until there are at least so many
@@ -41,7 +60,7 @@ def drawn(members: Sequence[Draw], nonmembers: Sequence[Draw], data: Data, *, ii
     """
     rng, free, sides = stream(seed, "rows", 0), np.ones(len(data), dtype=bool), []
     whose = whose_of(data)
-    for side in (members, nonmembers):
+    for side in (parts.members, parts.nonmembers):
         chosen = np.zeros(len(data), dtype=bool)
         for one in side:
             part = _some(one, free & one.of, whose, rng)
@@ -51,6 +70,25 @@ def drawn(members: Sequence[Draw], nonmembers: Sequence[Draw], data: Data, *, ii
     member, nonmember = sides
     asked = member | nonmember
     return (_mixed(asked, int(member.sum()), whose, rng) if iid else member), asked
+
+
+def like_members(parts: Parts, data: Data, asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """(records,) others that are drawn as the members of the game are: what its trainer would validate a model on.
+
+    Args:
+        asked: (records,) those that are taken already.
+        most: how many; fewer where a part has not so many left, and none where a part has none.
+    """
+    whose = whose_of(data)
+    free = ~np.isin(whose, whose[asked])
+    weights = [int((one.of).sum()) if one.count is None else one.count for one in parts.members]
+    left = [int((one.of & free).sum()) for one in parts.members]
+    share = min([most / sum(weights), *(have / weight for have, weight in zip(left, weights, strict=True) if weight)])
+    chosen = np.zeros(len(data), dtype=bool)
+    for one, weight in zip(parts.members, weights, strict=True):
+        if count := int(share * weight):
+            chosen |= _some(Draw(one.of, count, one.called), free & one.of & ~chosen, whose, rng)
+    return chosen
 
 
 def reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games.mixture import Draw, check_sizes, column_of, drawn, reference
+from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, reference
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,12 @@ class Sources:
         return self.iid
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            members = self.members or int((column_of(data, self.column) == str(self.of_members)).sum())
+            return reference(k, data, members, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
         values = column_of(data, self.column)
         own = values == str(self.of_members)
         others = ~own if self.of_nonmembers is None else values == str(self.of_nonmembers)
@@ -58,12 +64,7 @@ class Sources:
             if not part.any():
                 known = ", ".join(map(str, np.unique(values)[:10]))
                 raise InputError(f"No record has {self.column} = {wanted}; there are {known}.")
-        if k:
-            return reference(k, data, self.members or int(own.sum()), self.rate, seed), None
-        return drawn(
-            [Draw(own, self.members, f"{self.column} = {self.of_members}")],
-            [Draw(others, self.nonmembers, f"{self.column} = {self.of_nonmembers or 'another'}")],
-            data,
-            iid=self.iid,
-            seed=seed,
+        return Parts(
+            members=[Draw(own, self.members, f"{self.column} = {self.of_members}")],
+            nonmembers=[Draw(others, self.nonmembers, f"{self.column} = {self.of_nonmembers or 'another'}")],
         )
