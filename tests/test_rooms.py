@@ -36,6 +36,7 @@ ROOMS = (
     "auditing",
     "predictions",
     "playing",
+    "experiments",
     "comparing",
     "demo",
     "cli",

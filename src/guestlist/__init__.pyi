@@ -58,6 +58,10 @@ from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError
 from .evaluate import Estimate as Estimate
 from .evaluate import agreement as agreement
+from .experiments import Experiment as Experiment
+from .experiments import ExperimentSetting as ExperimentSetting
+from .experiments import as_numbers as as_numbers
+from .experiments import experiment as experiment
 from .exports import EXPORTS as EXPORTS
 from .findings.checks import CHECKS as CHECKS
 from .findings.folder import read_case as read_case
