@@ -15,6 +15,7 @@ ROOMS = (
     "fingerprints",
     "arrays",
     "evaluate",
+    "privacy",
     "neighbours",
     "checks",
     "views",
