@@ -31,6 +31,7 @@ ROOMS = (
     "risks",
     "findings",
     "gate",
+    "comparing",
     "report",
     "exports",
     "selfcheck",
@@ -38,7 +39,6 @@ ROOMS = (
     "predictions",
     "playing",
     "experiments",
-    "comparing",
     "demo",
     "cli",
 )

@@ -21,7 +21,8 @@ from .collecting.evidence.table import EVIDENCE as EVIDENCE
 from .collecting.evidence.white_box import WhiteBox as WhiteBox
 from .collecting.progress import show_progress as show_progress
 from .collecting.until import UntilWidth as UntilWidth
-from .comparing import compare as compare
+from .comparing import Comparison as Comparison
+from .comparing import Difference as Difference
 from .data import Data as Data
 from .defences import DEFENCES as DEFENCES
 from .defences import L2 as L2
@@ -38,6 +39,7 @@ from .defences import Fit as Fit
 from .defences import Hamp as Hamp
 from .defences import LabelOnly as LabelOnly
 from .defences import LabelSmoothing as LabelSmoothing
+from .defences import Matched as Matched
 from .defences import MemGuard as MemGuard
 from .defences import Objective as Objective
 from .defences import Privacy as Privacy
@@ -45,14 +47,17 @@ from .defences import Recipe as Recipe
 from .defences import Refit as Refit
 from .defences import RelaxLoss as RelaxLoss
 from .defences import Rounded as Rounded
+from .defences import Searched as Searched
 from .defences import Selena as Selena
 from .defences import Temperature as Temperature
 from .defences import TopK as TopK
 from .defences import cnn as cnn
+from .defences import dp_at as dp_at
 from .defences import dp_sgd_for as dp_sgd_for
 from .defences import epsilon_of as epsilon_of
 from .defences import mlp as mlp
 from .defences import noise_for as noise_for
+from .defences import stopped_at as stopped_at
 from .errors import AuditError as AuditError
 from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError
@@ -88,6 +93,8 @@ from .privacy import Median as Median
 from .privacy import OneRun as OneRun
 from .privacy import OneRunCurve as OneRunCurve
 from .privacy import epsilon_lower_bound as epsilon_lower_bound
+from .report.comparison import Comparisons as Comparisons
+from .report.comparison import compare as compare
 from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS

@@ -17,6 +17,7 @@ from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
+from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
 
@@ -176,7 +177,7 @@ def store_for(
         game=_game(inputs, folder, references),
         scale=target.scale.name,
         classes=tuple(map(str, target.classes)),
-        about={"name": target.name, **({"drawn": True} if inputs.drawn else {}), **(about or {})},
+        about={**_about(inputs), **(about or {})},
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
@@ -185,6 +186,15 @@ def store_for(
     store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
     _keep_split(store, split)
     return store
+
+
+def _about(inputs: Inputs) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": inputs.target.name}
+    if inputs.drawn:
+        found["drawn"] = True
+    if inputs.target.training is not None:
+        found["training"] = to_json(inputs.target.training)
+    return found
 
 
 def digest(*parts: str) -> str:

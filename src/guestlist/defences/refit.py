@@ -29,6 +29,10 @@ class Refit:
             raise InputError(f"{type(model).__name__} takes no sample_weight in fit.")
         return self._fitted(model, data, rng, **{name: weight})
 
+    def plain(self) -> Refit:
+        """Itself: there is no defence in it."""
+        return self
+
     def describe(self) -> str:
         return described(self)
 
