@@ -63,10 +63,8 @@ from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError
 from .evaluate import Estimate as Estimate
 from .evaluate import agreement as agreement
-from .experiments import Experiment as Experiment
 from .experiments import ExperimentSetting as ExperimentSetting
 from .experiments import as_numbers as as_numbers
-from .experiments import experiment as experiment
 from .exports import EXPORTS as EXPORTS
 from .findings.checks import CHECKS as CHECKS
 from .findings.folder import read_case as read_case
@@ -95,6 +93,8 @@ from .privacy import OneRunCurve as OneRunCurve
 from .privacy import epsilon_lower_bound as epsilon_lower_bound
 from .report.comparison import Comparisons as Comparisons
 from .report.comparison import compare as compare
+from .report.experiment import Experiment as Experiment
+from .report.experiment import experiment as experiment
 from .report.readable import Results as Results
 from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS

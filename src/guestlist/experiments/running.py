@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from guestlist.store.lock import locked
 
 ARMS = ("apart", "iid")
 AS_HUMPHRIES = ExperimentSetting()
+E = TypeVar("E", bound=Experiment)
 
 
 def experiment(
@@ -47,7 +48,8 @@ def experiment(
     jobs: int | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
-) -> Experiment:
+    form: type[E] = Experiment,  # type: ignore[assignment]
+) -> E:
     """Play a game of dependent records and its counterpart, for every epsilon, so many times.
 
     Args:
@@ -55,6 +57,7 @@ def experiment(
             ``Sources("hospital", "Cleveland")``.
         data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
         folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
+        form: the class of what is returned.
 
     Members, and those who are asked about, are the same for every epsilon of a repeat.
     """
@@ -76,7 +79,7 @@ def experiment(
         missing = [k for k in range(work.count) if not work.path(k).exists()]
         where = engine if engine is not None else ALL_CORES if jobs is None else Local(jobs)
         run_all(work, missing, pool, place, engine=where, progress=progress)
-        found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)])
+        found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)], form)
         write_json(place / "experiment.json", found.to_dict())
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -109,7 +109,10 @@ class Experiment:
         )
 
 
-def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
+E = TypeVar("E", bound=Experiment)
+
+
+def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run], form: type[E]) -> E:
     """Means over repeats; figures that nobody measured are left out."""
     points, gaps = [], []
     for epsilon in setting.epsilons:
@@ -126,7 +129,7 @@ def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequenc
             difference = mean_of(differences, -2.0, 2.0)
             if not math.isnan(difference.value):
                 gaps.append(Gap(epsilon, attack, difference))
-    return Experiment(game, setting.epsilons, setting.delta, setting.repeats, tuple(points), tuple(gaps))
+    return form(game, setting.epsilons, setting.delta, setting.repeats, tuple(points), tuple(gaps))
 
 
 def mean_of(values: Iterable[float], lowest: float = -1.0, highest: float = 1.0) -> Estimate:
