@@ -35,6 +35,7 @@ def run(*arguments):
 QUICK = ["--epsilon", "inf", "--repeats", 2, "--epochs", 2, "--batch-size", 20, "--engine", "here", "--quiet"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "game",
     [

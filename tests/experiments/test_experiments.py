@@ -70,6 +70,7 @@ def test_the_interval_is_students():
     assert math.isnan(mean_of([0.1]).value)
 
 
+@pytest.mark.slow
 def test_dependent_records_are_told_and_the_counterpart_is_played(found):
     whole, _ = found
     free = math.inf
@@ -80,6 +81,7 @@ def test_dependent_records_are_told_and_the_counterpart_is_played(found):
     assert len(whole.table) == len(whole.points)
 
 
+@pytest.mark.slow
 def test_runs_are_kept_and_more_repeats_add_to_them(people, found):
     _, folder = found
     before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}

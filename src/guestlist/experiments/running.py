@@ -112,7 +112,7 @@ class Runs:
         return self.folder / "runs" / f"run-{k:05d}.npz"
 
     def files(self, k: int, pool: Data) -> Files:
-        return {self.path(k): {name: np.float64(value) for name, value in self.measured(k, pool).items()}}
+        return {self.path(k): {name: np.array(value) for name, value in self.measured(k, pool).items()}}
 
     def read(self, k: int) -> Run:
         repeat, number, arm = self.of(k)
@@ -169,13 +169,13 @@ def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
     if not isinstance(game, Clusters):
         return game, pool
     groups = {**pool.groups, "cluster": clustered(pool, game.clusters).astype(str)}
-    sizes = {"members": game.members, "nonmembers": game.nonmembers}
-    return Sources("cluster", str(game.cluster), **sizes), replace(pool, groups=groups)
+    played = Sources("cluster", str(game.cluster), members=game.members, nonmembers=game.nonmembers)
+    return played, replace(pool, groups=groups)
 
 
 def _checked(game: Mixture, pool: Data, seed: int) -> int:
     """How many members a first draw has; what cannot be drawn is told before anything is trained."""
-    if not np.isfinite(pool.x).all():  # type: ignore[type-var]
+    if not np.isfinite(pool.x).all():
         raise InputError("Some features are missing or not finite. Fill them first.")
     split = draw(game, pool, 1, _seed(seed, 0))
     if not split.members.any() or not split.nonmembers.any():

@@ -52,7 +52,8 @@ def _said(found: Experiment, attack: str) -> str | None:
     if more:
         most = max(more, key=lambda gap: gap.difference.value)
         by = f"{decimal(most.difference.value)} {interval(most.difference)}"
-        line = f"{name}: dependent records add up to {by} to its advantage (at epsilon {told(most.epsilon)}), shown for {len(more)} of {len(gaps)} epsilons."
+        at = f"at epsilon {told(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
+        line = f"{name}: dependent records add up to {by} to its advantage ({at})."
     else:
         line = f"{name}: it is not shown that dependent records add to its advantage."
     if less:
