@@ -110,7 +110,7 @@ def held(worlds: list[World]) -> Held:
         found, mu = world.effects.take(known), world.mu[known]
         interval, raw = bounded_mu(found), found.unbiased
         inside = (interval.low <= mu) & (mu <= interval.high)
-        plain = np.abs(mu - raw) <= ndtri(0.975) * np.sqrt(1 / found.size + raw**2 / (2 * found.freedom))
+        plain = np.abs(mu - raw) <= ndtri(0.975) * found.error
         top, top_raw = (np.argsort(-values, kind="stable")[:TOP] for values in (interval.value, raw))
         rows.append((inside.mean(), inside[top].mean(), plain[top_raw].mean()))
     return Held(*(float(share) for share in np.mean(rows, axis=0)))

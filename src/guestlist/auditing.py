@@ -45,6 +45,7 @@ from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_duplicat
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
+from guestlist.games import hidden_by
 from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
@@ -309,13 +310,13 @@ def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
 
     Where members were drawn by us from one pool there is nothing to look for.
     """
-    if inputs.game is not None or not settings.blind:
+    game, pool = inputs.game, inputs.pool
+    if inputs.drawn or not settings.blind:
         return None
-    pool = inputs.pool
+    hidden = () if game is None else hidden_by(game)
+    groups = {name: values for name, values in pool.groups.items() if name not in hidden}
     with one_thread():  # the same bits on any number of cores
-        found = blind_baseline(
-            store, pool.x, pool.y, pool.groups, pool.persons, values=not inputs.target.scale.has_classes
-        )
+        found = blind_baseline(store, pool.x, pool.y, groups, pool.persons, values=not inputs.target.scale.has_classes)
     if found is not None and found.told and "GL119" not in settings.ignore:
         _tell(of_blind(found))
     return found

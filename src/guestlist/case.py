@@ -16,6 +16,7 @@ import pandas as pd
 from guestlist.attacks import Attack
 from guestlist.blind.baseline import Blind
 from guestlist.collecting.until import UntilWidth
+from guestlist.defences.training import Training
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation, Signals
@@ -68,6 +69,7 @@ class Setting:
         predictions: whether there was nothing but predictions: no model, and no features.
         until: the interval that was wanted, if references were trained until it was narrow enough.
         drawn: whether members were drawn by us, from one pool.
+        training: how the target was trained, as far as it said.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Setting:
     predictions: bool = False
     until: UntilWidth | None = None
     drawn: bool = False
+    training: Training | None = None
 
 
 @dataclass(frozen=True, eq=False)

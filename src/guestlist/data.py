@@ -118,6 +118,13 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from error
 
 
+def without(data: Data, columns: Sequence[str]) -> Data:
+    """The same records without some of the columns of a table; groups keep their values."""
+    if not isinstance(data.x, pd.DataFrame):
+        return data
+    return data.with_x(data.x.drop(columns=[name for name in columns if name in data.x.columns]))
+
+
 def concatenate(parts: Sequence[Data]) -> Data:
     """All records of several parts, in order; features must have one form."""
     first = parts[0]

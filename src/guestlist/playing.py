@@ -20,11 +20,11 @@ from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.until import UntilWidth
-from guestlist.data import Data, as_data
+from guestlist.data import Data, as_data, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
-from guestlist.games import Game, Split, check_game, draw
+from guestlist.games import Game, Split, check_game, draw, hidden_by
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
@@ -58,7 +58,8 @@ def play(
 ) -> Results:
     """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
 
-    Membership is drawn by us, so members and non-members differ by nothing but chance and the game.
+    Membership is drawn by us, so members and non-members differ by nothing but chance and the game. In games of dependent
+    records (``Clusters``, ``Bias``, ``Sources``) the game makes them differ: play the counterpart as well, ``iid=True``.
 
     Args:
         game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``; see ``guestlist show games``.
@@ -79,7 +80,8 @@ def play(
     check_game(game)
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = (group,) if isinstance(group, str) else tuple(group)
-    records = as_data(data, side="data", label=label, group=groups, id=id, person=person)
+    needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
+    records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
     options = {"classes": classes, "scale": scale, "course": any(isinstance(plan, LossTrace) for plan in evidence)}
     given = _drawn(game, recipe, records, model, options, seed)
     named_once = id is None or person is not None

@@ -21,6 +21,7 @@ STREAMS = {
     "luck": 20,
     "luck of groups": 21,
     "one less": 30,
+    "experiment": 31,
 }
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -377,3 +378,17 @@ def test_plain_attributes_of_a_module_count():
     one, other, same = (gl.torch_target(Net(scale), train=gl.Fit()).recipe for scale in (1.0, 50.0, 1.0))
     assert one != other
     assert one == same
+
+
+def test_a_number_of_threads_that_means_nothing_is_left_alone():
+    """Scikit-learn warns where one is set that it does not use, and a warning may be an error."""
+
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    data = gl.Data(rng.normal(size=(30, 2)), np.arange(30) % 2)
+    for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gl.Refit()(model, data, rng)

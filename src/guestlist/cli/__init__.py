@@ -14,6 +14,7 @@ from guestlist.cli.compare import compare
 from guestlist.cli.demo import demo
 from guestlist.cli.export import export
 from guestlist.cli.forget import forget
+from guestlist.cli.game import game
 from guestlist.cli.gate import gate
 from guestlist.cli.knn import knn
 from guestlist.cli.report import report
@@ -32,5 +33,5 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, export, gate, compare, risks, forget, show, selftest, knn, trees, demo):
+for command in (audit, collect, report, export, gate, compare, game, risks, forget, show, selftest, knn, trees, demo):
     main.add_command(command)

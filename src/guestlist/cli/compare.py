@@ -9,54 +9,76 @@ import click
 
 from guestlist.cli.common import as_json
 
-FIGURES = {"accuracy": "accuracy on {of}", "auc": "AUC of {of}", "tpr": "members that {of} finds"}
-
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--fpr", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option(
+    "--beside",
+    nargs=2,
+    multiple=True,
+    metavar="FOLDER BASELINE",
+    help="Hold the first of two of these folders against the second as well: a model of the same accuracy.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the comparison as a page.")
 @as_json
-def compare(folders, fpr, as_json):
+def compare(folders, fpr, beside, out, as_json):
     """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
 
     \b
-    guestlist compare audits/plain audits/smoothed audits/private
+    guestlist compare audits/plain audits/smoothed audits/private --out comparison.html
+    guestlist compare audits/plain audits/adv_reg audits/stopped --beside audits/adv_reg audits/stopped
     """
-    from guestlist.comparing import compare as compared
     from guestlist.comparing import named
-    from guestlist.report.format import interval, percent
+    from guestlist.report.comparison import compare as compared
     from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
-    names = named([str(folder) for folder in folders])
-    found = compared(dict(zip(names, map(read_results, folders), strict=True)), fpr=fpr)
+    paths = [str(folder) for folder in folders]
+    names = dict(zip(paths, named(paths), strict=True))
+    audits = dict(zip(names.values(), map(read_results, folders), strict=True))
+    found = compared(audits, fpr=fpr, beside=_beside(beside, names))
+    if out is not None:
+        found.to_html(out)
     if as_json:
         click.echo(json.dumps(to_json(found), indent=1))
         return
+    _show(found)
+    if out is not None:
+        click.echo(f"Page: {out}")
+
+
+def _beside(pairs, names: dict[str, str]) -> dict[str, list[str]]:
+    """Name of an audit to those that it is held against; both may be given as folders or by their short names."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, other = (names.get(str(Path(one)), one) for one in pair)
+        found.setdefault(name, []).append(other)
+    return found
+
+
+def _show(found) -> None:
     from guestlist.cli.show import show_table
+    from guestlist.report.comparison import wording
+    from guestlist.report.legible import line
 
     rows = []
-    for one in found:
-        for row in one.differences:
+    for pair in found:
+        for row in pair.differences:
+            first, second, difference, interval = wording.cells(pair, row)
             rows.append(
                 {
-                    "figure": FIGURES[row.what].format(of=row.of)
-                    + (f" at {percent(fpr)} FPR" if row.what == "tpr" else ""),
-                    "model": one.second,
-                    one.first: _told(row.first),
-                    "here": _told(row.second),
-                    "difference": _told(row.difference),
-                    "interval": interval(row.difference),
-                    "shown": ("more" if row.difference.value > 0 else "less") if row.differs else "no difference",
+                    "figure": line(wording.figure(pair, row)),
+                    "model": line(pair.second),
+                    "against": line(pair.first),
+                    "there": first,
+                    "here": second,
+                    "difference": difference,
+                    "interval": interval,
+                    "shown": wording.verdict(row),
                 }
             )
     show_table(rows)
-    click.echo(
-        "The intervals of one model's differences hold together, at 95 %. They are about these models, not about their recipes."
-    )
-
-
-def _told(estimate) -> str:
-    from guestlist.report.format import decimal
-
-    return decimal(estimate.value)
+    for pair in found:
+        click.echo(line(f"{pair.second} against {pair.first}: {wording.exposed(pair)} {wording.moved(pair)}"))
+    click.echo(wording.TOGETHER)

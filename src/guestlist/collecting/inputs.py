@@ -14,9 +14,10 @@ import pandas as pd
 from guestlist import checks
 from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like, row_hashes
 from guestlist.errors import FolderError, InputError
-from guestlist.games import Game, Split, one_target, options_of, sides_like
+from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
+from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
 
@@ -73,9 +74,15 @@ class Inputs:
     duplicates: Duplicates | None = None
     twins: checks.Twins | None = None
     game: Game | None = None
+
     rows: np.ndarray | None = None
     hashes: np.ndarray | None = None
     repeats: Repeats | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether members were drawn by us, so that they differ from non-members by chance alone."""
+        return self.game is not None and is_alike(self.game)
 
 
 def prepare(
@@ -170,7 +177,7 @@ def store_for(
         game=_game(inputs, folder, references),
         scale=target.scale.name,
         classes=tuple(map(str, target.classes)),
-        about={"name": target.name, **({} if inputs.game is None else {"drawn": True}), **(about or {})},
+        about={**_about(inputs), **(about or {})},
     )
     store = open_store(folder, manifest)
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
@@ -179,6 +186,15 @@ def store_for(
     store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
     _keep_split(store, split)
     return store
+
+
+def _about(inputs: Inputs) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": inputs.target.name}
+    if inputs.drawn:
+        found["drawn"] = True
+    if inputs.target.training is not None:
+        found["training"] = to_json(inputs.target.training)
+    return found
 
 
 def digest(*parts: str) -> str:

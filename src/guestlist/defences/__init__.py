@@ -8,6 +8,7 @@ from guestlist.defences.dropout import Dropout
 from guestlist.defences.early_stopping import EarlyStopping
 from guestlist.defences.hamp import Hamp
 from guestlist.defences.l2 import L2
+from guestlist.defences.matching import Matched, dp_at, stopped_at
 from guestlist.defences.memguard import MemGuard
 from guestlist.defences.networks import cnn, mlp
 from guestlist.defences.noise import FgsmNoise
@@ -16,6 +17,7 @@ from guestlist.defences.plain import Fit
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.defences.relax_loss import RelaxLoss
+from guestlist.defences.searched import Searched
 from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 from guestlist.defences.table import DEFENCES, Defence
 
@@ -35,6 +37,7 @@ __all__ = [
     "Hamp",
     "LabelOnly",
     "LabelSmoothing",
+    "Matched",
     "MemGuard",
     "Objective",
     "Privacy",
@@ -42,13 +45,16 @@ __all__ = [
     "Refit",
     "RelaxLoss",
     "Rounded",
+    "Searched",
     "Selena",
     "Temperature",
     "TopK",
     "as_recipe",
     "cnn",
+    "dp_at",
     "dp_sgd_for",
     "epsilon_of",
     "mlp",
     "noise_for",
+    "stopped_at",
 ]

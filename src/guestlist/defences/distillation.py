@@ -38,6 +38,10 @@ class Distillation:
         student = replace(self.student, objective=AtTemperature(self.temperature))
         return student.distil(module, data, probabilities(teacher, data.x, self.temperature), rng)
 
+    def plain(self) -> Fit:
+        """What the student would be, taught by the labels."""
+        return self.student.plain()
+
     def describe(self) -> str:
         return described(self)
 
@@ -84,6 +88,10 @@ class Selena:
             teacher = self.teacher(module, data.take(np.flatnonzero(~outside)), rng)
             answers.append(probabilities(teacher, data.x) * outside[:, None])
         return self.student.distil(module, data, np.sum(answers, axis=0) / self.out, rng)
+
+    def plain(self) -> Fit:
+        """What the student would be, taught by the labels."""
+        return self.student.plain()
 
     def describe(self) -> str:
         return described(self)

@@ -34,6 +34,10 @@ class Dropout:
         """The same with (records, classes) probabilities in the place of labels."""
         return self.fit.distil(dropping(module, self.rate), data, soft, rng)
 
+    def plain(self) -> Fit:
+        """The same training of the module as it is."""
+        return self.fit.plain()
+
     def describe(self) -> str:
         return described(self)
 

@@ -50,5 +50,9 @@ class EarlyStopping:
         assert found is not None, "there is one epoch or more"
         return found.eval()
 
+    def plain(self) -> Fit:
+        """All epochs, on all records."""
+        return self.fit.plain()
+
     def describe(self) -> str:
         return described(self)

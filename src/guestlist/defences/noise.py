@@ -36,6 +36,10 @@ class FgsmNoise:
         x[chosen] += self.size * np.sign(gradients(first, x[chosen], data.y[chosen]))
         return self.fit(module, replace(data, x=x), rng)
 
+    def plain(self) -> Fit:
+        """The same training on the records as they are."""
+        return self.fit.plain()
+
     def describe(self) -> str:
         return described(self)
 

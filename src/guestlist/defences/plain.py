@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -86,6 +86,10 @@ class Fit:
     def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
         """The one module that is trained, after each epoch: copy it to keep it."""
         return self._epochs(module, data.x, data.y, rng)
+
+    def plain(self) -> Fit:
+        """The same training with the loss for its objective."""
+        return replace(self, objective=None)
 
     def describe(self) -> str:
         return described(self)

@@ -23,7 +23,8 @@ class Recipe(Protocol):
     """How a model is trained.
 
     A recipe of torch modules that can learn from soft labels also has ``distil(module, data, soft, rng)``, one of
-    estimators that can weigh records ``weighted(model, data, weight, rng)``.
+    estimators that can weigh records ``weighted(model, data, weight, rng)``. ``plain()`` is the recipe without the defence: what
+    somebody who does not know of it would train by.
     """
 
     def __call__(self, model: Any, data: Data, rng: np.random.Generator, /) -> Any:
@@ -69,7 +70,7 @@ class Described:
         return describe(self.train)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("distil", "weighted"):  # what it can do beyond training
+        if name in ("distil", "weighted", "plain"):  # what it can do beyond training
             return getattr(self.train, name)
         raise AttributeError(name)
 
@@ -85,6 +86,16 @@ def as_recipe(train) -> Recipe:
     if _takes(train, 2):
         return Function(train)
     raise InputError(f"{_EXPECTED}, found {_told(train)}, which can be called with neither.")
+
+
+def without_defence(recipe: Recipe) -> Recipe:
+    """What somebody who does not know of the defence trains by."""
+    if not hasattr(recipe, "plain"):
+        raise InputError(
+            f"What is {type(recipe).__name__} without its defence? Give the recipe a method plain() that returns it, "
+            "for attacker='naive'."
+        )
+    return recipe.plain()
 
 
 def as_function(train) -> Callable[[Data, np.random.Generator], Any]:

@@ -29,6 +29,10 @@ class Refit:
             raise InputError(f"{type(model).__name__} takes no sample_weight in fit.")
         return self._fitted(model, data, rng, **{name: weight})
 
+    def plain(self) -> Refit:
+        """Itself: there is no defence in it."""
+        return self
+
     def describe(self) -> str:
         return described(self)
 
@@ -38,11 +42,17 @@ class Refit:
         model = clone(model)
         parameters = model.get_params(deep=True)
         fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if last(name) in SEEDS}
-        single = {name: 1 for name in parameters if last(name) in THREADS}
+        single = {name: 1 for name in parameters if last(name) in THREADS and not _single(model, parameters, name)}
         # CatBoost has two names for its seed and takes only one of them: set those that are listed.
         model.set_params(**fresh, **single)
         model.fit(data.x, data.y, **more)
         return model
+
+
+def _single(model, parameters, name: str) -> bool:
+    """Whether a number of threads that nobody set is one already, as in scikit-learn, which warns where it means nothing."""
+    owner = parameters[name.rpartition("__")[0]] if "__" in name else model
+    return parameters[name] is None and type(owner).__module__.partition(".")[0] == "sklearn"
 
 
 def weight_parameter(model) -> str | None:

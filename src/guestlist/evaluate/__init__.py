@@ -4,6 +4,7 @@ from guestlist.arrays.conformal import conformal_p_values
 from guestlist.arrays.samples import unscored
 from guestlist.arrays.thresholds import best_threshold
 from guestlist.evaluate.agreement import Agreement, agreement, calls_at_fpr, calls_at_level
+from guestlist.evaluate.calibration import calibration_error
 from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, calls
 from guestlist.evaluate.curves import Roc, roc
 from guestlist.evaluate.estimate import WITHHELD, Estimate
@@ -37,6 +38,7 @@ __all__ = [
     "auc_difference",
     "balanced_accuracy",
     "best_threshold",
+    "calibration_error",
     "calls",
     "calls_at_fpr",
     "calls_at_level",

@@ -15,9 +15,11 @@ from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.evidence.table import of_owner
 from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
+from guestlist.defences.training import Training
 from guestlist.findings.choosing import mock_targets
 from guestlist.findings.records import SAID
 from guestlist.store import Store, open_store
+from guestlist.store.jsonable import from_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
@@ -84,4 +86,9 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         predictions=known.recipe == PREDICTIONS,
         until=until,
         drawn=bool(known.about.get("drawn", False)),
+        training=_training(known.about.get("training")),
     )
+
+
+def _training(kept: object) -> Training | None:
+    return None if kept is None else from_json(Training, kept)

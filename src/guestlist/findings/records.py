@@ -17,7 +17,7 @@ from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline
-from guestlist.risks import RISKS, risk_columns
+from guestlist.risks import RISKS, risk_columns, steadiness
 
 FEW, MOST = 20, 100
 SHARE = 0.05  # of the members: a list of everybody names nobody
@@ -55,6 +55,9 @@ def find(case: Case) -> tuple[Exposed, ...]:
 def record_table(case: Case) -> pd.DataFrame:
     """One row per asked record: who it is, what the target says, every score and p-value.
 
+    ``confidence`` is the probability of the class that the target answers with. ``mu_estimate``, ``mu_error`` and ``mu_halves``
+    say how sure the references are of mu (:class:`guestlist.risks.Steadiness`).
+
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own. Where the
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
     many that did not train on it, and ``gap`` by how many of their standard deviations it is above them; ``false_alarms`` and
@@ -68,8 +71,14 @@ def record_table(case: Case) -> pd.DataFrame:
         said = signal_of(case.view, name)
         if said is not None:
             records[name] = said[asked]
+    if case.view.answers is not None:
+        records["confidence"] = np.exp(np.float64(case.view.answers[asked].max(axis=1)))
     for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[asked]
+    if RISKS["mu"].possible(case):
+        sure = steadiness(case)
+        columns = {"mu_estimate": sure.estimate, "mu_error": sure.error, "mu_halves": sure.halves}
+        records = records.assign(**{name: values[asked] for name, values in columns.items()})
     for name, values in case.scores.items():
         records[f"score_{name}"] = values[asked]
     for name, values in case.p_values.items():

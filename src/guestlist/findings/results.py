@@ -13,6 +13,7 @@ import pandas as pd
 
 from guestlist.blind.baseline import Blind
 from guestlist.case import Check
+from guestlist.defences.training import Training
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.agreement import AgreementResult
@@ -50,6 +51,7 @@ class Results:
 
     subject: Subject | None = None
     references: References | None = None
+    training: Training | None = None
     blind: Blind | None = None
     headline: Headline | None = None
     outcomes: tuple[AttackResult, ...] | None = None

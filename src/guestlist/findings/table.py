@@ -26,6 +26,7 @@ from guestlist.findings import (
     risk_spread,
     risks,
     subject,
+    training,
     untested,
 )
 from guestlist.findings.results import AnyResults, Results
@@ -33,6 +34,7 @@ from guestlist.findings.results import AnyResults, Results
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "subject": subject.find,
     "references": references.find,
+    "training": training.find,
     "blind": blind.find,
     "headline": headline.find,
     "outcomes": attacks.find,

@@ -32,6 +32,34 @@ class Restricted(Protocol):
         ...
 
 
+@runtime_checkable
+class Dependent(Protocol):
+    """A game whose members may be other people than its non-members."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether members and non-members differ by chance alone."""
+        ...
+
+
+@runtime_checkable
+class Hiding(Protocol):
+    """A game that rests on columns which no model may see: they would tell members by themselves."""
+
+    @property
+    def hides(self) -> tuple[str, ...]: ...
+
+
+def is_alike(game: Game) -> bool:
+    """Whether members and non-members differ by chance alone: what bounds on attacks and on epsilon rest on."""
+    return game.alike if isinstance(game, Dependent) else True
+
+
+def hidden_by(game: Game) -> tuple[str, ...]:
+    """Columns that the game needs and no model may see."""
+    return game.hides if isinstance(game, Hiding) else ()
+
+
 def draw(game: Game, data: Data, models: int, seed: int, given: Split | None = None) -> Split:
     """The split of so many models.
 

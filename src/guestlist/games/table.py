@@ -6,8 +6,11 @@ from dataclasses import asdict, dataclass
 
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import Bernoulli
+from guestlist.games.bias import Bias
+from guestlist.games.clusters import Clusters
 from guestlist.games.game import Game
 from guestlist.games.sides import Sides
+from guestlist.games.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,24 @@ GAMES: dict[str, GameRow] = {
         game=Bernoulli,
         summary="a coin for every model and record: any model can be the target",
         paper="Carlini et al. 2022",
+        cost="a target, and as many references as asked for",
+    ),
+    "clusters": GameRow(
+        game=Clusters,
+        summary="members from one cluster of every class, non-members from the others",
+        paper="Humphries et al. 2023",
+        cost="k-means; a target, and as many references as asked for",
+    ),
+    "bias": GameRow(
+        game=Bias,
+        summary="an attribute that more or fewer of the members have than of the non-members, hidden from the model",
+        paper="Humphries et al. 2023",
+        cost="a target, and as many references as asked for",
+    ),
+    "sources": GameRow(
+        game=Sources,
+        summary="members from one hospital, school or other source, non-members from others",
+        paper="Humphries et al. 2023",
         cost="a target, and as many references as asked for",
     ),
 }

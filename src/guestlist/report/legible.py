@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TypeVar
 
 from guestlist.findings.results import Results, from_document
+from guestlist.store.jsonable import from_json, to_json
+
+T = TypeVar("T")
 
 # These turn the direction of the text after them: a record's id could reverse the digits of our figures.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -13,6 +17,11 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 def legible(results: Results) -> Results:
     """The results as results.json gives them back, every text on one line and without control characters."""
     return from_document(_cleaned(results.document()), type(results))
+
+
+def legible_text(form: type[T], value: T) -> T:
+    """A value of a frozen dataclass with every text in it on one line and without control characters."""
+    return from_json(form, _cleaned(to_json(value)))
 
 
 def line(text: str) -> str:

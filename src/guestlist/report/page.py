@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from guestlist.findings.results import Results
 from guestlist.report import words
@@ -26,22 +26,35 @@ Sections = Mapping[str, Callable[[Results], Section | None]]
 
 def page(results: Results, sections: Sections = SECTIONS) -> str:
     """The whole report as one self-contained HTML page, a function of what results.json holds."""
+    results = legible(results)
+    return whole(
+        "Membership privacy of", words.name(results), _shown(results, sections), made_from="results.json alone"
+    )
+
+
+def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str) -> str:
+    """Sections as one self-contained page.
+
+    Args:
+        title: ours; ``name`` stands behind it, and may be the user's.
+        made_from: what there is on it comes from, for the foot of the page.
+    """
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
-    results = legible(results)
-    shown = _shown(results, sections)
     plotly, script = get_plotlyjs(), _beside("page.js")
     return render(
         "page.html",
-        name=words.name(results),
-        sections=shown,
+        title=title,
+        name=name,
+        made_from=made_from,
+        sections=sections,
         policy=_policy(plotly, script),
         # These four are ours, or made harmless above, and are not HTML.
         plotly=Markup(plotly),
         script=Markup(script),
         style=Markup(_beside("page.css")),
-        charts=Markup(embedded(_charts(shown))),
+        charts=Markup(embedded(_charts(sections))),
     )
 
 
@@ -59,7 +72,7 @@ def _shown(results: Results, sections: Sections) -> list[Section]:
     return [found for found in (section(results) for section in sections.values()) if found is not None]
 
 
-def _charts(shown: list[Section]) -> dict[str, dict]:
+def _charts(shown: Sequence[Section]) -> dict[str, dict]:
     return {id: chart for section in shown for id, chart in section.charts.items()}
 
 

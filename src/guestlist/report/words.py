@@ -45,7 +45,8 @@ def basis(results: Results) -> str:
         return f"{asked}, without reference models."
     models = things(references.count, "reference model")
     trained = f"{models} trained on about {count(references.records)} records each"
-    return f"{asked}, with {trained}."
+    naive = results.training is not None and results.training.attacker == "naive"
+    return f"{asked}, with {trained}{' without the defence, of which this attacker does not know' if naive else ''}."
 
 
 def fit(results: Results) -> str:

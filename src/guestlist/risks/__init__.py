@@ -16,6 +16,7 @@ from guestlist.risks.leave_one_out import leave_one_out
 from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
 from guestlist.risks.score import Histogram, risk_score
+from guestlist.risks.steadiness import Steadiness, steadiness
 from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
 from guestlist.risks.worth import Worth, worth, worth_of_risks
@@ -29,6 +30,7 @@ __all__ = [
     "Histogram",
     "LeafRisk",
     "Risk",
+    "Steadiness",
     "Worth",
     "WorthOverRepeats",
     "at_prior",
@@ -47,6 +49,7 @@ __all__ = [
     "risks_of",
     "shapr",
     "shapr_of",
+    "steadiness",
     "tpr_of_mu",
     "tracin",
     "worth",

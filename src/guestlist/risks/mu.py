@@ -54,6 +54,12 @@ class Effects:
         """(records,) the estimates without their bias (Hedges 1981)."""
         return self.estimate * (1 - 3 / (4 * self.freedom - 1))
 
+    @property
+    def error(self) -> np.ndarray:
+        """(records,) standard errors of the unbiased estimates, were margins normal (Hedges 1981)."""
+        with np.errstate(divide="ignore"):  # no model on one side: the estimate is NaN, and so is its error
+            return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.freedom))
+
     def take(self, records: np.ndarray) -> Effects:
         return Effects(self.estimate[records], self.size[records], self.freedom[records])
 

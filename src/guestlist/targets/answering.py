@@ -10,6 +10,7 @@ import numpy as np
 
 from guestlist.data import Data, as_data, encode
 from guestlist.defences.answers import Answering, Say
+from guestlist.defences.training import Training, check_attacker, written
 from guestlist.errors import InputError
 from guestlist.targets.scales import Probabilities, Scale
 from guestlist.targets.target import Predict, Target, as_target
@@ -33,8 +34,7 @@ def answering(
         raise InputError(f"Expected a way to answer such as gl.Rounded(2), found {type(how).__name__}.")
     if not target.scale.has_classes:
         raise InputError(f"{target.name} predicts values; {type(how).__name__} changes probabilities of classes.")
-    if attacker not in ("adaptive", "naive"):
-        raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
+    check_attacker(attacker)
     if hasattr(how, "held_out"):
         how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]
     data = None
@@ -58,7 +58,15 @@ def answering(
         cannot={**target.cannot, **dict.fromkeys(LOOKING, "its answers are not its own")},
         recipe=f"{target.recipe}\n{how.describe() if attacker == 'adaptive' else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
+        training=_training(target, how, attacker),
     )
+
+
+def _training(target: Target, how: Answering, attacker: str) -> Training:
+    """How the model was trained, and how it answers."""
+    before = target.training or Training(target.name)
+    naive = "naive" in (before.attacker, attacker)
+    return replace(before, recipe=f"{before.recipe}, {written(how)}", attacker="naive" if naive else "adaptive")
 
 
 # What looks past the answers, into the model: an attacker who has it is not stopped by any way to answer.

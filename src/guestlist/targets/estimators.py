@@ -11,6 +11,7 @@ import numpy as np
 from guestlist.data import Data, encode
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit, weight_parameter
+from guestlist.defences.training import training_of
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
 from guestlist.targets.leverage import linear_leverage
@@ -61,6 +62,7 @@ def estimator_target(
         ),
         can=can,
         cannot=cannot,
+        training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
     )
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from guestlist.data import Data, encode
 from guestlist.defences.recipe import as_function
+from guestlist.defences.training import Training
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
 from guestlist.targets.scales import Probabilities, Scale, as_scale
@@ -112,6 +113,7 @@ class Target:
         reads: how features must look.
         can: name of a capability, from ``CAPABILITIES``, to the function that has it.
         cannot: name of a capability to the reason why the target lacks it, where there is one to tell.
+        training: how it was trained, for people, and what the attacker knows of that.
     """
 
     predict: Predict
@@ -122,6 +124,7 @@ class Target:
     reads: Reads = field(default_factory=Reads)
     can: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     cannot: Mapping[str, str] = field(default_factory=dict)
+    training: Training | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "scale", as_scale(self.scale))

@@ -10,7 +10,8 @@ import numpy as np
 
 from guestlist.data import Data, encode
 from guestlist.defences.plain import tensor
-from guestlist.defences.recipe import Recipe, as_recipe
+from guestlist.defences.recipe import Recipe, as_recipe, without_defence
+from guestlist.defences.training import check_attacker, training_of
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
 from guestlist.targets.leverage import LastLayer
@@ -31,6 +32,7 @@ def torch_target(
     batch_size: int = 1024,
     recipe: str | None = None,
     name: str | None = None,
+    attacker: str = "adaptive",
 ) -> Target:
     """A target from a torch module that answers with logits, or that predicts one number.
 
@@ -50,6 +52,8 @@ def torch_target(
             gives; some risks look at how losses fell.
         batch_size: how many records are asked about at once.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
+        attacker: ``adaptive`` has references that are trained as ``train`` says, since an attacker may know the defence;
+            ``naive`` does not know of it, and trains by ``train.plain()``.
     """
     import torch
 
@@ -58,8 +62,9 @@ def torch_target(
     scale = as_scale(scale)
     if scale.name == "probabilities":
         raise ValueError("Expected scale='probabilities' to be 'logits' or 'values': leave the softmax out.")
-    how = None if train is None else as_recipe(train)
-    _check_loss(how, scale)
+    own = None if train is None else as_recipe(train)
+    _check_loss(own, scale)
+    how = _known_to(attacker, own)
     labels = _labels(module, classes) if scale.has_classes else classes
     start = module if untrained is None else untrained
     train_one = None if how is None else _Train(start, labels, how, batch_size)
@@ -71,12 +76,23 @@ def torch_target(
         predict=_Outputs(module, batch_size),
         classes=np.array([]) if labels is None else np.asarray(labels),
         scale=scale,
-        recipe=_recipe(start, how, distil) if recipe is None else recipe,
+        recipe=(_recipe(start, how, distil) if recipe is None else recipe) + ("\nnaive" if attacker == "naive" else ""),
         name=name or type(module).__name__,
         reads=Reads(arrays=True),
         can=can,
         cannot=cannot,
+        training=None if own is None else training_of(own, attacker),
     )
+
+
+def _known_to(attacker: str, recipe: Recipe | None) -> Recipe | None:
+    """The recipe by which an attacker trains references."""
+    check_attacker(attacker)
+    if attacker == "adaptive":
+        return recipe
+    if recipe is None:
+        raise InputError("A naive attacker trains references without the defence: give train=…, the recipe with it.")
+    return without_defence(recipe)
 
 
 def _capabilities(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -77,6 +78,10 @@ class DpSgd:
         """The same with (records, classes) probabilities in the place of labels."""
         (trained,) = deque(self._steps(module, data.x, soft, rng), maxlen=1)
         return trained.eval()
+
+    def plain(self) -> DpSgd:
+        """The same steps on the same batches, with nothing cut and no noise."""
+        return replace(self, noise=0.0, clip=inf)
 
     def describe(self) -> str:
         return described(self)

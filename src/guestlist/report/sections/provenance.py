@@ -5,6 +5,7 @@ from __future__ import annotations
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.section import Section, filled
+from guestlist.report.training import attacker, promise
 
 
 def section(results: Results) -> Section:
@@ -13,6 +14,9 @@ def section(results: Results) -> Section:
         name=words.name(results),
         who=results.subject,
         references=results.references,
+        training=results.training,
+        attacker=attacker(results.training),
+        promise=promise(results.training),
         provenance=results.provenance,
         format=results.format,
     )

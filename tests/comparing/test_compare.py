@@ -11,7 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.comparing import mean_of_differences, named
+from guestlist.comparing import named
+from guestlist.comparing.figures import mean_of_differences
 from guestlist.errors import InputError
 from report_worlds import leaking
 
@@ -150,7 +151,7 @@ def test_from_the_command_line(blobs, tmp_path):
     assert shown.exit_code == 0, shown.output
     assert "accuracy on non-members" in shown.output
     assert "less" in shown.output
-    (found,) = json.loads(CliRunner().invoke(main, ["compare", *folders, "--json"]).output)
+    (found,) = json.loads(CliRunner().invoke(main, ["compare", *folders, "--json"]).output)["pairs"]
     auc = next(row for row in found["differences"] if row["what"] == "auc")
     assert auc["difference"][2] < 0  # wide leaves give away less
     alone = CliRunner().invoke(main, ["compare", folders[0]])

@@ -1,0 +1,191 @@
+"""``game``: a whole experiment on dependent records, with and without differential privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import address, as_json, engine, engine_of, jobs, quiet
+
+
+@click.group()
+def game():
+    """Is it the model, or are members different people? Play a game of dependent records beside its counterpart.
+
+    Members are drawn from one part of the people and non-members from another; in the counterpart the same people are mixed.
+    Models are trained with differential privacy at every epsilon and without. Run again with the same --out to go on.
+    """
+
+
+def _epsilons(context, option, value: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"Expected numbers such as 0.1,1,10,inf, found {value!r}.") from error
+    if any(not epsilon > 0 for epsilon in found) or len(set(found)) < len(found):
+        raise click.BadParameter(f"Expected numbers above 0, each once; inf for plain training. Found {value!r}.")
+    return found
+
+
+def _shared(command):
+    """Options of every game."""
+    options = [
+        click.option("--data", required=True, type=click.Path(path_type=Path), help="Records: .csv or .parquet."),
+        click.option("--label", required=True, help="Column that holds the label."),
+        click.option("--drop", multiple=True, help="Column that is no feature; may be given several times."),
+        click.option(
+            "--out", required=True, type=click.Path(path_type=Path), help="Folder; run again with it to resume."
+        ),
+        click.option(
+            "--epsilon",
+            "epsilons",
+            default="0.1,1,10,100,inf",
+            show_default=True,
+            callback=_epsilons,
+            help="What trainings promise; inf: plain training.",
+        ),
+        click.option(
+            "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True
+        ),
+        click.option("--repeats", type=click.IntRange(min=2), default=10, show_default=True),
+        click.option("--epochs", type=click.IntRange(min=1), default=100, show_default=True),
+        click.option("--batch-size", type=click.IntRange(min=1), default=200, show_default=True),
+        click.option(
+            "--shadows",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Models per run that teach an attack, trained on records that are not asked about.",
+        ),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."),
+        jobs,
+        engine,
+        address,
+        quiet,
+        as_json,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _sizes(required: bool):
+    def add(command):
+        shown = "" if required else "  [default: all]"
+        for side in ("nonmembers", "members"):
+            command = click.option(
+                f"--{side}", type=click.IntRange(min=1), required=required, help=f"How many {side} are drawn.{shown}"
+            )(command)
+        return command
+
+    return add
+
+
+@game.command()
+@_sizes(required=False)
+@click.option(
+    "--cluster", type=click.IntRange(min=0), default=0, show_default=True, help="From which members are drawn."
+)
+@_shared
+def cluster(members, nonmembers, cluster, **more):
+    """Members from one cluster of every class, non-members from the other.
+
+    \b
+    guestlist game cluster --data adult.csv --label income --members 10000 --nonmembers 10000 --out games/adult
+    """
+    from guestlist.games import Clusters
+
+    _play(Clusters(members, nonmembers, cluster), **more)
+
+
+@game.command()
+@_sizes(required=True)
+@click.option("--column", required=True, help="The attribute; models do not see it.")
+@click.option("--value", required=True, help="Of those that have it.")
+@click.option(
+    "--share", type=click.FloatRange(0, 1), required=True, help="Of members who have it; half of non-members do."
+)
+@_shared
+def bias(members, nonmembers, column, value, share, **more):
+    """An attribute that more, or fewer, of the members have than of the non-members.
+
+    \b
+    guestlist game bias --data adult.csv --label income --column sex --value Male --share 0.9 --members 5000 \\
+        --nonmembers 5000 --out games/men
+    """
+    from guestlist.games import Bias
+
+    _play(Bias(column, value, share, members, nonmembers), **more)
+
+
+@game.command()
+@_sizes(required=False)
+@click.option("--column", required=True, help="Where a record comes from; models do not see it.")
+@click.option("--members-from", required=True, help="The value of the members.")
+@click.option("--nonmembers-from", help="That of the non-members.  [default: any other]")
+@_shared
+def groups(members, nonmembers, column, members_from, nonmembers_from, **more):
+    """Members from one hospital, school or other source, non-members from others.
+
+    \b
+    guestlist game groups --data heart.csv --label disease --column hospital --members-from Cleveland --out games/heart
+    """
+    from guestlist.games import Sources
+
+    _play(Sources(column, members_from, nonmembers_from, members, nonmembers), **more)
+
+
+def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, as_json, **options) -> None:
+    import json
+
+    from guestlist.collecting.progress import show_progress
+    from guestlist.data import read_table
+    from guestlist.errors import InputError
+    from guestlist.experiments import ExperimentSetting
+    from guestlist.report.experiment import experiment
+    from guestlist.report.experiment.page import answer, described
+
+    table = read_table(data)
+    unknown = [name for name in (label, *drop) if name not in table.columns]
+    if unknown:
+        raise InputError(
+            f"There is no column {unknown[0]!r} in {data}; there are {', '.join(map(str, table.columns[:20]))}."
+        )
+    known = {field.name for field in fields(ExperimentSetting)}
+    found = experiment(
+        game,
+        table.drop(columns=list(drop)),
+        ExperimentSetting(**{name: value for name, value in options.items() if name in known}),
+        label=label,
+        folder=out,
+        seed=seed,
+        engine=engine_of(engine, jobs, address),
+        progress=None if quiet or as_json else show_progress,
+    )
+    page = found.to_html(out / "experiment.html")
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=1))
+        return
+    from guestlist.cli.show import show_table
+    from guestlist.report.format import decimal, interval
+
+    click.echo(described(found))
+    show_table(
+        [
+            {
+                "attack": gap.attack,
+                "epsilon": "inf" if math.isinf(gap.epsilon) else f"{gap.epsilon:g}",
+                "members apart": decimal(found.mean(gap.attack, gap.epsilon).value),
+                "mixed": decimal(found.mean(gap.attack, gap.epsilon, "iid").value),
+                "difference": decimal(gap.difference.value),
+                "interval": interval(gap.difference),
+            }
+            for gap in found.gaps
+        ]
+    )
+    for line in answer(found):
+        click.echo(line)
+    click.echo(f"Page: {page}")

@@ -1,0 +1,105 @@
+"""Audits of the same records: did the other models give away less, and what did it cost?
+
+Members and non-members are the same people in all, so figures are compared pair by pair. All intervals of one comparison hold
+together. They are about these models: another training of either recipe would give other figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from guestlist.comparing.comparison import Audited, Comparison, Comparisons
+from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, figures, tpr_of
+from guestlist.comparing.most_exposed import most_exposed, told
+from guestlist.comparing.moved import moved
+from guestlist.comparing.pairing import Side, check_pairs, side_of
+from guestlist.errors import InputError
+from guestlist.findings.results import Results
+from guestlist.risks import RISKS
+
+ERROR = 0.05
+FPR = 0.05
+# At which quantiles of risks are told: finer towards the most exposed.
+LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
+Form = TypeVar("Form", bound=Comparisons)
+
+
+def compared(
+    audits: Mapping[str, Results],
+    *,
+    fpr: float = FPR,
+    beside: Mapping[str, Sequence[str]] | None = None,
+    form: type[Form] = Comparisons,  # type: ignore[assignment]
+) -> Form:
+    """Every audit beside the first, and beside others that were asked for: see :func:`guestlist.compare`."""
+    if len(audits) < 2:
+        raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
+    sides = {name: side_of(name, results) for name, results in audits.items()}
+    first, *others = sides.values()
+    for other in others:  # all are paired, or all is refused
+        check_pairs(first, other)
+    pairs = [(first, other) for other in others]
+    pairs += [pair for pair in _asked(sides, beside or {}) if pair not in pairs]
+    return form(
+        fpr, tuple(_audited(side, fpr) for side in sides.values()), tuple(_compared(*pair, fpr) for pair in pairs)
+    )
+
+
+def named(paths: Sequence[str]) -> list[str]:
+    """Short names for folders: the last part of each, or the whole where two end alike."""
+    last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
+    return last if len(set(last)) == len(last) else list(paths)
+
+
+def _asked(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
+    """Each named audit as the second of a pair, with those that it is held against as the first."""
+    for name, others in beside.items():
+        if isinstance(others, str):
+            raise InputError(f"Expected beside={{{name!r}: [{others!r}]}}, a list of names, found text.")
+        unknown = [one for one in (name, *others) if one not in sides]
+        if unknown:
+            raise InputError(f"There is no audit {unknown[0]!r} to compare; these are there: {', '.join(sides)}.")
+        if name in others:
+            raise InputError(f"The audit {name!r} cannot be compared with itself.")
+    return [(sides[other], sides[name]) for name, others in beside.items() for other in others]
+
+
+def _audited(side: Side, fpr: float) -> Audited:
+    everyone, right = np.ones(len(side.member), dtype=bool), side.has("correct")
+    return Audited(
+        name=side.name,
+        attack=side.attack,
+        accuracy=accuracy_of(side, "non-members") if right else None,
+        accuracy_members=accuracy_of(side, "members") if right else None,
+        auc=auc_of(side, everyone),
+        tpr=tpr_of(side, everyone, fpr),
+        calibration_error=calibration_of(side) if right and side.has("confidence") else None,
+        risks={name: _quantiles(side, name) for name in RISKS if side.has(f"risk_{name}")},
+        training=side.results.training,
+    )
+
+
+def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
+    values = side.values(f"risk_{risk}")[side.member]
+    known = values[~np.isnan(values)]
+    # Quantiles that some record has: between infinite values there is nothing to interpolate.
+    return tuple(map(float, np.quantile(known, LEVELS, method="closest_observation"))) if len(known) else ()
+
+
+def _compared(first: Side, second: Side, fpr: float) -> Comparison:
+    chosen, outside = most_exposed(first, second), int((~first.member).sum())
+    found = figures(first, second, fpr, chosen)
+    together = 1 - ERROR / len(found)  # one interval for each figure
+    return Comparison(
+        first=first.name,
+        second=second.name,
+        members=int(first.member.sum()),
+        nonmembers=outside,
+        fpr=fpr,
+        differences=tuple(figure(together) for figure in found),
+        most_exposed=None if chosen is None else told(chosen, outside, fpr, together),
+        moved=moved(first, second),
+    )

@@ -1,0 +1,181 @@
+"""What a comparison of audits holds: facts alone, the words for them are the report's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from guestlist.defences.training import Training
+from guestlist.evaluate import Estimate
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure of two audits, and by how much the second exceeds the first.
+
+    Args:
+        what: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
+            exposed members.
+        of: the records it is about, or the attacks.
+        first, second: with 95 % intervals of their own.
+        difference: with an interval that holds together with those of the other figures.
+    """
+
+    what: str
+    of: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is shown that the two differ."""
+        return not np.isnan(self.difference.value) and not self.difference.low <= 0 <= self.difference.high
+
+
+@dataclass(frozen=True)
+class MostExposed:
+    """The members whom references of either audit say to be most exposed.
+
+    Args:
+        share: of all members.
+        members: how many these are.
+        seen_from: the smallest difference in the share that is found which would have been seen, had the first attack found
+            all of them; None: not even that of all and none.
+    """
+
+    share: float
+    members: int
+    seen_from: float | None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Members whose mu is shown to have changed.
+
+    Args:
+        q: the share of falsely named members that is allowed in either list, on average over comparisons.
+        tested: members that both audits have a mu of.
+        rose, fell: ids, the furthest first.
+    """
+
+    q: float
+    tested: int
+    rose: tuple[str, ...]
+    fell: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is different about the second of two audits.
+
+    Args:
+        first, second: their names.
+        members, nonmembers: records that both were asked about.
+        fpr: of the TPR.
+        differences: in accuracy on non-members and on members, in AUC and in TPR, of all and of the most exposed members, and in
+            calibration error.
+        most_exposed: None where one of them has no mu of its members.
+        moved: None where one of them did not record how sure it is of mu.
+    """
+
+    first: str
+    second: str
+    members: int
+    nonmembers: int
+    fpr: float
+    differences: tuple[Difference, ...]
+    most_exposed: MostExposed | None = None
+    moved: Moved | None = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per figure."""
+        return pd.DataFrame(
+            [
+                {
+                    "figure": row.what,
+                    "of": row.of,
+                    self.first: row.first.value,
+                    self.second: row.second.value,
+                    "difference": row.difference.value,
+                    "low": row.difference.low,
+                    "high": row.difference.high,
+                    "differs": row.differs,
+                }
+                for row in self.differences
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One of the audits, by itself: each figure with its own 95 % interval.
+
+    Args:
+        attack: its headline attack, of which AUC and TPR are.
+        accuracy, accuracy_members: None for regression.
+        calibration_error: of the answers about non-members; None where confidences were not recorded.
+        risks: name of a risk to its quantiles over members, at ``LEVELS``.
+        training: how it was trained, and what its attacker knows of that; None: not recorded.
+    """
+
+    name: str
+    attack: str
+    accuracy: Estimate | None
+    accuracy_members: Estimate | None
+    auc: Estimate
+    tpr: Estimate
+    calibration_error: Estimate | None
+    risks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    training: Training | None = None
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Audits of the same records: each by itself, and pairs of them.
+
+    Can be iterated and indexed: its items are the pairs.
+
+    Args:
+        fpr: of every TPR.
+        audits: in the order given; the first is the one that all others are held against.
+        pairs: every audit against the first, then the pairs that were asked for beside.
+    """
+
+    fpr: float
+    audits: tuple[Audited, ...]
+    pairs: tuple[Comparison, ...]
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, at: int) -> Comparison:
+        return self.pairs[at]
+
+    def pair(self, first: str, second: str) -> Comparison:
+        """The comparison of two audits, by their names."""
+        for one in self.pairs:
+            if (one.first, one.second) == (first, second):
+                return one
+        raise KeyError(f"{first!r} and {second!r} were not compared.")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per audit: every figure with the ends of its interval."""
+        return pd.DataFrame([_row(one) for one in self.audits])
+
+
+def _row(audit: Audited) -> dict[str, object]:
+    row: dict[str, object] = {"audit": audit.name, "attack": audit.attack}
+    row |= {"attacker": None if audit.training is None else audit.training.attacker}
+    for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
+        found = getattr(audit, name) or Estimate(*[float("nan")] * 3)
+        row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return row

@@ -1,0 +1,112 @@
+"""The figures of two audits, pair by pair. Members and non-members are the same people in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from guestlist.comparing.comparison import Difference
+from guestlist.comparing.pairing import Side
+from guestlist.evaluate import WITHHELD, Estimate, auc, auc_difference, calibration_error, share, tpr_at_fpr
+from guestlist.evaluate.intervals import difference_of
+from guestlist.evaluate.means import group_means
+
+Figure = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
+
+
+def figures(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[Figure]:
+    """Every figure that both audits have.
+
+    Args:
+        exposed: (records,) true for the most exposed members; None: nobody knows who they are.
+    """
+    found: list[Figure] = []
+    if first.has("correct") and second.has("correct"):
+        found += [partial(_accuracy, first, second, of) for of in ("non-members", "members")]
+    everyone = np.ones(len(first.member), dtype=bool)
+    found += [partial(_auc, first, second, everyone, "auc"), partial(_tpr, first, second, everyone, "tpr", fpr)]
+    if exposed is not None:
+        rows = exposed | ~first.member
+        found += [partial(_auc, first, second, rows, "exposed_auc")]
+        found += [partial(_tpr, first, second, rows, "exposed_tpr", fpr)]
+    if all(side.has("correct", "confidence") for side in (first, second)):
+        found.append(partial(_calibration, first, second))
+    return found
+
+
+def accuracy_of(side: Side, of: str) -> Estimate:
+    """Share of right answers about members, or about non-members."""
+    rows = side.member == (of == "members")
+    return share(side.values("correct")[rows] > 0, persons=_those(side, rows))
+
+
+def auc_of(side: Side, rows: np.ndarray) -> Estimate:
+    """The AUC of the audit's headline attack on some of the records."""
+    return auc(side.scores[rows], side.member[rows], persons=_those(side, rows))
+
+
+def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -> Estimate:
+    """The share of members that the audit's headline attack finds among some of the records."""
+    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, persons=_those(side, rows), confidence=confidence)
+
+
+def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
+    """How far confidence and share of right answers are apart on non-members."""
+    rows = ~side.member
+    sureness, right = side.values("confidence")[rows], side.values("correct")[rows] > 0
+    return calibration_error(sureness, right, persons=_those(side, rows), confidence=confidence)
+
+
+def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
+    """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
+    if not len(values):
+        return WITHHELD
+    (found,) = group_means(
+        values, [np.ones(len(values), dtype=bool)], bounds=(-1.0, 1.0), persons=persons, confidence=confidence
+    )
+    return found.mean
+
+
+def apart(first: Estimate, second: Estimate) -> Estimate:
+    """Second minus first of shares, each estimated on its own.
+
+    That pairs resemble each other makes the interval wider than it need be.
+    """
+    if np.isnan(first.value) or np.isnan(second.value):
+        return WITHHELD
+    value, low, high = difference_of(second, first)
+    return Estimate(value, max(low, -1.0), min(high, 1.0))
+
+
+def _accuracy(first: Side, second: Side, of: str, confidence: float) -> Difference:
+    rows = first.member == (of == "members")
+    gaps = (second.values("correct") - first.values("correct"))[rows]
+    found = mean_of_differences(gaps, _those(first, rows), confidence)
+    return Difference("accuracy", of, accuracy_of(first, of), accuracy_of(second, of), found)
+
+
+def _auc(first: Side, second: Side, rows: np.ndarray, what: str, confidence: float) -> Difference:
+    own, persons = first.member[rows], _those(first, rows)
+    gap = auc_difference(second.scores[rows], first.scores[rows], own, persons=persons, confidence=confidence)
+    return Difference(what, _attacks(first, second), auc_of(first, rows), auc_of(second, rows), gap)
+
+
+def _tpr(first: Side, second: Side, rows: np.ndarray, what: str, fpr: float, confidence: float) -> Difference:
+    """Thresholds are estimated too, each on its own."""
+    gap = apart(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
+    return Difference(what, _attacks(first, second), tpr_of(first, rows, fpr), tpr_of(second, rows, fpr), gap)
+
+
+def _calibration(first: Side, second: Side, confidence: float) -> Difference:
+    gap = apart(*(calibration_of(side, confidence) for side in (first, second)))
+    return Difference("calibration_error", "non-members", calibration_of(first), calibration_of(second), gap)
+
+
+def _attacks(first: Side, second: Side) -> str:
+    return " and ".join(dict.fromkeys((first.attack, second.attack)))
+
+
+def _those(side: Side, rows: np.ndarray) -> np.ndarray | None:
+    return None if side.persons is None else side.persons[rows]

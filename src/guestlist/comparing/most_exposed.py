@@ -1,0 +1,68 @@
+"""The members who are most exposed, chosen without a look at what is compared.
+
+Who stands out in one audit stands out by luck as well, and falls back in the next, whatever the defence does. So members are
+chosen by what *references* say of them (mu), in both audits alike, and compared by what the two targets say: training a target
+is a draw of its own. A member counts by the larger of the two, so that whom the second model exposes is among them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.comparing.comparison import MostExposed
+from guestlist.comparing.figures import apart
+from guestlist.comparing.pairing import Side
+from guestlist.evaluate import tpr_at_fpr
+
+SHARE = 0.01
+CHOSEN_BY = "risk_mu"
+
+
+def most_exposed(first: Side, second: Side) -> np.ndarray | None:
+    """(records,) true for the members that are most exposed in either audit; None where one has no mu."""
+    if not all(side.has(CHOSEN_BY) for side in (first, second)):
+        return None
+    either = np.fmax(first.values(CHOSEN_BY), second.values(CHOSEN_BY))
+    members = np.flatnonzero(first.member & ~np.isnan(either))
+    # Of equals, the first by id: records are in that order.
+    order = members[np.argsort(-either[members], kind="stable")]
+    chosen = np.zeros(len(either), dtype=bool)
+    chosen[order[: count_of(len(members))]] = True
+    return chosen if chosen.any() else None
+
+
+def count_of(members: int) -> int:
+    """How many of so many members ``SHARE`` is; one at least."""
+    return max(1, round(SHARE * members)) if members else 0
+
+
+def told(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
+    """How many they are, and what could have been seen with so many."""
+    members = int(chosen.sum())
+    return MostExposed(SHARE, members, seen_from(members, nonmembers, fpr, confidence))
+
+
+def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> float | None:
+    """The smallest difference in shares found that is shown, if the first attack finds all of ``members``; None: none is.
+
+    >>> seen_from(3, 1000, 0.05, 0.99), seen_from(20, 1000, 0.05, 0.99)
+    (None, 0.5)
+    """
+
+    def shown(left: int) -> bool:
+        found = apart(*(_found(members, some, nonmembers, fpr, confidence) for some in (members, left)))
+        return found.high < 0  # False where it is withheld
+
+    if not shown(0):
+        return None
+    low, high = 0, members  # shown if so many are left, not shown if so many are
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if shown(middle) else (low, middle)
+    return (members - low) / members
+
+
+def _found(members: int, found: int, nonmembers: int, fpr: float, confidence: float):
+    """The TPR of an attack that is sure of some members and finds nothing about the others."""
+    scores = np.concatenate([np.arange(members) < found, np.linspace(0.0, 0.5, nonmembers)])
+    return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)

@@ -1,0 +1,232 @@
+"""The runs of an experiment: each draws members, trains a model and attacks it; those that are there are not run again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tempfile
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from guestlist.arrays.threads import one_thread
+from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
+from guestlist.collecting.engines.local import ALL_CORES, Local
+from guestlist.data import Data, as_data, row_hashes, without
+from guestlist.defences.networks import mlp
+from guestlist.defences.recipe import Recipe
+from guestlist.errors import FolderError, InputError
+from guestlist.experiments.encoding import as_numbers
+from guestlist.experiments.measures import ACCURACIES, ATTACKS, log_probabilities, measures
+from guestlist.experiments.setting import ExperimentSetting
+from guestlist.experiments.shadows import leftovers, taught
+from guestlist.experiments.summary import Experiment, Run, summed_up
+from guestlist.games import Clusters, Sources, check_game, draw, hidden_by, options_of
+from guestlist.games.clusters import clustered
+from guestlist.games.mixture import Mixture, like_members
+from guestlist.randomness import stream
+from guestlist.store.files import read_json, remove_parts, write_json
+from guestlist.store.lock import locked
+
+ARMS = ("apart", "iid")
+AS_HUMPHRIES = ExperimentSetting()
+E = TypeVar("E", bound=Experiment)
+
+
+def experiment(
+    game: Mixture,
+    data,
+    setting: ExperimentSetting = AS_HUMPHRIES,
+    *,
+    label: str | None = None,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    form: type[E] = Experiment,  # type: ignore[assignment]
+) -> E:
+    """Play a game of dependent records and its counterpart, for every epsilon, so many times.
+
+    Args:
+        game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
+            ``Sources("hospital", "Cleveland")``.
+        data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
+        folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
+        form: the class of what is returned.
+
+    Members, and those who are asked about, are the same for every epsilon of a repeat.
+    """
+    check_game(game)
+    if not hasattr(game, "parts"):
+        raise InputError(
+            f"{type(game).__name__} is not a game of dependent records: give gl.Clusters, gl.Bias or gl.Sources."
+        )
+    if getattr(game, "iid", False):
+        raise InputError("The counterpart is always played too: leave out iid=True.")
+    played, pool = _clustered_once(game, _pool(game, data, label))
+    members = _checked(played, pool, seed)
+    with _place(folder) as place, locked(place):
+        _begin(place, game, setting, pool, seed)
+        remove_parts(place)
+        clear_work(place)
+        recipes = tuple(setting.recipe(epsilon, members) for epsilon in setting.epsilons)
+        work = Runs(played, setting, recipes, place, seed)
+        missing = [k for k in range(work.count) if not work.path(k).exists()]
+        where = engine if engine is not None else ALL_CORES if jobs is None else Local(jobs)
+        run_all(work, missing, pool, place, engine=where, progress=progress)
+        found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)], form)
+        write_json(place / "experiment.json", found.to_dict())
+        return found
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs, by number: the repeats one after the other, so that more of them leave the earlier ones as they were.
+
+    Args:
+        recipes: one for each epsilon.
+    """
+
+    game: Any
+    setting: ExperimentSetting
+    recipes: tuple[Recipe, ...]
+    folder: Path
+    seed: int
+
+    @property
+    def count(self) -> int:
+        return self.setting.repeats * len(self.recipes) * len(ARMS)
+
+    def of(self, k: int) -> tuple[int, int, str]:
+        """Repeat, number of the epsilon, and arm."""
+        rest, arm = divmod(k, len(ARMS))
+        repeat, number = divmod(rest, len(self.recipes))
+        return repeat, number, ARMS[arm]
+
+    def path(self, k: int) -> Path:
+        return self.folder / "runs" / f"run-{k:05d}.npz"
+
+    def files(self, k: int, pool: Data) -> Files:
+        return {self.path(k): {name: np.array(value) for name, value in self.measured(k, pool).items()}}
+
+    def read(self, k: int) -> Run:
+        repeat, number, arm = self.of(k)
+        try:
+            with np.load(self.path(k)) as kept:
+                figures = {name: float(kept[name]) for name in (*ATTACKS, *ACCURACIES)}
+        except (OSError, ValueError, KeyError) as error:
+            raise FolderError(
+                f"{self.path(k)} cannot be read ({error}). Delete it, and run the experiment again."
+            ) from error
+        return Run(arm, self.setting.epsilons[number], repeat, figures)
+
+    def measured(self, k: int, pool: Data) -> Mapping[str, float]:
+        """One run: members are drawn, a model is trained on them, and attacked."""
+        repeat, number, arm = self.of(k)
+        apart = draw(self.game, pool, 1, _seed(self.seed, repeat))
+        split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
+        parts, chances = self.game.parts(pool), stream(self.seed, "experiment", repeat, 1)
+        unseen = (
+            like_members(parts, pool, split.asked[0], self.setting.validation, chances)
+            if arm == "apart"
+            else np.zeros(len(pool), dtype=bool)
+        )
+        classes, labels = np.unique(pool.y, return_inverse=True)
+        known = replace(pool, y=labels)
+
+        def train(rows: np.ndarray, which: int) -> np.ndarray:
+            module = mlp(pool.x.shape[1], len(classes), hidden=self.setting.hidden)
+            with one_thread():
+                trained = self.recipes[number](
+                    module, known.take(rows), stream(self.seed, "experiment", repeat, 2, number, ARMS.index(arm), which)
+                )
+                return log_probabilities(trained, pool.x)
+
+        own = train(split.members, 0)
+        calls = None
+        if self.setting.shadows:
+            sides = [np.logical_or.reduce([one.of for one in side]) for side in (parts.members, parts.nonmembers)]
+            left = leftovers(sides, split.asked[0] | unseen, int(split.members.sum()), chances)
+            calls = taught(
+                lambda rows, shadow: train(rows, 1 + shadow), labels, own, left, self.setting.shadows, chances
+            )
+        return measures(own, labels, split.members, split.nonmembers, unseen, calls)
+
+
+def _pool(game: Mixture, data, label: str | None) -> Data:
+    records = without(as_data(data, side="data", label=label, group=hidden_by(game)), hidden_by(game))
+    x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
+    return replace(records, x=np.ascontiguousarray(x, dtype=np.float32))
+
+
+def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
+    """Clusters as a column of the records: found once, and not in every run."""
+    if not isinstance(game, Clusters):
+        return game, pool
+    groups = {**pool.groups, "cluster": clustered(pool, game.clusters).astype(str)}
+    played = Sources("cluster", str(game.cluster), members=game.members, nonmembers=game.nonmembers)
+    return played, replace(pool, groups=groups)
+
+
+def _checked(game: Mixture, pool: Data, seed: int) -> int:
+    """How many members a first draw has; what cannot be drawn is told before anything is trained."""
+    if not np.isfinite(pool.x).all():
+        raise InputError("Some features are missing or not finite. Fill them first.")
+    split = draw(game, pool, 1, _seed(seed, 0))
+    if not split.members.any() or not split.nonmembers.any():
+        raise InputError(f"{game} draws no members, or none that are not, of {len(pool):,} records.")
+    lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
+    if lacking:
+        raise InputError(f"No member has label {sorted(map(str, lacking))[0]}: a model of them could not answer it.")
+    return int(split.members.sum())
+
+
+def _begin(place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, seed: int) -> None:
+    """Write down what the runs depend on, or refuse a folder whose runs depend on something else."""
+    fixed = {
+        "game": options_of(game),
+        "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
+        "seed": seed,
+        "data": _digest(pool),
+    }
+    path = place / "plan.json"
+    if not path.exists():
+        write_json(path, fixed)
+        return
+    there = read_json(path)
+    other = [name for name, value in fixed.items() if there.get(name) != value]
+    if other:
+        raise FolderError(f"{place} holds an experiment with another {' and '.join(other)}. Choose another folder.")
+
+
+def _digest(pool: Data) -> str:
+    found = hashlib.sha256(row_hashes(pool).tobytes())
+    for name, values in sorted(pool.groups.items()):
+        found.update(repr((name, values.tolist())).encode())
+    return found.hexdigest()
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has it: an infinite epsilon is a word."""
+    return {
+        name: ["inf" if math.isinf(one) else one for one in value] if isinstance(value, tuple) else value
+        for name, value in options.items()
+    }
+
+
+def _seed(seed: int, repeat: int) -> int:
+    return int(stream(seed, "experiment", repeat, 0).integers(2**31))
+
+
+@contextmanager
+def _place(folder: str | Path | None):
+    if folder is not None:
+        yield Path(folder)
+        return
+    with tempfile.TemporaryDirectory(prefix="guestlist-") as passing:
+        yield Path(passing) / "experiment"

@@ -1,0 +1,67 @@
+"""An attack that models of the adversary's own teach (Shokri et al. 2017), trained on records that nobody asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from guestlist.attacks.classifiers import sorted_features
+from guestlist.attacks.learning import ROWS, balanced, hashes, learn
+
+# A class with fewer members or non-members among the shadows' records is left to a network of all classes.
+FEWEST_OF_A_CLASS = 50
+
+
+def taught(
+    train: Callable[[np.ndarray, int], np.ndarray],
+    labels: np.ndarray,
+    own: np.ndarray,
+    left: np.ndarray,
+    shadows: int,
+    rng: np.random.Generator,
+) -> np.ndarray | None:
+    """(records,) whom a network per class calls a member, from what shadows say about their members and non-members.
+
+    Args:
+        train: (records,) whom to train on and the number of the shadow, to (records, classes) what it answers about all.
+        labels: (records,) positions of the classes.
+        own: (records, classes) what the target answers, as logarithms.
+        left: (records,) the adversary's own records; half of them train each shadow.
+
+    Returns:
+        None with too few records to teach anything.
+    """
+    rows = np.flatnonzero(left)
+    if len(rows) < 4 * FEWEST_OF_A_CLASS:
+        return None
+    answers, members = [], []
+    for number in range(shadows):
+        half = np.zeros(len(labels), dtype=bool)
+        half[rng.permutation(rows)[: len(rows) // 2]] = True
+        answers.append(train(half, number)[rows])
+        members.append(half[rows])
+    seen, of, member = np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members)
+    calls = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        mine, asked = of == label, labels == label
+        few = min((mine & member).sum(), (mine & ~member).sum()) < FEWEST_OF_A_CLASS
+        calls[asked] = _calls(seen, of, member, np.ones_like(mine) if few else mine, own[asked], labels[asked])
+    return calls
+
+
+def _calls(
+    seen: np.ndarray, of: np.ndarray, member: np.ndarray, rows: np.ndarray, own: np.ndarray, labels
+) -> np.ndarray:
+    seen, of, member = seen[rows], of[rows], member[rows]
+    taken = balanced(member, hashes(seen, of), ROWS)
+    fitted = learn(sorted_features(seen[taken], of[taken]), member[taken])
+    return fitted(sorted_features(own, labels)) > 0
+
+
+def leftovers(parts: Sequence[np.ndarray], asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """(records,) the adversary's own records: of each part of the people at most so many that are not asked about."""
+    left = np.zeros(len(asked), dtype=bool)
+    for part in parts:
+        left[rng.permutation(np.flatnonzero(part & ~asked & ~left))[:most]] = True
+    return left

@@ -1,0 +1,142 @@
+"""Means over the repeats of an experiment, with intervals, and what dependent records add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t
+
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.experiments.measures import ACCURACIES, ATTACKS
+from guestlist.experiments.setting import ExperimentSetting
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was measured of one model.
+
+    Args:
+        arm: ``apart``, the game; ``iid``, its counterpart.
+        figures: advantages by attack, and accuracies by whose they are.
+    """
+
+    arm: str
+    epsilon: float
+    repeat: int
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean of one figure over the repeats, with a 95 % interval.
+
+    Args:
+        figure: an attack, whose advantage it is; or ``members``, ``nonmembers``, ``validation``, whose accuracy it is.
+    """
+
+    arm: str
+    epsilon: float
+    figure: str
+    mean: Estimate
+
+
+@dataclass(frozen=True)
+class Gap:
+    """By how much an attack's advantage in the game exceeds that in its counterpart, repeat by repeat."""
+
+    epsilon: float
+    attack: str
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A game and its counterpart, for every epsilon.
+
+    Args:
+        game: its name and options.
+        points: means of every figure.
+        gaps: what dependent records add to each attack.
+    """
+
+    game: Mapping[str, Any]
+    epsilons: tuple[float, ...]
+    delta: float
+    repeats: int
+    points: tuple[Point, ...]
+    gaps: tuple[Gap, ...]
+
+    def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
+        """Of one figure."""
+        for point in self.points:
+            if (point.arm, point.epsilon, point.figure) == (arm, epsilon, figure):
+                return point.mean
+        raise KeyError(f"There is no {figure!r} at epsilon {epsilon} of {arm!r}.")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per figure, epsilon and arm."""
+        rows = [{"arm": p.arm, "epsilon": p.epsilon, "figure": p.figure, **p.mean._asdict()} for p in self.points]
+        return pd.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+
+        def plain(value):
+            if isinstance(value, Estimate):
+                return {name: plain(one) for name, one in value._asdict().items()}
+            if isinstance(value, Mapping):
+                return {name: plain(one) for name, one in value.items()}
+            if isinstance(value, (list, tuple)):
+                return [plain(one) for one in value]
+            if isinstance(value, float) and not math.isfinite(value):
+                return None if math.isnan(value) else "inf"
+            return value
+
+        rows = {
+            "points": [vars(point) for point in self.points],
+            "gaps": [vars(one) for one in self.gaps],
+        }
+        return plain(
+            {"game": self.game, "epsilons": self.epsilons, "delta": self.delta, "repeats": self.repeats, **rows}
+        )
+
+
+E = TypeVar("E", bound=Experiment)
+
+
+def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run], form: type[E]) -> E:
+    """Means over repeats; figures that nobody measured are left out."""
+    points, gaps = [], []
+    for epsilon in setting.epsilons:
+        by_arm = {
+            arm: [run.figures for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")
+        }
+        for figure in (*ATTACKS, *ACCURACIES):
+            for arm, found in by_arm.items():
+                mean = mean_of([one[figure] for one in found], -1.0 if figure in ATTACKS else 0.0)
+                if not math.isnan(mean.value):
+                    points.append(Point(arm, epsilon, figure, mean))
+        for attack in ATTACKS:
+            differences = [a[attack] - b[attack] for a, b in zip(*by_arm.values(), strict=True)]
+            difference = mean_of(differences, -2.0, 2.0)
+            if not math.isnan(difference.value):
+                gaps.append(Gap(epsilon, attack, difference))
+    return form(game, setting.epsilons, setting.delta, setting.repeats, tuple(points), tuple(gaps))
+
+
+def mean_of(values: Iterable[float], lowest: float = -1.0, highest: float = 1.0) -> Estimate:
+    """The mean with Student's interval: repeats are independent, and means of many records are near normal."""
+    found = np.array(list(values))
+    if len(found) < 2 or np.isnan(found).any():
+        return WITHHELD
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(found) - 1) * found.std(ddof=1)) / math.sqrt(len(found))
+    mean = float(found.mean())
+    return Estimate(mean, max(mean - half, lowest), min(mean + half, highest))

@@ -1,0 +1,66 @@
+"""Members among whom an attribute is more common, or rarer, than among non-members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from guestlist.data import Data
+from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, reference
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A share of the members has the attribute, and half of the non-members; models are trained without it.
+
+    Args:
+        column: the attribute; it is not a feature.
+        value: of those that have it, as text.
+        share: of the members who have it; at one half, members and non-members are alike.
+        members, nonmembers: how many are drawn.
+        iid: the counterpart, in which those who were drawn are mixed.
+        rate: probability that a reference trains on a record; by default the target's share of the pool.
+    """
+
+    column: str
+    value: str
+    share: float
+    members: int
+    nonmembers: int
+    iid: bool = False
+    rate: float | None = None
+
+    name: ClassVar[str] = "bias"
+
+    def __post_init__(self):
+        check_sizes(self.members, self.nonmembers, self.rate)
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"Expected share={self.share} in [0, 1].")
+
+    @property
+    def hides(self) -> tuple[str, ...]:
+        """Columns that no model may see."""
+        return (self.column,)
+
+    @property
+    def alike(self) -> bool:
+        """Whether members and non-members differ by chance alone."""
+        return self.iid or self.share == 0.5
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            return reference(k, data, self.members, self.rate, seed), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+
+    def parts(self, data: Data) -> Parts:
+        have = column_of(data, self.column) == str(self.value)
+        return Parts(self._with(have, self.members, self.share), self._with(have, self.nonmembers, 0.5))
+
+    def _with(self, have: np.ndarray, count: int, share: float) -> list[Draw]:
+        those = round(share * count)
+        return [
+            Draw(have, those, f"{self.column} = {self.value}"),
+            Draw(~have, count - those, f"another {self.column} than {self.value}"),
+        ]

@@ -1,0 +1,112 @@
+"""What differential privacy allows at most: the advantage and the true-positive rate of any attack on membership.
+
+Every bound here is about members and non-members that are exchangeable: drawn from one pool by chance, independently of
+each other. Where members are other kinds of people than non-members, an attack may tell them by that alone, and none of the
+bounds holds (Humphries et al. 2023): such a game can reach an advantage of 1 at any epsilon.
+"""
+
+from __future__ import annotations
+
+from math import expm1
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from guestlist.privacy.claim import Claim
+
+LARGEST_MU = 1000.0
+
+
+def yeom(epsilon: float, delta: float = 0.0) -> float:
+    """The largest advantage by Yeom et al. (2018): exp(epsilon) − 1, and delta more by the definition itself.
+
+    >>> round(yeom(0.1), 5)
+    0.10517
+    """
+    Claim(epsilon, delta)
+    return min(1.0, float(np.expm1(min(epsilon, 1.0))) + delta)  # from ln 2 on it says nothing
+
+
+def erlingsson(epsilon: float, delta: float = 0.0) -> float:
+    """The largest advantage by Erlingsson et al. (2019): 1 − exp(−epsilon) (1 − delta)."""
+    Claim(epsilon, delta)
+    return float(-np.expm1(-epsilon) + delta * np.exp(-epsilon))
+
+
+def humphries(epsilon: float, delta: float = 0.0) -> float:
+    """The largest advantage by Humphries et al. (2023), reached by randomised response.
+
+    (exp(epsilon) − 1 + 2 delta) / (exp(epsilon) + 1), here divided by exp(epsilon), which may be too large for a number.
+
+    >>> [round(humphries(epsilon, 1e-5), 5) for epsilon in (0.1, 1, 2)]
+    [0.04997, 0.46212, 0.7616]
+    """
+    Claim(epsilon, delta)
+    shrunk = np.exp(-epsilon)
+    return float((-np.expm1(-epsilon) + 2 * delta * shrunk) / (1 + shrunk))
+
+
+def largest_tpr(fpr: np.ndarray | float, epsilon: float, delta: float = 0.0) -> np.ndarray:
+    """The largest true-positive rate at each false-positive rate (Kairouz et al. 2015)."""
+    Claim(epsilon, delta)
+    fpr = np.asarray(fpr, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        few = np.where(fpr > 0, np.exp(epsilon) * fpr, 0.0) + delta
+    return np.minimum(np.minimum(few, 1 - np.exp(-epsilon) * (1 - delta - fpr)), 1.0)
+
+
+def gaussian_tpr(fpr: np.ndarray | float, mu: float) -> np.ndarray:
+    """The largest true-positive rate under mu-Gaussian differential privacy (Dong et al. 2022)."""
+    return ndtr(ndtri(np.asarray(fpr, dtype=np.float64)) + _checked(mu))
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """The delta with which mu-Gaussian differential privacy is (epsilon, delta)-differential privacy."""
+    if _checked(mu) == 0:
+        return 0.0
+    # As a difference of logarithms: both terms may be tiny, and exp(epsilon) huge.
+    first, second = float(log_ndtr(-epsilon / mu + mu / 2)), float(epsilon + log_ndtr(-epsilon / mu - mu / 2))
+    return float(np.exp(first) * -expm1(min(second - first, 0.0)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The epsilon of mu-Gaussian differential privacy at this delta: the inverse of :func:`gaussian_delta`.
+
+    >>> round(gaussian_epsilon(1, 1e-5), 4), round(gaussian_epsilon(2, 1e-5), 4)
+    (4.3772, 9.9973)
+    """
+    if not 0 < delta < 1:
+        raise ValueError(f"Expected delta={delta} in (0, 1): with delta 0, Gaussian noise promises nothing.")
+    if gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(high, mu) > delta:
+        high *= 2
+    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, high, xtol=1e-12))
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu that is within (epsilon, delta)-differential privacy."""
+    if not 0 < delta < 1:
+        raise ValueError(f"Expected delta={delta} in (0, 1): with delta 0, Gaussian noise promises nothing.")
+    return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, 0.0, LARGEST_MU, xtol=1e-12))
+
+
+def group_privacy(epsilon: float, delta: float, size: int) -> Claim:
+    """What is promised about ``size`` records together, such as all of one person's (Dwork & Roth 2014).
+
+    Epsilon grows by the factor ``size``, delta by 1 + exp(epsilon) + … + exp((size − 1) epsilon), and says nothing from 1 on.
+    """
+    Claim(epsilon, delta)
+    if size < 1:
+        raise ValueError(f"Expected size={size} to be 1 or more.")
+    with np.errstate(over="ignore"):
+        factor = float(np.exp(epsilon * np.arange(size)).sum())
+    return Claim(size * epsilon, min(delta * factor if delta else 0.0, np.nextafter(1.0, 0.0)))
+
+
+def _checked(mu: float) -> float:
+    if not mu >= 0:
+        raise ValueError(f"Expected mu={mu} to be 0 or more.")
+    return mu

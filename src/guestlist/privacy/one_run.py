@@ -1,0 +1,247 @@
+"""A lower bound on epsilon from one training run: guess who was a member, and count.
+
+Every record was in with probability one half, by a coin of its own. Under (epsilon, delta)-differential privacy the number of
+right guesses is then hardly larger than if each were right with probability 1 / (1 + exp(−epsilon)), whatever the model does
+with all records together (Steinke, Nasr & Jagielski 2023, theorem 5.2). The guesses are about the records with the largest
+scores (members) and with the smallest (not), so many on either side; how many is fixed without a look at the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import bdtrc, expit, ndtr, ndtri
+from scipy.stats import binom
+
+from guestlist.errors import InputError
+from guestlist.privacy.bounds import gaussian_epsilon
+
+FEWEST_GUESSES = 5  # by default: fewer, even if all were right, prove an epsilon of no more than 0.2
+LARGEST = 64.0  # no bound is looked for beyond
+
+
+@dataclass(frozen=True)
+class Coins:
+    """A fair coin decided about each record by itself.
+
+    Args:
+        condition: where tosses were repeated until some condition held, such as a record of every class: its probability.
+            What happens in a share of all tosses happens in at most that share / ``condition`` of those that meet it.
+    """
+
+    condition: float = 1.0
+
+    def __post_init__(self):
+        if not 0 < self.condition <= 1:
+            raise ValueError(f"Expected condition={self.condition} in (0, 1].")
+
+    def kept(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.arange(len(member))
+
+    def probability(self, member: np.ndarray) -> float:
+        return self.condition
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """So many members were drawn from all records, at random; or training lets out how many there were.
+
+    Given their number, records are not independent: a model that promises nothing about the number may still tell it. But coins
+    would have given this number with a known probability, and that is the price. Of the larger side, as many records as the
+    smaller one has are drawn, where that number is likeliest.
+    """
+
+    def kept(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        sides = [np.flatnonzero(member), np.flatnonzero(~member)]
+        size = min(map(len, sides))
+        return np.sort(np.concatenate([rng.permutation(side)[:size] for side in sides]))
+
+    def probability(self, member: np.ndarray) -> float:
+        return float(binom.pmf(len(member) // 2, len(member), 0.5))
+
+
+@dataclass(frozen=True)
+class _Guessing:
+    """What the two forms share: who is guessed about.
+
+    Args:
+        membership: how members were drawn.
+        shares: of the records, to guess about; by default all, half of them, a quarter, …
+        guess: on ``both`` sides equally, or ``members`` only.
+        seed: of the order among equal scores.
+    """
+
+    membership: Coins | FixedSize = field(default_factory=Coins)
+    shares: tuple[float, ...] | None = None
+    guess: Literal["both", "members"] = "both"
+    seed: int = 0
+
+    def __post_init__(self):
+        if self.guess not in ("both", "members"):
+            raise ValueError(f"Expected guess={self.guess!r} to be 'both' or 'members'.")
+        if self.shares is not None and not (self.shares and all(0 < share <= 1 for share in self.shares)):
+            raise ValueError(f"Expected shares={self.shares} in (0, 1].")
+
+    def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Places in the order of scores, membership, and the share of the level that is left.
+
+        Equal scores are put in an order that says nothing, and records without one into the middle, where guesses come last.
+        """
+        rng = np.random.default_rng([self.seed, len(member)])
+        kept = self.membership.kept(member, rng)
+        scores, member = scores[kept], member[kept]
+        order = np.lexsort((rng.permutation(len(scores)), scores))  # NaN last
+        known = int((~np.isnan(scores)).sum())
+        order = np.concatenate([order[: known // 2], order[known:], order[known // 2 : known]])
+        places = np.empty(len(order))
+        places[order] = np.arange(len(order))
+        return places, member, self.membership.probability(member)
+
+    def candidates(self, member: np.ndarray) -> tuple[float, ...]:
+        if self.shares is not None:
+            return self.shares
+        halvings = max(int(np.log2(max(len(member), 1) / FEWEST_GUESSES)), 0)
+        return tuple(0.5**k for k in range(halvings + 1))
+
+    def guesses(self, places: np.ndarray, member: np.ndarray, share: float) -> tuple[int, int]:
+        """How many guesses, and how many of them are right."""
+        order = np.argsort(places)
+        if self.guess == "members":
+            called = order[len(order) - round(share * len(order)) :]
+            return len(called), int(member[called].sum())
+        each = round(share * len(order) / 2)
+        high, low = order[len(order) - each :], order[:each]
+        return 2 * each, int(member[high].sum() + (~member[low]).sum())
+
+
+@dataclass(frozen=True)
+class OneRun(_Guessing):
+    """The bound of Steinke, Nasr & Jagielski (2023)."""
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
+        return one_run_epsilon(len(member), *self.guesses(scores, member, candidate), delta, level)
+
+
+@dataclass(frozen=True)
+class OneRunCurve(_Guessing):
+    """The bound by a whole trade-off curve (Mahloujifar, Melis & Chaudhuri 2024).
+
+    Args:
+        curve: ``approximate`` is (epsilon, delta)-differential privacy; it proves more than :class:`OneRun` where delta weighs,
+            and a little less where it does not. ``gaussian`` proves more, of mechanisms whose curve is Gaussian: its epsilon
+            contradicts a claim of Gaussian noise, and not one of (epsilon, delta) alone.
+    """
+
+    curve: Literal["approximate", "gaussian"] = "approximate"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.curve not in ("approximate", "gaussian"):
+            raise ValueError(f"Expected curve={self.curve!r} to be 'approximate' or 'gaussian'.")
+
+    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
+        guessed, right = self.guesses(scores, member, candidate)
+        if self.curve == "approximate":
+            return approximate_epsilon(len(member), guessed, right, delta, level)
+        if delta <= 0:
+            raise InputError("Gaussian noise promises nothing at delta 0: give a delta above it.")
+        return gaussian_epsilon(one_run_mu(len(member), guessed, right, level), delta)
+
+
+def one_run_p_value(records: int, guessed: int, right: int, epsilon: float, delta: float) -> float:
+    """The largest chance of so many right guesses under (epsilon, delta)-differential privacy.
+
+    >>> round(one_run_p_value(1000, 100, 90, 1.6261, 1e-5), 3)
+    0.05
+    """
+    if not 0 <= right <= guessed <= records:
+        raise ValueError(f"Expected right={right} of guessed={guessed} of records={records}.")
+    if right == 0:
+        return 1.0
+    q = float(expit(epsilon))
+    at_least = float(bdtrc(right - 1, guessed, q))
+    if delta == 0:
+        return at_least
+    just_below = np.cumsum(binom.pmf(np.arange(right - 1, -1, -1), guessed, q))
+    return min(1.0, at_least + 2 * records * delta * float((just_below / np.arange(1, right + 1)).max()))
+
+
+@lru_cache(maxsize=65536)
+def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
+    """The largest epsilon such that it and all smaller ones are refuted at this level by so many right guesses; 0: none is.
+
+    >>> round(one_run_epsilon(1000, 100, 100), 4)
+    3.493
+    """
+
+    def beyond(epsilon: float) -> float:
+        return one_run_p_value(records, guessed, right, epsilon, delta) - level
+
+    if beyond(0.0) >= 0:
+        return 0.0
+    # The p-value rises with epsilon as long as no weight in it exceeds 1: it is then a mean of tails. For a delta beyond that
+    # the first epsilon that is not refuted is looked for step by step.
+    low, high = 0.0, LARGEST
+    if 2 * records * delta > 1:
+        steps = np.linspace(0, LARGEST, 1025)
+        first = next((k for k, epsilon in enumerate(steps) if beyond(float(epsilon)) >= 0), len(steps) - 1)
+        low, high = float(steps[first - 1]), float(steps[first])
+    return float(brentq(beyond, low, high, xtol=1e-9)) if beyond(high) > 0 else high
+
+
+@lru_cache(maxsize=65536)
+def approximate_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
+    """As :func:`one_run_epsilon`, by the curve of (epsilon, delta)-differential privacy."""
+
+    def least(tpr: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            steep = 1 - delta - np.where(tpr < 1, np.exp(epsilon) * (1 - tpr), 0.0)
+        return np.maximum(np.maximum(np.exp(-epsilon) * (tpr - delta), steep), 0.0)
+
+    return _largest_refuted(least, records, guessed, right, level)
+
+
+@lru_cache(maxsize=65536)
+def one_run_mu(records: int, guessed: int, right: int, level: float = 0.05) -> float:
+    """The largest mu of Gaussian differential privacy that so many right guesses refute at this level; 0: none."""
+
+    def least(tpr: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        return ndtr(ndtri(tpr) - mu)
+
+    return _largest_refuted(least, records, guessed, right, level)
+
+
+def _largest_refuted(least, records: int, guessed: int, right: int, level: float) -> float:
+    """The largest parameter up to which all are refuted, to 1e-5; ``least(tpr, parameter)`` is the least FPR with such a TPR."""
+    low, step = 0.0, LARGEST
+    if not _refuted(least, np.zeros(1), records, guessed, right, level)[0]:
+        return 0.0
+    for _ in range(5):
+        tried = np.linspace(low, low + step, 33)[1:]
+        held = np.flatnonzero(~_refuted(least, tried, records, guessed, right, level))
+        if not len(held):
+            return float(tried[-1])
+        step /= 32
+        low += step * int(held[0])
+    return low
+
+
+def _refuted(least, parameter: np.ndarray, records: int, guessed: int, right: int, level: float) -> np.ndarray:
+    """Whether so many right guesses with probability ``level`` are impossible, for each parameter of the curve.
+
+    Let C be the number of right guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
+    A coin turned over makes a right guess wrong and leaves all others, so the curve binds {guess i is right, C ≥ c} to
+    {guess i is wrong, C ≥ c − 1}; by its concavity, R(c) ≤ TPR(W(c − 1)). From P[C ≥ right] = level, with all of it at
+    C = right, the least W, and with it R, follow downwards; together they must not exceed guessed / records.
+    """
+    hits = np.full(len(parameter), level * right / records)
+    misses = np.full(len(parameter), level * (guessed - right) / records)
+    for c in range(right - 1, -1, -1):
+        needed = np.maximum(misses, least(np.minimum(hits, 1.0), parameter))
+        hits = hits + c / (guessed - c) * (needed - misses)
+        misses = needed
+    return hits + misses > guessed / records

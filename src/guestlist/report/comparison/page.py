@@ -1,0 +1,214 @@
+"""The page of a comparison: like the report, one file that works offline, and a function of the facts alone."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from guestlist.comparing import LEVELS, Audited, Comparison, Comparisons
+from guestlist.evaluate import Estimate
+from guestlist.report import charts
+from guestlist.report.comparison import wording
+from guestlist.report.format import decimal, percent
+from guestlist.report.legible import legible_text
+from guestlist.report.page import whole
+from guestlist.report.section import Section
+from guestlist.report.templates import render
+from guestlist.report.training import promise
+
+MOST_IDS = 100  # of one list on the page; the facts hold all
+SHADES = ("var(--ink)", "var(--member)", "var(--nonmember)", "var(--other)")
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+def page(found: Comparisons) -> str:
+    """The whole comparison as one self-contained HTML page."""
+    found = legible_text(type(found), found)
+    sections = (
+        _answer(found),
+        _audits(found),
+        _trade(found),
+        _pairs(found),
+        _risks(found),
+        _risen(found),
+        _reading(found),
+    )
+    names = ", ".join(audit.name for audit in found.audits)
+    return whole(
+        "Membership privacy compared:", names, [one for one in sections if one], made_from="the results of these audits"
+    )
+
+
+def _filled(template: str, **content) -> Markup:
+    return Markup(render(f"comparison/{template}", **content))
+
+
+def _answer(found: Comparisons) -> Section:
+    lines = [wording.said(pair) for pair in found.pairs]
+    return Section("answer", "What is different?", _filled("answer.html", lines=lines), look="answer")
+
+
+def _audits(found: Comparisons) -> Section:
+    rows = [(audit, _attacker(audit), promise(audit.training)) for audit in found.audits]
+    body = _filled("audits.html", rows=rows, fpr=found.fpr)
+    return Section("audits", "Each model by itself", body)
+
+
+def _attacker(audit: Audited) -> str:
+    return "not recorded" if audit.training is None else audit.training.attacker
+
+
+def _trade(found: Comparisons) -> Section | None:
+    """Accuracy against what is given away, one point per audit."""
+    placed = [audit for audit in found.audits if audit.accuracy is not None]
+    if len(placed) < 2:
+        return None
+    drawn = {
+        "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
+        "trade-tpr": _points(placed, "tpr", f"members found at {percent(found.fpr)} false alarms"),
+    }
+    told = "; ".join(
+        f"{one.name}: accuracy {decimal(_value(one.accuracy))}, AUC {decimal(one.auc.value)}, TPR {decimal(one.tpr.value)}"
+        for one in placed
+    )
+    marks = [(audit.name, SHADES[i % len(SHADES)], MARKS[i % len(MARKS)]) for i, audit in enumerate(placed)]
+    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=told, marks=marks), drawn)
+
+
+# Plotly's symbols, and the same for the key: shape and colour both tell audits apart.
+MARKS = (
+    ("circle", "M16 2a4 4 0 1 0 .01 0z"),
+    ("square", "M12 2h8v8h-8z"),
+    ("diamond", "M16 1l5 5-5 5-5-5z"),
+    ("triangle-up", "M16 1l5 9h-10z"),
+    ("triangle-down", "M16 11l5-9h-10z"),
+)
+
+
+def _points(audits: list[Audited], figure: str, title: str) -> dict:
+    data = []
+    for i, audit in enumerate(audits):
+        y, x = getattr(audit, figure), audit.accuracy
+        assert x is not None
+        if math.isnan(y.value):
+            continue
+        shade = SHADES[i % len(SHADES)]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": charts.text(audit.name),
+                "x": [charts.short(x.value)],
+                "y": [charts.short(y.value)],
+                "error_x": _ends(x, shade),
+                "error_y": _ends(y, shade),
+                "marker": {"color": shade, "size": 10, "symbol": MARKS[i % len(MARKS)][0]},
+                "hovertemplate": "accuracy %{x:.3f}<br>%{y:.3f}",
+            }
+        )
+    layout = charts.layout(
+        xaxis=charts.axis(title=charts.title("accuracy on non-members")),
+        yaxis=charts.axis(title=charts.title(title)),
+        height=380,
+        hovermode="closest",
+        showlegend=False,
+    )
+    return {"data": data, "layout": layout}
+
+
+def _ends(estimate: Estimate, shade: str) -> dict:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [charts.short(estimate.high - estimate.value)],
+        "arrayminus": [charts.short(estimate.value - estimate.low)],
+        "color": shade,
+        "thickness": 1.2,
+        "width": 3,
+    }
+
+
+def _value(estimate: Estimate | None) -> float:
+    return float("nan") if estimate is None else estimate.value
+
+
+def _pairs(found: Comparisons) -> Section:
+    tables = []
+    for pair in found.pairs:
+        rows = [(wording.figure(pair, row), wording.cells(pair, row), wording.verdict(row)) for row in pair.differences]
+        missing = (
+            ""
+            if _calibrated(pair)
+            else "Calibration error was not recorded in one of the audits, or there are no classes."
+        )
+        tables.append((pair, rows, wording.exposed(pair), missing))
+    body = _filled("pairs.html", tables=tables, together=wording.TOGETHER)
+    return Section("pairs", "Pair by pair", body)
+
+
+def _calibrated(pair: Comparison) -> bool:
+    return any(row.what == "calibration_error" for row in pair.differences)
+
+
+def _risks(found: Comparisons) -> Section | None:
+    """How each risk that two audits or more have is spread over members, before and after."""
+    names = dict.fromkeys(name for audit in found.audits for name, at in audit.risks.items() if at)
+    shown = {name: [audit for audit in found.audits if audit.risks.get(name)] for name in names}
+    shown = {name: audits for name, audits in shown.items() if len(audits) > 1}
+    if not shown:
+        return None
+    drawn = {f"risk-{i}": _spread(name, found.audits) for i, name in enumerate(shown)}
+    figures = [(f"risk-{i}", name, _told(name, audits)) for i, (name, audits) in enumerate(shown.items())]
+    lines = [(audit.name, *_line(i)) for i, audit in enumerate(found.audits)]
+    return Section(
+        "risks", "How risk is spread, before and after", _filled("risks.html", figures=figures, lines=lines), drawn
+    )
+
+
+def _line(i: int) -> tuple[str, str]:
+    return SHADES[i % len(SHADES)], DASHES[i % len(DASHES)]
+
+
+def _told(risk: str, audits: list[Audited]) -> str:
+    middle = LEVELS.index(0.5)
+    medians = "; ".join(f"{audit.name}: {decimal(audit.risks[risk][middle])}" for audit in audits)
+    return f"Shares of members whose {risk} is larger. Medians: {medians}."
+
+
+def _spread(risk: str, audits: tuple[Audited, ...]) -> dict:
+    """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
+    data = []
+    for i, audit in enumerate(audits):
+        if not audit.risks.get(risk):
+            continue
+        shade, dash = _line(i)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": charts.text(audit.name),
+                "x": [charts.short(value) for value in audit.risks[risk]],
+                "y": [charts.short(1 - level) for level in LEVELS],
+                "line": {"color": shade, "width": 2, "dash": dash},
+                "hovertemplate": "%{y:.3~%} of members above %{x:.3~g}",
+            }
+        )
+    layout = charts.layout(
+        xaxis=charts.axis(title=charts.title("risk: higher means more exposed")),
+        yaxis=charts.axis(title=charts.title("members above"), type="log", tickformat="~%", dtick=1),
+        height=300,
+        hovermode="closest",
+        showlegend=False,
+    )
+    return {"data": data, "layout": layout}
+
+
+def _risen(found: Comparisons) -> Section:
+    parts = [(pair, wording.moved(pair), pair.moved.rose[:MOST_IDS] if pair.moved else ()) for pair in found.pairs]
+    named = any(ids for *_, ids in parts)
+    return Section("risen", "Whose risk rose", _filled("risen.html", parts=parts, named=named, most=MOST_IDS))
+
+
+def _reading(found: Comparisons) -> Section:
+    return Section("reading", "How to read this", _filled("reading.html", first=found.audits[0].name))

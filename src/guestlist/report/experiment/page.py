@@ -1,0 +1,192 @@
+"""The page of an experiment: advantage against epsilon, in the game and in its counterpart, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+
+from markupsafe import Markup
+
+from guestlist.evaluate import Estimate
+from guestlist.experiments.measures import ACCURACIES, ATTACKS
+from guestlist.experiments.summary import Experiment
+from guestlist.privacy import humphries
+from guestlist.report import charts
+from guestlist.report.format import decimal, interval
+from guestlist.report.page import whole
+from guestlist.report.section import Section
+from guestlist.report.templates import render
+
+NAMES = {
+    "average_threshold": "loss below the average training loss",
+    "optimal_threshold": "best threshold on the loss, an upper bound",
+    "shadow": "a network taught by shadow models",
+}
+WHOSE = {"members": "members", "nonmembers": "non-members", "validation": "others drawn as members are"}
+ARMS = {"apart": "members apart", "iid": "mixed"}
+SHADES = {"apart": "var(--member)", "iid": "var(--nonmember)"}
+
+
+def page(found: Experiment) -> str:
+    """The whole experiment as one self-contained HTML page."""
+    sections = [_answer(found), _advantage(found), _accuracy(found), _reading()]
+    return whole("Dependent records:", described(found), sections, made_from="experiment.json")
+
+
+def described(found: Experiment) -> str:
+    """Name and options of the game, without those that are not set."""
+    options = ((name, value) for name, value in found.game.items() if name not in ("name", "iid") and value is not None)
+    return f"{found.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
+
+
+def answer(found: Experiment) -> list[str]:
+    """What is shown, attack by attack."""
+    return [line for attack in ATTACKS if (line := _said(found, attack))]
+
+
+def _said(found: Experiment, attack: str) -> str | None:
+    gaps = [gap for gap in found.gaps if gap.attack == attack]
+    if not gaps:
+        return None
+    more, less = ([gap for gap in gaps if shown(gap.difference, side)] for side in (1, -1))
+    name = NAMES[attack]
+    if more:
+        most = max(more, key=lambda gap: gap.difference.value)
+        by = f"{decimal(most.difference.value)} {interval(most.difference)}"
+        at = f"at epsilon {told(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
+        line = f"{name}: dependent records add up to {by} to its advantage ({at})."
+    else:
+        line = f"{name}: it is not shown that dependent records add to its advantage."
+    if less:
+        line += f" For {len(less)} of {len(gaps)} epsilons they take from it."
+    above = [epsilon for epsilon in found.epsilons if _above(found, attack, epsilon)]
+    if above:
+        line += (
+            f" At epsilon {', '.join(map(told, above))} it is above what the promise allows for records that are alike."
+        )
+    return line[0].upper() + line[1:]
+
+
+def shown(difference: Estimate, side: int) -> bool:
+    """Whether the whole interval lies on one side of 0."""
+    return (difference.low if side > 0 else -difference.high) > 0
+
+
+def _above(found: Experiment, attack: str, epsilon: float) -> bool:
+    return not math.isinf(epsilon) and found.mean(attack, epsilon).low > humphries(epsilon, found.delta)
+
+
+def told(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else f"{epsilon:g}"
+
+
+def _filled(template: str, **content) -> Markup:
+    return Markup(render(f"experiment/{template}", **content))
+
+
+def _answer(found: Experiment) -> Section:
+    return Section(
+        "answer",
+        "Is it the model, or are members different people?",
+        _filled("answer.html", lines=answer(found)),
+        look="answer",
+    )
+
+
+def _advantage(found: Experiment) -> Section:
+    attacks = list(dict.fromkeys(gap.attack for gap in found.gaps))
+    drawn = {
+        f"advantage-{attack}": _chart(found, [(attack, arm) for arm in ARMS], "advantage", bound=True)
+        for attack in attacks
+    }
+    rows = [
+        (
+            NAMES[gap.attack],
+            told(gap.epsilon),
+            _bound(found, gap.epsilon),
+            *(found.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
+            gap.difference,
+        )
+        for gap in sorted(found.gaps, key=lambda gap: attacks.index(gap.attack))
+    ]
+    body = _filled(
+        "advantage.html",
+        charts=[(f"advantage-{attack}", NAMES[attack]) for attack in attacks],
+        rows=rows,
+        repeats=found.repeats,
+        delta=found.delta,
+    )
+    return Section("advantage", "How far attacks tell members", body, drawn)
+
+
+def _accuracy(found: Experiment) -> Section:
+    known = {(point.figure, point.arm) for point in found.points if point.figure in ACCURACIES}
+    lines = [(figure, arm) for figure in ACCURACIES for arm in ARMS if (figure, arm) in known]
+    rows = [
+        (f"{WHOSE[figure]}, {ARMS[arm]}", [found.mean(figure, epsilon, arm) for epsilon in found.epsilons])
+        for figure, arm in lines
+    ]
+    body = _filled(
+        "accuracy.html",
+        rows=rows,
+        epsilons=[told(epsilon) for epsilon in found.epsilons],
+        hidden=("validation", "apart") in known,
+    )
+    return Section("accuracy", "How often the model is right", body, {"accuracy": _chart(found, lines, "accuracy")})
+
+
+def _reading() -> Section:
+    return Section("reading", "How to read this page", _filled("reading.html"))
+
+
+def _bound(found: Experiment, epsilon: float) -> float:
+    return 1.0 if math.isinf(epsilon) else humphries(epsilon, found.delta)
+
+
+def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> dict:
+    """Lines with bars over the epsilons, which stand side by side: the last may be infinite."""
+    x = [told(epsilon) for epsilon in found.epsilons]
+    data = []
+    for figure, arm in lines:
+        means = [found.mean(figure, epsilon, arm) for epsilon in found.epsilons]
+        name = ARMS[arm] if figure in ATTACKS else f"{WHOSE[figure]}, {ARMS[arm]}"
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": charts.text(name),
+                "x": x,
+                "y": [charts.short(mean.value) for mean in means],
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [charts.short(mean.high - mean.value) for mean in means],
+                    "arrayminus": [charts.short(mean.value - mean.low) for mean in means],
+                    "color": SHADES[arm],
+                },
+                "line": {"color": SHADES[arm], "dash": DASHES.get(figure, "solid")},
+                "hovertemplate": "epsilon %{x}<br>%{y:.3f}",
+            }
+        )
+    if bound:
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "allowed, were records alike",
+                "x": x,
+                "y": [charts.short(_bound(found, epsilon)) for epsilon in found.epsilons],
+                "line": {"color": "var(--quiet)", "width": 1, "dash": "dot"},
+                "hovertemplate": "epsilon %{x}<br>at most %{y:.3f}",
+            }
+        )
+    layout = charts.layout(
+        xaxis=charts.axis(title=charts.title("epsilon"), type="category"),
+        yaxis=charts.axis(title=charts.title(axis)),
+        height=380,
+        hovermode="closest",
+        legend={"orientation": "h", "y": -0.3},
+    )
+    return {"data": data, "layout": layout}
+
+
+DASHES = {"nonmembers": "dash", "validation": "dot"}

@@ -1,0 +1,36 @@
+"""How a model was trained, in words: what the attacker knows of it, and what it promises."""
+
+from __future__ import annotations
+
+from guestlist.defences.training import Training
+from guestlist.report.format import count, tiny
+
+
+def attacker(training: Training | None) -> str:
+    """Whether the attacker knows of the defence; nothing where nobody said."""
+    if training is None:
+        return ""
+    knows = "knows the defence" if training.attacker == "adaptive" else "does not know of the defence"
+    return f"{training.attacker} attacker, who {knows}"
+
+
+def promise(training: Training | None) -> str:
+    """What a training with differential privacy promises; nothing for others."""
+    if training is None or training.noise is None:
+        return f"chosen from {_trainings(training.tried)}" if training is not None and _searched(training) else ""
+    if training.noise == 0:
+        return "no noise, so that no ε is promised"
+    if training.epsilon is None or training.delta is None:
+        return f"noise {tiny(training.noise)}; its ε takes the extra dp"
+    epsilon = f"ε = {tiny(training.epsilon)} at δ = {tiny(training.delta)}"
+    if _searched(training):
+        return f"{epsilon}: ε of one run; the search for it was not counted ({_trainings(training.tried)})"
+    return f"{epsilon}, for one training"
+
+
+def _searched(training: Training) -> bool:
+    return (training.tried or 1) > 1
+
+
+def _trainings(tried: int | None) -> str:
+    return f"{count(tried or 1)} trainings"

@@ -1,0 +1,106 @@
+"""The command that plays a game of dependent records, and the page it writes."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from guestlist.cli import main
+from guestlist.evaluate import Estimate
+from guestlist.experiments.summary import Gap, Point
+from guestlist.report.experiment import Experiment
+from guestlist.report.experiment.page import answer, page
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    north = rng.random(160) < 0.5
+    table = pd.DataFrame({"a": rng.normal(size=160) + 4 * north, "b": rng.normal(size=160)})
+    table["place"], table["note"] = np.where(north, "north<b>", "south"), "x"
+    table["y"] = np.where(np.where(north, table["b"], -table["b"]) > 0, "yes", "no")
+    path = tmp_path_factory.mktemp("data") / "people.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+QUICK = ["--epsilon", "inf", "--repeats", 2, "--epochs", 2, "--batch-size", 20, "--engine", "here", "--quiet"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "game",
+    [
+        ["groups", "--column", "place", "--members-from", "north<b>"],
+        ["cluster", "--members", 40, "--nonmembers", 40, "--drop", "place"],
+        ["bias", "--column", "place", "--value", "south", "--share", 1, "--members", 40, "--nonmembers", 40],
+    ],
+    ids=lambda game: game[0],
+)
+def test_a_game_from_a_table_to_a_page(game, people, tmp_path):
+    pytest.importorskip("torch")
+    out = tmp_path / "game"
+    result = run("game", *game, "--data", people, "--label", "y", "--drop", "note", "--out", out, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "members apart" in result.output
+    found = json.loads((out / "experiment.json").read_text())
+    assert found["repeats"] == 2
+    text = (out / "experiment.html").read_text()
+    assert "north<b>" not in text
+    again = run("game", *game, "--data", people, "--label", "y", "--drop", "note", "--out", out, "--json", *QUICK)
+    assert json.loads(again.output) == found
+
+
+def test_wrong_games_end_with_a_sentence(people, tmp_path):
+    common = ["--data", people, "--out", tmp_path / "game"]
+    wrong = {
+        "There is no column 'z'": ["cluster", "--label", "z"],
+        "No record has place = west": ["groups", "--label", "y", "--column", "place", "--members-from", "west"],
+        "each once": ["cluster", "--label", "y", "--epsilon", "1,1"],
+        "such as 0.1,1,10,inf": ["cluster", "--label", "y", "--epsilon", "many"],
+    }
+    for words, arguments in wrong.items():
+        result = run("game", *arguments, *common)
+        assert result.exit_code == 2, result.output
+        assert words in result.output
+    assert not (tmp_path / "game" / "runs").exists()
+
+
+def made_up(apart: float, mixed: float) -> Experiment:
+    """One attack at two epsilons, with narrow intervals."""
+
+    def around(value):
+        return Estimate(value, value - 0.01, value + 0.01)
+
+    points, gaps = [], []
+    for epsilon in (1.0, math.inf):
+        for arm, value in (("apart", apart), ("iid", mixed)):
+            points += [
+                Point(arm, epsilon, name, around(value)) for name in ("optimal_threshold", "members", "nonmembers")
+            ]
+        gaps.append(Gap(epsilon, "optimal_threshold", around(apart - mixed)))
+    game = {"name": "sources", "column": "place", "of_members": "<i>", "iid": False, "rate": None}
+    return Experiment(game, (1.0, math.inf), 1e-5, 10, tuple(points), tuple(gaps))
+
+
+def test_words_follow_the_figures():
+    (line,) = answer(made_up(0.9, 0.1))
+    assert "add up to 0.800" in line
+    assert "above what the promise allows" in line  # .462 at epsilon 1
+    (line,) = answer(made_up(0.3, 0.1))
+    assert "above what" not in line
+    (line,) = answer(made_up(0.1, 0.1))
+    assert "it is not shown that" in line
+    (line,) = answer(made_up(0.1, 0.3))
+    assert "they take from it" in line
+    text = page(made_up(0.9, 0.1))
+    assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
+    assert "allowed, were records alike" in text

@@ -1,0 +1,143 @@
+"""Experiments on games of dependent records: measures against loops, and runs that go on where they were."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import sem, t
+
+import guestlist as gl
+from guestlist.errors import FolderError, InputError
+from guestlist.experiments import ExperimentSetting, as_numbers, experiment
+from guestlist.experiments.measures import best_gap, gap, measures
+from guestlist.experiments.shadows import leftovers, taught
+from guestlist.experiments.summary import mean_of
+
+pytest.importorskip("torch")
+pytest.importorskip("opacus")
+
+NORTH = gl.Sources("place", "north", members=100, nonmembers=100)
+SMALL = ExperimentSetting(epsilons=(1.0, math.inf), repeats=2, hidden=(16,), epochs=15, batch_size=20, validation=40)
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Two places whose records lie apart, and a label that hangs on other features in each."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(2, size=300)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    table["a"] += 4 * place
+    table["place"] = np.where(place, "north", "south")
+    table["sex"] = np.where(rng.random(300) < 0.5, "f", "m")
+    table["y"] = (np.where(place, table["b"], -table["b"]) > 0).astype(int)
+    return table
+
+
+@pytest.fixture(scope="module")
+def found(people, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiment")
+    return experiment(NORTH, people, SMALL, label="y", folder=folder, engine=gl.Here()), folder
+
+
+def test_the_best_gap_is_that_of_a_loop_over_thresholds():
+    rng = np.random.default_rng(1)
+    loss = rng.integers(5, size=80).astype(float)
+    member = np.arange(80) < 30
+    slow = max(gap(loss <= level, member, ~member) for level in (-1.0, *np.unique(loss)))
+    assert best_gap(loss, member, ~member) == pytest.approx(slow)
+    assert best_gap(np.where(member, 2.0, 1.0), member, ~member) == 0  # no threshold helps
+
+
+def test_measures_of_a_model_that_knows_its_members():
+    member = np.arange(40) < 20
+    labels = np.zeros(40, dtype=int)
+    p = np.where(member, 0.9, 0.4)
+    log_p = np.log(np.column_stack([p, 1 - p]))
+    found = measures(log_p, labels, member, ~member, np.zeros(40, dtype=bool))
+    assert found["optimal_threshold"] == 1
+    assert found["average_threshold"] == 1
+    assert (found["members"], found["nonmembers"]) == (1, 0)
+    assert math.isnan(found["validation"])
+    assert math.isnan(found["shadow"])
+
+
+def test_the_interval_is_students():
+    values = [0.1, 0.3, 0.2, 0.6]
+    low, high = mean_of(values)[1:]
+    assert (low, high) == pytest.approx(t.interval(0.95, 3, np.mean(values), sem(values)))
+    assert math.isnan(mean_of([0.1]).value)
+
+
+@pytest.mark.slow
+def test_dependent_records_are_told_and_the_counterpart_is_played(found):
+    whole, _ = found
+    free = math.inf
+    assert whole.mean("optimal_threshold", free).value > whole.mean("optimal_threshold", free, "iid").value
+    assert {gap.attack for gap in whole.gaps} == {"average_threshold", "optimal_threshold"}
+    # Validation records are of the members' place; that of the others is foreign to the model.
+    assert whole.mean("validation", free).value > whole.mean("nonmembers", free).value + 0.1
+    assert len(whole.table) == len(whole.points)
+
+
+@pytest.mark.slow
+def test_runs_are_kept_and_more_repeats_add_to_them(people, found):
+    _, folder = found
+    before = {path: path.read_bytes() for path in (folder / "runs").iterdir()}
+    (folder / "runs" / "run-00001.npz").unlink()  # as if it had been killed before
+    more = experiment(NORTH, people, replace(SMALL, repeats=3), label="y", folder=folder, engine=gl.Here())
+    assert {path: path.read_bytes() for path in before} == before
+    assert more.repeats == 3
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(NORTH, people, replace(SMALL, epochs=4), label="y", folder=folder)
+    with pytest.raises(FolderError, match="another game and data"):
+        experiment(gl.Sources("sex", "f"), people, SMALL, label="y", folder=folder)
+
+
+@pytest.mark.slow
+def test_the_hidden_column_is_no_feature_and_bits_do_not_hang_on_jobs(people):
+    game = gl.Bias("sex", "f", 1.0, 60, 60)
+    setting = replace(SMALL, epsilons=(math.inf,))
+    one, two = (experiment(game, people, setting, label="y", engine=where) for where in (gl.Here(), gl.Local(2)))
+    assert one.to_dict() == two.to_dict()
+    assert one.mean("members", math.inf).value > 0.5
+
+
+def test_shadows_teach_an_attack():
+    """Models that are certain of their own members alone: the calls are right for all."""
+    labels = np.arange(400) % 2
+    target = np.arange(400) < 100
+    left = np.arange(400) >= 200
+
+    def answers(rows, _=0):
+        p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
+        return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
+
+    calls = taught(answers, labels, answers(target), left, 2, np.random.default_rng(0))
+    assert (calls[:200] == target[:200]).mean() > 0.95
+    assert taught(answers, labels, answers(target), np.arange(400) < 50, 2, np.random.default_rng(0)) is None
+    some = leftovers([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
+    assert not (some & target).any()
+    assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]
+
+
+def test_text_becomes_numbers():
+    table = pd.DataFrame({"age": [20, None, 40], "sex": ["f", "m", None], "job": ["x", "y", "z"], "one": [1, 1, 1]})
+    numbers = as_numbers(table)
+    assert list(numbers) == ["age", "sex=m", "job=x", "job=y", "job=z", "one"]
+    assert numbers["age"].tolist() == [0, 0.5, 1]
+    assert numbers["sex=m"].tolist() == [0, 1, 0]
+    assert not numbers["one"].any()
+
+
+def test_wrong_experiments_are_told(people):
+    with pytest.raises(InputError, match="Sides is not a game of dependent records"):
+        experiment(gl.Sides(10, 10), people, SMALL, label="y")
+    with pytest.raises(InputError, match="leave out iid=True"):
+        experiment(gl.Sources("place", "north", iid=True), people, SMALL, label="y")
+    with pytest.raises(InputError, match="Expected 500 records of place = north"):
+        experiment(gl.Sources("place", "north", members=500), people, SMALL, label="y")
+    for wrong in ({"epsilons": ()}, {"epsilons": (0.0,)}, {"epsilons": (1.0, 1.0)}, {"repeats": 1}, {"delta": 0.0}):
+        with pytest.raises(ValueError, match="Expected"):
+            ExperimentSetting(**wrong)
