@@ -15,16 +15,16 @@ PAGE = Path(__file__).parents[2] / "docs" / "papers_data_dependencies.md"
 
 INTRODUCTION = f"""# Humphries et al. (2023): membership inference under data dependencies
 
-Made by `python -m papers.data_dependencies all`. Members are drawn from one part of the people and non-members from another; in the
-counterpart the same people are mixed. Networks of two hidden layers of 256 units, DP-Adam for 100 epochs, rate .01, L2 1e-5, δ = 1e-5,
-batches of 200 that are drawn as Poisson batches (the paper's did not overlap, and its accountant assumed otherwise); Opacus' PRV
-accountant in the place of the paper's RDP. ε = ∞ is plain Adam. The paper repeats {REPEATS} times. Intervals are 95 %, over repeats; a
-statement is said to come out only where intervals show it. See [games](games.md).
+Made by `python -m papers.data_dependencies all`. Members are drawn from one part of the people and non-members from another; in
+the counterpart the same people are mixed. Networks of two hidden layers of 256 units, DP-Adam for 100 epochs, rate .01, L2 1e-5,
+δ = 1e-5, batches of 200 that are drawn as Poisson batches (the paper's did not overlap, and its accountant assumed otherwise);
+Opacus' PRV accountant in the place of the paper's RDP. ε = ∞ is plain Adam. The paper repeats {REPEATS} times. Intervals
+are 95 %, over repeats; a statement is said to come out only where intervals show it. See [games](games.md).
 """
 CLOSING = """## Not run
 
-Figure 8 (Texas hospital discharges): the data are not at hand. Figure 9 (census against adult), the shadow attack, and other figures
-that are missing above have not been run yet.
+Figure 8 (Texas hospital discharges): the data are not at hand. Figure 9 (census against adult), the shadow attack, and other
+figures that are missing above have not been run yet.
 """
 
 
