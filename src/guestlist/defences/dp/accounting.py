@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, log
+from math import exp, inf, log
 
 from guestlist.errors import InputError
 
@@ -90,21 +90,37 @@ def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: st
 
 @lru_cache(maxsize=256)
 def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """By halving between a noise that is too small and one that suffices."""
-    high = 1.0
-    while _epsilon(high, rate, steps, delta, "prv") > epsilon:
-        high *= 2
-    low = high / 2
-    while _epsilon(low, rate, steps, delta, "prv") <= epsilon:
-        low, high = low / 2, low
-        if low < 1e-3:
-            raise InputError(f"Next to no noise spends epsilon={epsilon}: train without.")
-    while log(high / low) > 1e-4:
-        middle = (low * high) ** 0.5
-        spent = _epsilon(middle, rate, steps, delta, "prv")
-        low, high = (low, middle) if spent <= epsilon else (middle, high)
+    """Epsilon falls with the noise nearly as its inverse: a few looks at the slow accountant, from where the fast one points."""
+    low, high, noise = 0.0, inf, _start(epsilon, rate, steps, delta)
+    below = above = 0.0  # logarithms of what the two ends spend, over what may be spent
+    aim = -PRECISION / 4  # the middle of what is near enough
+    while log(high / low if low else inf) > 1e-4:
+        spent = _epsilon(noise, rate, steps, delta, "prv")
         if spent <= epsilon <= (1 + PRECISION / 2) * spent:
-            break
+            return noise
+        beyond = log(spent / epsilon)
+        if spent <= epsilon:
+            high, below = noise, beyond
+        else:
+            low, above = noise, beyond
+        if low and high < inf:
+            share = min(max((aim - above) / (below - above), 0.05), 0.95)
+            noise = low * (high / low) ** share
+        else:
+            noise *= exp(min(max(beyond - aim, -1.5), 1.5))
+        if noise < 1e-3:
+            raise InputError(f"Next to no noise spends epsilon={epsilon}: train without.")
+    return high
+
+
+def _start(epsilon: float, rate: float, steps: int, delta: float) -> float:
+    """A noise that suffices by Rényi divergences, found by halving; 1 where they bound nothing as small as that."""
+    low, high = 1e-2, 1e5
+    if _by_rdp(high, rate, steps, delta) > epsilon:
+        return 1.0
+    while high / low > 1.1:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if _by_rdp(middle, rate, steps, delta) <= epsilon else (middle, high)
     return high
 
 

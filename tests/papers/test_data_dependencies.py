@@ -1,0 +1,70 @@
+"""The paper on data dependencies at a small size: sizes and features are the paper's, and statements follow the figures."""
+
+import pytest
+from papers.data_dependencies import __main__ as command
+from papers.data_dependencies import page, results
+from papers.data_dependencies import statements as say
+from papers.data_dependencies.bounds import bounds, largest_gain
+from papers.data_dependencies.data import TABLES, available
+from papers.data_dependencies.published import FEATURES, GAIN, GAIN_AT
+
+
+def test_figure_1_is_exact():
+    found = {bound.epsilon: bound for bound in bounds()}
+    assert found[0.1].humphries == pytest.approx(0.04997, abs=5e-6)
+    assert found[1.0].humphries == pytest.approx(0.46212, abs=5e-6)
+    assert found[2.0].humphries == pytest.approx(0.76160, abs=5e-6)
+    assert largest_gain() == (pytest.approx(GAIN, abs=1e-6), pytest.approx(GAIN_AT, abs=2e-4))
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_tables_have_the_papers_features(name):
+    if not available(name):
+        pytest.skip(f"the file of {name} is not there")
+    table = TABLES[name]()
+    assert table.features == FEATURES[name]
+    assert not table.frame.isna().any().any()
+    if name == "compas":
+        assert len(table.frame) == 6172
+    if name == "heart":
+        assert table.frame["source"].value_counts().to_dict() == {
+            "Cleveland": 303,
+            "Hungary": 294,
+            "VA Long Beach": 200,
+            "Switzerland": 123,
+        }
+
+
+@pytest.mark.slow
+def test_a_small_run_of_a_figure_makes_a_section(tmp_path, monkeypatch):
+    pytest.importorskip("opacus")
+    if not available("students"):
+        pytest.skip("the file of students is not there")
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    command.run("figure1")
+    command.run("figure7", 2, tmp_path / "runs", epsilons=(1.0, float("inf")), epochs=2, hidden=(8,))
+    text = page.text()
+    assert "## Figure 1" in text
+    assert "## Figure 7" in text
+    assert "423" not in text  # nothing is said that was not measured
+    assert "649 records, 42 features (paper 42)" in text
+
+
+def test_statements_follow_the_figures():
+    def row(difference, apart=0.5, epsilon=1.0):
+        return {
+            "game": "g",
+            "attack": "optimal_threshold",
+            "epsilon": epsilon,
+            "apart": [apart, apart - 0.01, apart + 0.01],
+            "mixed": [0.1, 0.05, 0.15],
+            "difference": [difference, difference - 0.01, difference + 0.01],
+        }
+
+    yes, no = row(0.2), row(0.0, apart=0.2, epsilon=None)
+    assert "**comes out** (1 of 1" in say.told("S", [yes], say.more_apart)
+    assert "**does not come out** (0 of 1 settings; not at g, ε = ∞)" in say.told("S", [no], say.more_apart)
+    assert "**comes out in part** (1 of 2" in say.told("S", [yes, no], say.more_apart)
+    assert say.above_bound(yes)  # .462
+    assert not say.above_bound(row(0.2, apart=0.46))
+    assert say.of([yes, no], "optimal_threshold", lowest=10) == [no]
