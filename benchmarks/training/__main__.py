@@ -23,7 +23,8 @@ from torch.nn.functional import cross_entropy
 import guestlist as gl
 
 HERE = Path(__file__).parent
-FEATURES, CLASSES, BATCH = 446, 30, 64  # those of Location30
+FEATURES, CLASSES = 446, 30  # those of Location30
+BATCH, BATCHES = 64, (64, 256)  # of references, and of private training
 PRIVATE, REFERENCE = (256, 256), (256, 128)
 SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
 RATE = 1e-3  # of AdamW; 0.1 of SGD
@@ -49,25 +50,26 @@ def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[st
     return {name: statistics.median(one[name] for one in rounds) for name in ways}
 
 
-def private_ways(count: int, epochs: int) -> dict[str, Callable[[], object]]:
+def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
+    """Each trains one network by SGD, on batches of ``batch`` records or of so many on average."""
     data, module = records(count), gl.mlp(FEATURES, CLASSES, hidden=PRIVATE)
-    plain = gl.Fit(epochs, BATCH, 0.1, optimizer="sgd")
-    private = gl.DpSgd(noise=1.0, rate=BATCH / count, epochs=epochs, learning_rate=0.1)
+    plain = gl.Fit(epochs, batch, 0.1, optimizer="sgd")
+    private = gl.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
     return {
         "plain": lambda: plain(module, data, np.random.default_rng(0)),
         "DP-SGD": lambda: private(module, data, np.random.default_rng(0)),
-        "Opacus, ghost": lambda: opacus(module, data, epochs, "ghost"),
-        "Opacus, default": lambda: opacus(module, data, epochs, "hooks"),
+        "Opacus, ghost": lambda: opacus(module, data, batch, epochs, "ghost"),
+        "Opacus, default": lambda: opacus(module, data, batch, epochs, "hooks"),
     }
 
 
-def opacus(module, data: gl.Data, epochs: int, mode: str) -> None:
+def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
     """The same private training as Opacus' own examples write it."""
     from opacus import PrivacyEngine
     from torch.utils.data import DataLoader, TensorDataset
 
     module = copy.deepcopy(module).train()
-    loader = DataLoader(TensorDataset(torch.as_tensor(data.x), torch.as_tensor(data.y)), batch_size=BATCH)
+    loader = DataLoader(TensorDataset(torch.as_tensor(data.x), torch.as_tensor(data.y)), batch_size=batch)
     made = PrivacyEngine().make_private(
         module=module,
         optimizer=torch.optim.SGD(module.parameters(), lr=0.1),
@@ -178,18 +180,19 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--private-records", type=int, default=4096)
     parser.add_argument("--models", type=int, default=64)
-    parser.add_argument("--epochs", type=int, default=5, help="of the references; private training takes one")
-    parser.add_argument("--repeats", type=int, default=5, help="the medians are kept")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    private = side_by_side(private_ways(options.private_records, epochs=1), options.repeats)
-    found = {"private": shares(private, "plain")}
-    small = 2  # repeats of many trainings, which take minutes
+    found: dict[str, Any] = {}
+    for batch in BATCHES:
+        ways = private_ways(options.private_records, batch, options.epochs)
+        found[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
     for name, shape in {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}.items():
         ways = reference_ways(options.models, options.records, options.epochs, shape)
-        found[name] = shares(side_by_side(ways, small), "plain loop")
-        found[f"{name}, bits are those of any stack"] = stacking_keeps_bits(shape, options.records)
+        found[name] = shares(side_by_side(ways, options.repeats), "plain loop")
+        found[f"{name}, any stack gives the same bits"] = stacking_keeps_bits(shape, options.records)
     print(json.dumps(found, indent=1))
     document = {"command": "python -m benchmarks.training", **vars(options), "torch": torch.__version__, **found}
     (HERE / "results.json").write_text(json.dumps(document, indent=1) + "\n")
