@@ -100,8 +100,8 @@ class DpSgd:
             parameter.grad = torch.empty_like(parameter)
         fast = trusted(module, self._losses, x, y)
         module.train()
-        for rows in poisson_batches(len(y), self.rate, self.steps, rng):
-            rows = torch.as_tensor(rows)
+        for drawn in poisson_batches(len(y), self.rate, self.steps, rng):
+            rows = torch.as_tensor(drawn)
             sums = clipped_sums(module, self._losses, taken(x, rows), taken(y, rows), self.clip, fast=fast).sums
             for parameter, total in zip(parameters, sums, strict=True):
                 _fill_with_noise(parameter.grad, deviation / expected).add_(total, alpha=1 / expected)
