@@ -89,12 +89,36 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
+def private_table() -> str:
+    """What private training costs beside plain training."""
+    found = _measured("training")
+    named = {name.rpartition(" ")[2]: row for name, row in found.items() if name.startswith("private,")}
+    ways = list(next(iter(named.values())))
+    rows = [f"| batches of | {' | '.join(ways)} |", "| --- " * (1 + len(ways)) + "|"]
+    rows += [f"| {batch} | {' | '.join(f'{row[way]:.2f}' for way in ways)} |" for batch, row in named.items()]
+    return "\n".join(rows)
+
+
+def references_table() -> str:
+    """What many references cost beside a plain loop."""
+    found = _measured("training")
+    named = {"446-256-128-30": "references", "64-64-10": "small references"}
+    ways = list(found["references"])
+    rows = [f"| network | {' | '.join(ways)} | stacks give the same bits |", "| --- " * (2 + len(ways)) + "|"]
+    for network, name in named.items():
+        same = "yes" if found[f"{name}, any stack gives the same bits"] else "no"
+        rows.append(f"| {network} | {' | '.join(f'{found[name][way]:.2f}' for way in ways)} | {same} |")
+    return "\n".join(rows)
+
+
 TABLES = {
     "attacks": attack_table,
     "defences": defence_table,
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
+    "private": private_table,
+    "references": references_table,
     "honesty": honesty_table,
 }
 PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")

@@ -50,7 +50,9 @@ def two(law, records, rng, gain=0.0, fall=0.0, each=1):
     return dict(zip(("plain", "other"), audits, strict=True))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law", [law if law == "two values" else pytest.param(law, marks=pytest.mark.slow) for law in LAWS]
+)
 def test_equal_models_rarely_differ(law):
     rng, claims = np.random.default_rng(0), 0
     for _ in range(60):
@@ -100,6 +102,7 @@ def test_the_order_of_records_is_nobodys_business():
     assert str(gl.compare({**audits, "other": turned})) == str(gl.compare(audits))
 
 
+@pytest.mark.slow
 def test_means_of_differences_hold_the_truth():
     rng, held = np.random.default_rng(4), []
     for _ in range(300):

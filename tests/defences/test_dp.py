@@ -1,5 +1,6 @@
 """Training with differential privacy: clipping against a loop over records, batches and noise by their laws, epsilon known."""
 
+import copy
 import math
 from functools import partial
 
@@ -260,6 +261,27 @@ def test_without_noise_and_clipping_it_is_the_gradient_of_the_mean(data):
     expected = torch.cat([p.detach().flatten() for p in module.parameters()]).numpy()
     assert ended == pytest.approx(expected, abs=1e-5)
     assert np.abs(ended - begun).max() > 0.01
+
+
+class Even(torch.nn.Sequential):
+    """Begins with the same numbers however it lies in memory."""
+
+    def reset_parameters(self):
+        with torch.no_grad():
+            for p in self.parameters():
+                p.copy_(torch.linspace(-0.3, 0.3, p.numel()).reshape(p.shape))
+
+
+def test_how_a_module_lies_in_memory_does_not_change_what_is_learnt():
+    rng = np.random.default_rng(0)
+    images = gl.Data(rng.normal(size=(30, 2, 10, 10)), rng.integers(3, size=30))
+    recipe = gl.DpSgd(noise=0.0, rate=0.5, epochs=3, optimizer="adam")
+    module = Even(torch.nn.Conv2d(2, 4, 3), torch.nn.Tanh(), torch.nn.Flatten(), torch.nn.Linear(256, 3))
+    together = copy.deepcopy(module).to(memory_format=torch.channels_last)
+    one, other = (recipe(m, images, np.random.default_rng(0)) for m in (module, together))
+    assert not next(other.parameters()).is_contiguous()
+    for p, q in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4)
 
 
 def test_one_record_moves_a_step_by_no_more_than_the_clip(data):

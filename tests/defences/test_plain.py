@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences.plain import fresh
+from guestlist.defences.plain import fresh, taken
 
 torch = pytest.importorskip("torch")
 
@@ -51,6 +51,21 @@ def momentum_step(learning_rate, momentum, decay):
     return step
 
 
+def adamw_step(learning_rate, decay):
+    """Loshchilov and Hutter (2019), Algorithm 2, with torch's betas and epsilon."""
+    mean, square, steps = {}, {}, {}
+
+    def step(parameters):
+        for k, p in enumerate(parameters):
+            steps[k] = steps.get(k, 0) + 1
+            mean[k] = 0.9 * mean.get(k, 0) + 0.1 * p.grad
+            square[k] = 0.999 * square.get(k, 0) + 0.001 * p.grad**2
+            root = (square[k] / (1 - 0.999 ** steps[k])).sqrt() + 1e-8
+            p -= learning_rate * (decay * p + mean[k] / (1 - 0.9 ** steps[k]) / root)
+
+    return step
+
+
 def answers(module, x):
     with torch.no_grad():
         return module(torch.tensor(np.asarray(x), dtype=torch.float32)).numpy()
@@ -64,6 +79,23 @@ def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
     found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_adamw_is_the_loop_written_out(decay, blobs):
+    x, y = blobs[0]
+    fit, module = gl.Fit(3, 32, 0.01, weight_decay=decay), gl.mlp(5, 3, hidden=(8,))
+    found = fit(module, gl.Data(x, y), np.random.default_rng(7))
+    expected = written_out(fit, module, x, y, 7, adamw_step(0.01, decay))
+    np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+
+
+def test_a_frozen_parameter_of_any_kind_is_left_alone(blobs):
+    x, y = blobs[0]
+    module = gl.mlp(5, 3, hidden=(8,))
+    module.register_parameter("table", torch.nn.Parameter(torch.arange(3), requires_grad=False))
+    found = gl.Fit(1)(module, gl.Data(x, y), np.random.default_rng(0))
+    assert found.table.tolist() == [0, 1, 2]
 
 
 def test_momentum_changes_what_is_learnt(blobs):
@@ -97,12 +129,16 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     np.testing.assert_allclose(found, soft.mean(axis=0), atol=1e-4)
 
 
-def test_how_images_lie_in_memory_does_not_change_what_is_learnt(images):
+@pytest.mark.parametrize(
+    ("optimizer", "rate", "step"),
+    [("sgd", 0.05, momentum_step(0.05, 0.0, 0.0)), ("adamw", 0.005, adamw_step(0.005, 0.0))],
+)
+def test_how_images_lie_in_memory_does_not_change_what_is_learnt(optimizer, rate, step, images):
     x, y = images
-    fit, module = gl.Fit(2, 32, 0.05, optimizer="sgd"), gl.cnn(10, 3, channels=2, filters=(4, 4))
+    fit, module = gl.Fit(2, 32, rate, optimizer=optimizer), gl.cnn(10, 3, channels=2, filters=(4, 4))
     found = fit(module, gl.Data(x, y), np.random.default_rng(7))
     assert next(found.parameters()).is_contiguous(memory_format=torch.channels_last)
-    expected = written_out(fit, module, x, y, 7, momentum_step(0.05, 0.0, 0.0))
+    expected = written_out(fit, module, x, y, 7, step)
     np.testing.assert_allclose(answers(found, x), answers(expected, x), rtol=1e-3, atol=1e-4)
 
 
@@ -118,6 +154,18 @@ def test_images_are_audited(images):
         results = gl.audit(target, (x[:60], y[:60]), (x[60:], y[60:]), references=0, evidence=plans, jobs=1)
     assert results.subject.accuracy_nonmembers > 0.6
     assert results.attack("leave_one_out").unscored == 120 - 4
+
+
+@pytest.mark.parametrize("shape", [(20,), (20, 3), (20, 3, 4), (20, 2, 3, 4), (20, 1, 3, 3)])
+@pytest.mark.parametrize("together", [False, True])
+def test_taken_is_indexing(shape, together):
+    x = torch.arange(float(np.prod(shape))).reshape(shape)
+    if together and x.ndim == 4:
+        x = x.contiguous(memory_format=torch.channels_last)
+    rows = torch.tensor([3, 0, 19, 3])
+    assert torch.equal(taken(x, rows), x[rows])
+    if x.ndim == 4 and shape[1] > 1:
+        assert taken(x, rows).is_contiguous(memory_format=torch.channels_last) == together
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):

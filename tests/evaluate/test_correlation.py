@@ -6,7 +6,9 @@ import pytest
 from guestlist.evaluate.correlation import pearson, spearman
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize(
+    "rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, pytest.param(0.8, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("correlation", "truth"), [(pearson, lambda r: r), (spearman, lambda r: 6 / np.pi * np.arcsin(r / 2))]
 )

@@ -146,7 +146,7 @@ def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
     assert coverage(naive, worlds=500) < 0.8
 
 
-@pytest.mark.parametrize("step", [0.0, 0.5])
+@pytest.mark.parametrize("step", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_predictive_value_interval_covers(step):
     world, fpr, prior = World.of_auc(0.8, step=step), 0.02, 0.1
     truth = prior * world.tpr(fpr) / (prior * world.tpr(fpr) + (1 - prior) * fpr)

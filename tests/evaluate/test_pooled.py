@@ -146,6 +146,7 @@ def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
     assert coverage(lambda rng: found(rng, None), worlds=300) < 0.9
 
 
+@pytest.mark.slow
 def test_delong_on_pooled_pairs_would_not_cover():
     def found(rng):
         scores, member = targets_world(rng)

@@ -131,6 +131,7 @@ def test_paired_difference_covers_near_perfect_separation(size, correlation, auc
     assert share >= 0.93
 
 
+@pytest.mark.slow
 def test_smallest_detectable_auc_is_found_in_four_of_five_audits():
     members, nonmembers = 150, 300
     world = World.of_auc(smallest_detectable_auc(members, nonmembers))

@@ -41,6 +41,7 @@ def test_an_auc_of_two_values_covers_exactly_summed(members, nonmembers):
     assert found.below <= 0.05  # a gate that asks for the upper end passes falsely no more often
 
 
+@pytest.mark.slow
 def test_delongs_interval_would_not_cover_two_values():
     world = ties.Levels(
         np.array([0.001, 0.999]), np.array([0.25, 0.75])
@@ -73,6 +74,7 @@ def test_a_few_ties_hardly_widen_an_interval():
     assert together.high - together.low < 1.1 * (apart.high - apart.low)
 
 
+@pytest.mark.slow
 def test_predictive_values_cover_under_ties():
     rows = ties.predictive_values(60, ((200, 200),))
     assert {"table, 0.02 wrong", "half a table", "10 levels"} <= {row["world"] for row in rows}

@@ -12,7 +12,7 @@ from guestlist.findings import exposure, records
 from worlds import gaussian_world, noise_world
 
 
-@pytest.mark.parametrize("noise", ["normal", "skewed"])
+@pytest.mark.parametrize("noise", ["normal", pytest.param("skewed", marks=pytest.mark.slow)])
 def test_few_of_the_listed_are_false(noise):
     found = honesty.lists(noise, repeats=40, records=200)
     assert found.false <= exposure.Q + 3 * found.standard_error

@@ -99,7 +99,7 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     assert few < 10
 
 
-@pytest.mark.parametrize("each", [1, 4])
+@pytest.mark.parametrize("each", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_random_groups_are_not_said_to_differ(each):
     for law in ("one in fifty is 1", "five steps"):
         figures = mean_risks(8, law, number=16, records=800, each=each)

@@ -99,6 +99,7 @@ def test_another_prior_gives_what_the_score_would_have_been_made_for():
         at_prior(scores[0.5], 1.5)
 
 
+@pytest.mark.slow
 def test_of_persons_the_interval_holds_the_truth_too():
     """Four records of each, all alike: told of it, the interval is twice as wide."""
     rng, held, bare = np.random.default_rng(10), [], []

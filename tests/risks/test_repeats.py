@@ -74,7 +74,10 @@ def test_the_interval_is_what_all_flips_leave():
         assert p_value(end + out) <= 0.05 < p_value(end - out)
 
 
-@pytest.mark.parametrize("law", ["normal", "two values", "mostly 0"])
+@pytest.mark.parametrize(
+    "law",
+    [pytest.param("normal", marks=pytest.mark.slow), "two values", pytest.param("mostly 0", marks=pytest.mark.slow)],
+)
 def test_equal_risks_are_seldom_told_apart_over_repeats(law):
     """Student's test of three differences of two values is wrong in a quarter of cases."""
     wrong = []

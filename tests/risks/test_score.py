@@ -26,7 +26,7 @@ def published(request, real_data):
     return parts
 
 
-@pytest.mark.parametrize("prior", [0.5, 0.1])
+@pytest.mark.parametrize("prior", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
 def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
     (target, said), (shadow, known) = published["target"], published["shadow"]
     found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, blind=False).records

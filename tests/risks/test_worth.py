@@ -68,6 +68,7 @@ def test_a_risk_that_follows_the_attack_is_worth_more():
     assert row.precision.value > rows[EVERYBODY, "loss"].precision.value
 
 
+@pytest.mark.slow
 def test_the_interval_of_f1_holds_the_truth():
     """Called 40 %, at risk 40 % of all: four fifths of either are both, so that F1 tends to 0.8."""
     rng, held = np.random.default_rng(6), []

@@ -117,9 +117,11 @@ class Fit:
         )
         module.train()
         for epoch in range(self.epochs):
-            for rows in np.array_split(rng.permutation(len(y)), max(1, round(len(y) / self.batch_size))):
+            order = torch.as_tensor(rng.permutation(len(y)))
+            for rows in order.tensor_split(max(1, round(len(y) / self.batch_size))):
                 optimizer.zero_grad()
-                loss(module(x[rows]), Batch(x[rows], y[rows], epoch)).backward()
+                batch = Batch(taken(x, rows), taken(y, rows), epoch)
+                loss(module(taken(x, rows)), batch).backward()  # of its own: a module may work in place
                 optimizer.step()
             yield module
 
@@ -136,10 +138,11 @@ class Fit:
     def _optimizer(self, module):
         import torch
 
-        parameters, rate, decay = module.parameters(), self.learning_rate, self.weight_decay
+        parameters, rate, decay = trained_parameters(module), self.learning_rate, self.weight_decay
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=rate, weight_decay=decay, momentum=self.momentum)
-        return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
+        # In one pass over the parameters, where a dozen small ones take a third of the whole training. SGD is one pass anyway.
+        return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
 
 
 def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
@@ -184,6 +187,19 @@ def _draw(module) -> None:
             f"{type(module).__name__} has parameters but no reset_parameters(): references would start from the "
             "target's own. Add that method, or give train=(data, rng) -> module."
         )
+
+
+def trained_parameters(module) -> list:
+    return [p for p in module.parameters() if p.requires_grad]
+
+
+def taken(x, rows):
+    """``x[rows]``, in a tenth of the time where records are long, and lying in memory as ``x`` does."""
+    import torch
+
+    if x.ndim == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        return x.movedim(1, 3).index_select(0, rows).movedim(3, 1)
+    return x.index_select(0, rows)
 
 
 def tensor(x, module):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def find(case: Case) -> RiskSpread | None:
     attack = case.of(headline.find).name
     ranked = {**found, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
-    matrix = tuple(rounded(np.array([_rank_correlation(a, b) for b in of_members])) for a in of_members)
+    matrix = tuple(rounded(row) for row in _rank_correlations(of_members))
     return RiskSpread(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
 
 
@@ -59,6 +60,14 @@ def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> Spread:
     # Quantiles that some record has: between infinite values there is nothing to interpolate.
     quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
     return Spread(risk, of, len(known), tuple(float(quantile) for quantile in quantiles))
+
+
+def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """(columns, columns) each pair once: it is the same the other way round."""
+    matrix = np.empty((len(columns), len(columns)))
+    for i, j in combinations_with_replacement(range(len(columns)), 2):
+        matrix[i, j] = matrix[j, i] = _rank_correlation(columns[i], columns[j])
+    return matrix
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

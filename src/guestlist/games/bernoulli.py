@@ -20,8 +20,6 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
-from scipy.stats import binom
 
 from guestlist.data import Data
 from guestlist.randomness import stream
@@ -105,6 +103,10 @@ def iid(records: int, *, models: int, rng: np.random.Generator, rate: float = 0.
 
 
 def _lowest_rate(references: int) -> float:
+    # Here, since every process that trains a reference loads this file, and these take it a second.
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
     def shortage(rate):
         return binom.cdf(FEWEST - 1, references, rate) - SHORT_SHARE
 

@@ -158,6 +158,7 @@ def _interrupted(*arguments, **more):
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_white_box_keeps_no_features(tmp_path):
     torch = pytest.importorskip("torch")
 

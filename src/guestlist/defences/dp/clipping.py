@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from guestlist.defences.plain import trained_parameters
 from guestlist.errors import InputError
-
-TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> 
     if not len(y):
         import torch
 
-        return Clipped([torch.zeros_like(p) for p in _trained(module)], torch.zeros(0))
+        return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
     found = by_layers(module, losses, x, y, clip) if fast else None
     return by_records(module, losses, x, y, clip) if found is None else found
 
@@ -73,7 +72,7 @@ def knows(module) -> bool:
 
     own = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
     known = {id(p) for p in own}
-    trained = _trained(module)
+    trained = trained_parameters(module)
     return len(known) == len(own) and all(id(p) in known for p in trained) and len(trained) == len(known)
 
 
@@ -127,11 +126,12 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     given = torch.autograd.grad(loss, [part.answered for part in seen], allow_unused=True)
     signals = [torch.zeros_like(p.answered) if s is None else s for p, s in zip(seen, given, strict=True)]
     with torch.no_grad():
-        parts = [_Part.of(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
+        parts = [_share(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
-        factor = (clip / norms.clamp(min=TINY)).clamp(max=1.0)
+        factor = clip / norms.clamp(min=clip)
         found = {id(p): value for part in parts for p, value in part.sums(factor)}
-    return Clipped([found.get(id(p), torch.zeros_like(p)) for p in _trained(module)], norms)
+    ours = trained_parameters(module)
+    return Clipped([found[id(p)] if id(p) in found else torch.zeros_like(p) for p in ours], norms)
 
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
@@ -151,52 +151,71 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
     with torch.no_grad():
         norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
-        factor = (clip / norms.clamp(min=TINY)).clamp(max=1.0)
+        factor = clip / norms.clamp(min=clip)
         return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
 
 
+def _share(layer, read, signal) -> _Rows | _Places:
+    """One layer's share of the gradients, from what it read and the signal that came back."""
+    from torch import nn
+
+    if read.ndim == 2:
+        return _Rows(layer, read, signal)
+    if isinstance(layer, nn.Conv2d):
+        assert not isinstance(layer.padding, str), "such layers are not plain"
+        patches = nn.functional.unfold(
+            read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
+        )
+        read, signal = patches.transpose(1, 2), signal.flatten(2).transpose(1, 2)
+    else:
+        read, signal = read.flatten(1, -2), signal.flatten(1, -2)
+    return _Rows(layer, read[:, 0], signal[:, 0]) if read.shape[1] == 1 else _Places(layer, read, signal)
+
+
 @dataclass(frozen=True)
-class _Part:
-    """One layer's share of the gradients: ``read`` (records, places, inputs) and ``signal`` (records, places, outputs)."""
+class _Rows:
+    """Of a layer that reads one row per record: ``read`` (records, inputs) and ``signal`` (records, outputs)."""
 
     layer: Any
     read: Any
     signal: Any
 
-    @classmethod
-    def of(cls, layer, read, signal) -> _Part:
-        from torch import nn
-
-        if isinstance(layer, nn.Conv2d):
-            assert not isinstance(layer.padding, str), "such layers are not plain"
-            patches = nn.functional.unfold(
-                read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
-            )
-            return cls(layer, patches.transpose(1, 2), signal.flatten(2).transpose(1, 2))
-        if read.ndim == 2:
-            return cls(layer, read[:, None], signal[:, None])
-        return cls(layer, read.flatten(1, -2), signal.flatten(1, -2))
-
-    @property
-    def one_place(self) -> bool:
-        return self.read.shape[1] == 1
-
     def squares(self):
         """(records,) squared norms of the gradients of weight and bias."""
-        if self.one_place:
-            weight = self.read.square().sum(dim=(1, 2)) * self.signal.square().sum(dim=(1, 2))
-        else:
-            weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
-        bias = self.signal.sum(dim=1).square().sum(dim=1) if self.layer.bias is not None else 0.0
-        return weight + bias
+        from torch.linalg import vecdot
+
+        read = vecdot(self.read, self.read)
+        if self.layer.bias is not None:
+            read += 1.0  # which the bias reads
+        return read.mul_(vecdot(self.signal, self.signal))
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Each parameter with its sum of gradients, every record's scaled by its factor."""
-        scaled = self.signal * factor[:, None, None]
-        weight = scaled.flatten(0, 1).T @ self.read.flatten(0, 1)
-        yield self.layer.weight, weight.reshape(self.layer.weight.shape)
+        scaled = self.signal * factor[:, None]
+        yield self.layer.weight, (scaled.T @ self.read).view_as(self.layer.weight)
         if self.layer.bias is not None:
-            yield self.layer.bias, scaled.sum(dim=(0, 1))
+            yield self.layer.bias, scaled.sum(dim=0)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Of a layer that reads several: ``read`` (records, places, inputs) and ``signal`` (records, places, outputs)."""
+
+    layer: Any
+    read: Any
+    signal: Any
+
+    def squares(self):
+        """(records,) squared norms of the gradients of weight and bias."""
+        weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
+        return weight if self.layer.bias is None else weight + self.signal.sum(dim=1).square().sum(dim=1)
+
+    def sums(self, factor) -> Iterator[tuple[Any, Any]]:
+        """Each parameter with its sum of gradients, every record's scaled by its factor."""
+        scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
+        yield self.layer.weight, (scaled.T @ self.read.flatten(0, 1)).view_as(self.layer.weight)
+        if self.layer.bias is not None:
+            yield self.layer.bias, scaled.sum(dim=0)
 
 
 @contextmanager
@@ -224,7 +243,3 @@ def _plain(part, nn) -> bool:
         and part.padding_mode == "zeros"
         and not isinstance(part.padding, str)
     )
-
-
-def _trained(module) -> list:
-    return [p for p in module.parameters() if p.requires_grad]

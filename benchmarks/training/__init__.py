@@ -1,0 +1,1 @@
+"""What training of torch modules takes: with differential privacy, and of many references."""

@@ -1,0 +1,202 @@
+"""``python -m benchmarks.training``: CPU time of training torch modules with one thread, as shares of one another in one run.
+
+* An epoch with differential privacy beside one of plain training, and beside Opacus in its two modes.
+* Many references of one network beside a plain loop, and beside the same networks stacked by ``torch.func``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+import guestlist as gl
+
+HERE = Path(__file__).parent
+FEATURES, CLASSES = 446, 30  # those of Location30
+BATCH, BATCHES = 64, (64, 256)  # of references, and of private training
+PRIVATE, REFERENCE = (256, 256), (256, 128)
+SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
+RATE = 1e-3  # of AdamW; 0.1 of SGD
+
+Trained = list[torch.Tensor]
+
+
+def records(count: int, features: int = FEATURES, classes: int = CLASSES) -> gl.Data:
+    """Records of ones and zeros, one in five a one, with labels at random."""
+    rng = np.random.default_rng(0)
+    return gl.Data((rng.random((count, features)) < 0.2).astype(np.float32), rng.integers(classes, size=count))
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median CPU seconds of each way, in turn, after one round that does not count."""
+    rounds = [{name: cpu_seconds(way) for name, way in ways.items()} for _ in range(1 + repeats)][1:]
+    return {name: statistics.median(one[name] for one in rounds) for name in ways}
+
+
+def private_ways(count: int, batch: int, epochs: int) -> dict[str, Callable[[], object]]:
+    """Each trains one network by SGD, on batches of ``batch`` records or of so many on average."""
+    data, module = records(count), gl.mlp(FEATURES, CLASSES, hidden=PRIVATE)
+    plain = gl.Fit(epochs, batch, 0.1, optimizer="sgd")
+    private = gl.DpSgd(noise=1.0, rate=batch / count, epochs=epochs, learning_rate=0.1)
+    return {
+        "plain": lambda: plain(module, data, np.random.default_rng(0)),
+        "DP-SGD": lambda: private(module, data, np.random.default_rng(0)),
+        "Opacus, ghost": lambda: opacus(module, data, batch, epochs, "ghost"),
+        "Opacus, default": lambda: opacus(module, data, batch, epochs, "hooks"),
+    }
+
+
+def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
+    """The same private training as Opacus' own examples write it."""
+    from opacus import PrivacyEngine
+    from torch.utils.data import DataLoader, TensorDataset
+
+    module = copy.deepcopy(module).train()
+    loader = DataLoader(TensorDataset(torch.as_tensor(data.x), torch.as_tensor(data.y)), batch_size=batch)
+    made = PrivacyEngine().make_private(
+        module=module,
+        optimizer=torch.optim.SGD(module.parameters(), lr=0.1),
+        criterion=torch.nn.CrossEntropyLoss(),
+        data_loader=loader,
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+        poisson_sampling=True,
+        grad_sample_mode=mode,
+    )
+    private, optimizer, *given, batches = made
+    criterion = given[0] if given else torch.nn.CrossEntropyLoss()
+    for _ in range(epochs):
+        for x, y in batches:
+            optimizer.zero_grad()
+            criterion(private(x), y).backward()
+            optimizer.step()
+
+
+def reference_ways(models: int, count: int, epochs: int, shape=(FEATURES, CLASSES, REFERENCE), stacks=(8, 16)) -> dict:
+    """Each trains ``models`` networks, of the same beginnings and batches."""
+    features, classes, hidden = shape
+    data, module = records(count, features, classes), gl.mlp(features, classes, hidden=hidden)
+    fit = gl.Fit(epochs, BATCH, RATE)
+    x, y = torch.as_tensor(data.x), torch.as_tensor(data.y)
+    started = [started_with(module, k) for k in range(models)]
+    ways: dict[str, Callable[[], list[Trained]]] = {
+        "guestlist": lambda: [weights(fit(module, data, np.random.default_rng(k))) for k in range(models)],
+        "plain loop": lambda: [alone(one, x, y, epochs, k) for k, one in enumerate(started)],
+    }
+    for size in stacks:
+        ways[f"torch.func, {size} at once"] = lambda size=size: [
+            trained
+            for first in range(0, models, size)
+            for trained in stacked(started[first : first + size], x, y, epochs, first)
+        ]
+    return ways
+
+
+def started_with(module, seed: int):
+    torch.manual_seed(seed)
+    module = copy.deepcopy(module)
+    module.reset_parameters()
+    return module
+
+
+def orders(count: int, epochs: int, seed: int):
+    """Rows of one batch after the other."""
+    rng = np.random.default_rng(seed)
+    for _ in range(epochs):
+        yield from torch.as_tensor(rng.permutation(count)).tensor_split(round(count / BATCH))
+
+
+def alone(module, x, y, epochs: int, seed: int) -> Trained:
+    """A plain loop as most would write it: data in memory, no loader, torch's optimiser as it comes."""
+    module = copy.deepcopy(module)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, weight_decay=0.0)
+    for rows in orders(len(y), epochs, seed):
+        optimizer.zero_grad()
+        cross_entropy(module(x[rows]), y[rows]).backward()
+        optimizer.step()
+    return weights(module)
+
+
+def stacked(modules: list, x, y, epochs: int, first: int) -> list[Trained]:
+    """The same networks at once, one step of all after the other."""
+    from torch.func import functional_call, grad, stack_module_state, vmap
+
+    shape = copy.deepcopy(modules[0]).to("meta")
+    parameters, _ = stack_module_state(modules)
+    optimizer = torch.optim.AdamW(list(parameters.values()), lr=RATE, weight_decay=0.0, fused=True)
+
+    def loss(weights: dict[str, Any], x, y):
+        return cross_entropy(functional_call(shape, weights, (x,)), y)
+
+    gradient = vmap(grad(loss))
+    for rows in zip(*[orders(len(y), epochs, first + k) for k in range(len(modules))], strict=True):
+        flat = torch.cat(rows)
+        x_now = x.index_select(0, flat).reshape(len(rows), -1, x.shape[1])
+        found = gradient({k: p.detach() for k, p in parameters.items()}, x_now, y[flat].reshape(len(rows), -1))
+        for name, parameter in parameters.items():
+            parameter.grad = found[name]
+        optimizer.step()
+    return [[p[k].detach() for p in parameters.values()] for k in range(len(modules))]
+
+
+def weights(module) -> Trained:
+    return [p.detach() for p in module.parameters()]
+
+
+def same_bits(one: list[Trained], other: list[Trained]) -> bool:
+    return all(torch.equal(p, q) for a, b in zip(one, other, strict=True) for p, q in zip(a, b, strict=True))
+
+
+def shares(seconds: dict[str, float], of: str) -> dict[str, float]:
+    return {name: round(value / seconds[of], 3) for name, value in seconds.items()}
+
+
+def stacking_keeps_bits(shape, count: int) -> bool:
+    """Whether networks that are trained in stacks of 2, 4, 8 and 16 come out as they do from a stack of 16."""
+    ways = reference_ways(16, count, 1, shape, stacks=(2, 4, 8, 16))
+    largest = ways["torch.func, 16 at once"]()
+    return all(same_bits(ways[f"torch.func, {size} at once"](), largest) for size in (2, 4, 8))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1000)
+    parser.add_argument("--private-records", type=int, default=4096)
+    parser.add_argument("--models", type=int, default=64)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    found: dict[str, Any] = {}
+    for batch in BATCHES:
+        ways = private_ways(options.private_records, batch, options.epochs)
+        found[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+    for name, shape in {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}.items():
+        ways = reference_ways(options.models, options.records, options.epochs, shape)
+        found[name] = shares(side_by_side(ways, options.repeats), "plain loop")
+        found[f"{name}, any stack gives the same bits"] = stacking_keeps_bits(shape, options.records)
+    print(json.dumps(found, indent=1))
+    document = {"command": "python -m benchmarks.training", **vars(options), "torch": torch.__version__, **found}
+    (HERE / "results.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
