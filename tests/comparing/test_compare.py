@@ -17,6 +17,7 @@ from guestlist.comparing.figures import mean_of_differences
 from guestlist.errors import InputError
 from guestlist.findings.headline import Headline
 
+
 def results(correct, scores, member, **columns):
     """An audit that came to these."""
     records = {"id": [f"r{i}" for i in range(len(member))], "label": "0", "member": member, "correct": correct}

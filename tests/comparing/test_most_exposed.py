@@ -33,17 +33,17 @@ def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
 
 
 def test_those_whom_the_second_model_exposes_are_among_them():
-    audits = two("smooth", 2000, np.random.default_rng(1), fall=0.9, rise=5)
+    audits = two("smooth", 2000, np.random.default_rng(1), fall=0.9)
+    for audit, risen in zip(audits.values(), ("r0", "r2"), strict=True):
+        audit.records.loc[audit.records["id"] == risen, "risk_mu"] = 99.0
     a, b = sides(audits)
-    chosen = most_exposed(a, b)
-    risen = {f"r{2 * i}" for i in range(5)}
-    assert len(risen & set(a.records.index[chosen])) >= 2
+    assert {"r0", "r2"} <= set(a.records.index[most_exposed(a, b)])
 
 
 @pytest.mark.slow
 def test_chosen_by_their_own_scores_equal_models_would_differ():
     """What regression to the mean does; the choice by references is in the null test of all figures."""
-    claims = [by_the_first(two("mostly equal", 1000, np.random.default_rng(k))) for k in range(20)]
+    claims = [by_the_first(two("mostly equal", 4000, np.random.default_rng(k))) for k in range(6)]
     assert np.mean(claims) > 0.5
 
 

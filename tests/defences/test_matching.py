@@ -109,7 +109,10 @@ def test_what_cannot_be_matched_is_refused(halves):
     for call, said in (
         (lambda: gl.stopped_at(0.5, Ridge(), *halves), "Ridge does not train in rounds"),
         (lambda: gl.stopped_at(0.5, "model", *halves), "Expected a torch module or an estimator, found str"),
-        (lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.DpSgd()), "whose epochs can be looked at, found DpSgd"),
+        (
+            lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.DpSgd()),
+            "whose epochs can be looked at, found DpSgd",
+        ),
         (lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.Fit(loss="squared")), "Accuracy is that of classes"),
         (lambda: gl.dp_at(0.5, network(), *halves, recipe=gl.DpSgd(loss="squared")), "Accuracy is that of classes"),
     ):
