@@ -108,12 +108,11 @@ def _gate() -> Iterator[tuple[str, ...]]:
 
 
 def _compare() -> Iterator[tuple[str, ...]]:
-    found = _read("compare")
-    count = f"{found['repeats']} comparisons"
+    found = _read("compare")["equal"]
     for what, told, wanted in (
         ("any figure", "equal models are said to differ in any figure", "≤ 5 %"),
         ("most exposed", "their most exposed members are said to differ", "≤ 5 %"),
         ("risen", "anybody is named whose risk rose, of equal models", "≤ 10 %"),
     ):
-        law, worst = max(found["equal"].items(), key=lambda item: item[1][what])
-        yield f"{told} ({law})", _percent(worst[what]), wanted, count
+        law, worst = max(found.items(), key=lambda item: item[1][what])
+        yield f"{told} ({law})", _percent(worst[what]), wanted, f"{worst['repeats']} comparisons"
