@@ -12,7 +12,7 @@ HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
 def honesty_table() -> str:
     """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
     rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
-    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate()):
+    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate(), _compare()):
         rows += [f"| {' | '.join(row)} |" for row in parts]
     return "\n".join(rows)
 
@@ -105,3 +105,14 @@ def _gate() -> Iterator[tuple[str, ...]]:
         "≤ 5 %",
         count,
     )
+
+
+def _compare() -> Iterator[tuple[str, ...]]:
+    found = _read("compare")["equal"]
+    for what, told, wanted in (
+        ("any figure", "equal models are said to differ in any figure", "≤ 5 %"),
+        ("most exposed", "their most exposed members are said to differ", "≤ 5 %"),
+        ("risen", "anybody is named whose risk rose, of equal models", "≤ 10 %"),
+    ):
+        law, worst = max(found.items(), key=lambda item: item[1][what])
+        yield f"{told} ({law})", _percent(worst[what]), wanted, f"{worst['repeats']} comparisons"

@@ -4,9 +4,13 @@ import csv
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from benchmarks.honesty.compare import two
 
+import guestlist as gl
 from guestlist.report import page
+from guestlist.report.comparison.page import page as comparison_page
 from report_worlds import HOSTILE, hostile, leaking
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -46,9 +50,9 @@ def opened(browser, tmp_path_factory):
     """Results to their page in a tab; at the end, that no page said or asked for anything."""
     said, asked, paths = [], [], []
 
-    def open_page(results, width=1200):
+    def open_page(results, width=1200, made=page):
         path = tmp_path_factory.mktemp("page") / "report.html"
-        path.write_text(page(results), "utf-8")
+        path.write_text(made(results), "utf-8")
         paths.append(path.as_uri())
         tab = browser.new_page(viewport={"width": width, "height": 900})
         tab.on("console", lambda message: said.append(message.text))
@@ -130,3 +134,10 @@ def test_hostile_text_runs_nothing(opened):
     tab.locator(".tools input").first.fill(HOSTILE[:8])
     assert column(tab, "Record")
     tab.wait_for_timeout(100)  # an image that is not there would have called by now: see what every page said
+
+
+def test_a_comparison_fits_a_narrow_screen(opened):
+    found = gl.compare(two("smooth", 400, np.random.default_rng(0), fall=0.9))
+    tab = opened(found, width=390, made=comparison_page)
+    tab.wait_for_selector("#trade-auc .main-svg")
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390

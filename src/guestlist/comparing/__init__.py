@@ -1,7 +1,7 @@
 """Audits of the same records, held against each other: readers of Results."""
 
-from guestlist.comparing.compare import LEVELS, compared, named
 from guestlist.comparing.comparison import Audited, Comparison, Comparisons, Difference, MostExposed, Moved
+from guestlist.comparing.whole import LEVELS, compare, named
 
 __all__ = [
     "LEVELS",
@@ -11,6 +11,6 @@ __all__ = [
     "Difference",
     "MostExposed",
     "Moved",
-    "compared",
+    "compare",
     "named",
 ]

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from guestlist.arrays.samples import error_of, numbered
 from guestlist.comparing.comparison import Difference
 from guestlist.comparing.pairing import Side
 from guestlist.evaluate import WITHHELD, Estimate, auc, auc_difference, calibration_error, share, tpr_at_fpr
 from guestlist.evaluate.intervals import difference_of
-from guestlist.evaluate.means import group_means
+from guestlist.evaluate.persons import Sums
 
 Figure = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
 
@@ -63,10 +64,9 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
     """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
     if not len(values):
         return WITHHELD
-    (found,) = group_means(
-        values, [np.ones(len(values), dtype=bool)], bounds=(-1.0, 1.0), persons=persons, confidence=confidence
-    )
-    return found.mean
+    error, sums = error_of(confidence), Sums.of((values + 1) / 2, None if persons is None else numbered(persons))
+    low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
+    return Estimate(float(values.mean()), low, high)
 
 
 def apart(first: Estimate, second: Estimate) -> Estimate:

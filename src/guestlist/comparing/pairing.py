@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -21,15 +22,15 @@ class Side:
     records: pd.DataFrame
     results: Results
 
-    @property
+    @cached_property
     def member(self) -> np.ndarray:
         return self.records["member"].to_numpy(dtype=bool)
 
-    @property
+    @cached_property
     def persons(self) -> np.ndarray | None:
         return numbered(self.records["person"].to_numpy()) if "person" in self.records else None
 
-    @property
+    @cached_property
     def scores(self) -> np.ndarray:
         return self.values(f"score_{self.attack}")
 

@@ -6,7 +6,7 @@ A defence that costs accuracy must be held against these: less training gives aw
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -104,12 +104,12 @@ class _Try:
     model: Any
 
 
-# What to try next, given what was tried: a generator that is sent the accuracy of what it asked for.
-_Search = Iterator[float]
+# What to try next: it is sent the accuracy of what it asked for.
+_Search = Generator[float, float, None]
 
 
 def _nearest(
-    wanted: float, train: Callable[[float], tuple[Any, float]], search, tries: int
+    wanted: float, train: Callable[[float], tuple[Any, float]], search: _Search, tries: int
 ) -> tuple[_Try, tuple[tuple[float, float], ...]]:
     """The try that came nearest, the first of equal ones, and all tries."""
     best, tried = None, []
@@ -127,7 +127,7 @@ def _nearest(
     return best, tuple(tried)
 
 
-def _noises(wanted: float, noise: float):
+def _noises(wanted: float, noise: float) -> _Search:
     """Twice or half the noise until the accuracy lies between two, then the middle of these, on a logarithmic scale."""
     low = high = 0.0  # too little, and too much, as far as is known
     while True:
@@ -146,7 +146,7 @@ def _noises(wanted: float, noise: float):
             noise = float(np.sqrt(low * high))
 
 
-def _rounds(wanted: float, most: int):
+def _rounds(wanted: float, most: int) -> _Search:
     """1, 2, 4, … rounds, then halfway from the nearest to its neighbours, as long as there is something between."""
     known: dict[int, float] = {}
     for rounds in sorted({*(2**k for k in range(most.bit_length())), most}):

@@ -8,6 +8,8 @@ adds to each bin, whose spread is known: the interval is that sum's quantile, an
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from guestlist.arrays.samples import error_of, numbered, paired
@@ -39,11 +41,14 @@ def calibration_error(
         return WITHHELD
     bins = _bins(sureness)
     value = float(np.abs(np.bincount(bins, sureness - correct)).sum() / len(bins))
-    chances = np.random.default_rng(SEED).normal(size=(DRAWS, bins.max() + 1)) @ _root(
-        _covariance(bins, correct, persons)
-    )
+    chances = _normal(bins.max() + 1) @ _root(_covariance(bins, correct, persons))
     room = float(np.quantile(np.abs(chances).sum(axis=1), 1 - error))
     return Estimate(value, max(value - room, 0.0), min(value + room, 1.0))
+
+
+@lru_cache(maxsize=BINS)
+def _normal(bins: int) -> np.ndarray:
+    return np.random.default_rng(SEED).normal(size=(DRAWS, bins))
 
 
 def _bins(sureness: np.ndarray) -> np.ndarray:

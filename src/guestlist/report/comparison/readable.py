@@ -50,4 +50,4 @@ def compare(
         ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
         and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
     """
-    return comparing.compared(audits, fpr=fpr, beside=beside, form=Comparisons)
+    return comparing.compare(audits, fpr=fpr, beside=beside, form=Comparisons)

@@ -27,14 +27,14 @@ LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
 Form = TypeVar("Form", bound=Comparisons)
 
 
-def compared(
+def compare(
     audits: Mapping[str, Results],
     *,
     fpr: float = FPR,
     beside: Mapping[str, Sequence[str]] | None = None,
     form: type[Form] = Comparisons,  # type: ignore[assignment]
 ) -> Form:
-    """Every audit beside the first, and beside others that were asked for: see :func:`guestlist.compare`."""
+    """Every audit beside the first, and beside others that were asked for, as ``form``: see :func:`guestlist.compare`."""
     if len(audits) < 2:
         raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
     sides = {name: side_of(name, results) for name, results in audits.items()}

@@ -1,0 +1,145 @@
+"""``python -m benchmarks.honesty.compare``: how often two equal models are said to differ.
+
+Both models have one law, for every record: margins of references and of the target are drawn, and all that a comparison reads is
+made of them. Who is most exposed is chosen by the plain estimates of mu, which fall back further than those that are shrunk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import guestlist as gl
+from guestlist.arrays.moments import moments
+from guestlist.comparing.most_exposed import count_of
+from guestlist.evaluate import auc_difference
+from guestlist.findings.headline import Headline
+from guestlist.risks.mu import effects
+from guestlist.risks.steadiness import apart
+
+HERE = Path(__file__).parent
+ATTACK = "lira"
+REFERENCES = 16
+
+# Scores, given a generator, who is a member, and the log-odds that LiRA comes to.
+Law = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
+LAWS: dict[str, Law] = {
+    "smooth": lambda rng, member, odds: odds,
+    "no leak": lambda rng, member, odds: rng.normal(size=len(member)),
+    "two values": lambda rng, member, odds: (odds > 0).astype(float),
+    "separated": lambda rng, member, odds: member + 0.1 * rng.random(len(member)),
+    "mostly equal": lambda rng, member, odds: np.where(rng.random(len(member)) < 0.9, 0.0, odds),
+}
+
+
+def two(
+    law: str,
+    records: int,
+    rng: np.random.Generator,
+    *,
+    gain: float = 0.0,
+    fall: float = 0.0,
+    rise: int = 0,
+    each: int = 1,
+) -> dict[str, gl.Results]:
+    """Two audits of the same records, some of which are easier, and some known by heart.
+
+    Args:
+        gain: in the second model's accuracy.
+        fall: share by which its mu is smaller.
+        rise: so many members, the first, have a mu that is larger by 3.
+        each: records of one person.
+    """
+    person = np.arange(records) // each
+    member, easy = person % 2 == 0, rng.beta(2, 1, person.max() + 1)[person]
+    mu = np.where(rng.random(records) < 0.05, 4.0, rng.exponential(0.4, records))
+    base, audits = rng.normal(size=records), []
+    for more, less, up in ((0.0, 0.0, 0), (gain, fall, rise)):
+        own = mu * (1 - less)
+        own[np.flatnonzero(member)[:up]] += 3.0
+        table = {
+            "id": [f"r{i}" for i in range(records)],
+            "label": "0",
+            "member": member,
+            "correct": (rng.random(records) < np.clip(easy + more, 0, 1)).astype(float),
+            "confidence": np.clip(easy + 0.1 * rng.normal(size=records), 0, 1),
+            **_from_references(law, rng, base, own, member),
+        }
+        table |= {"person": person} if each > 1 else {}
+        audits.append(gl.Results(headline=Headline(ATTACK, "fixed", 0, None), records=pd.DataFrame(table)))
+    return dict(zip(("plain", "other"), audits, strict=True))
+
+
+def _from_references(law: str, rng, base: np.ndarray, mu: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores of the target, and what its references say of mu."""
+    inside = rng.random((REFERENCES, len(base))) < 0.5
+    margin = base + mu * inside + rng.normal(size=inside.shape)
+    whole = effects(moments(margin, inside), moments(margin, ~inside))
+    first, second = (effects(moments(margin[k::2], inside[k::2]), moments(margin[k::2], ~inside[k::2])) for k in (0, 1))
+    own = base + mu * member + rng.normal(size=len(base))
+    at = moments(margin, ~inside).mean
+    odds = np.nan_to_num(whole.unbiased * (own - at - whole.unbiased / 2))
+    return {
+        f"score_{ATTACK}": LAWS[law](rng, member, odds),
+        "risk_mu": whole.unbiased,
+        "mu_estimate": whole.unbiased,
+        "mu_error": whole.error,
+        "mu_halves": apart(first.unbiased, first.error, second.unbiased, second.error),
+    }
+
+
+def claims(law: str, records: int, repeats: int, seed: int = 0, **changes) -> dict[str, float]:
+    """Shares of repeats in which something is said to differ."""
+    said = dict.fromkeys(
+        ("any figure", "most exposed", "most exposed, chosen by the first's scores", "risen", "fallen"), 0
+    )
+    for k in range(repeats):
+        audits = two(law, records, np.random.default_rng([seed, k, *law.encode()]), **changes)
+        (found,) = gl.compare(audits)
+        assert found.moved is not None
+        said["any figure"] += any(row.differs for row in found.differences)
+        said["most exposed"] += any(row.differs for row in found.differences if row.what.startswith("exposed"))
+        said["most exposed, chosen by the first's scores"] += by_the_first(audits)
+        said["risen"] += bool(found.moved.rose)
+        said["fallen"] += bool(found.moved.fell)
+    return {name: count / repeats for name, count in said.items()}
+
+
+def by_the_first(audits: dict[str, gl.Results]) -> bool:
+    """Whether those who stand out in the first audit are said to be less exposed in the second: what we do not do."""
+    first, second = (one.records for one in audits.values())
+    assert first is not None
+    assert second is not None
+    member = first["member"].to_numpy()
+    scores = [table[f"score_{ATTACK}"].to_numpy() for table in (second, first)]
+    top = np.flatnonzero(member)[np.argsort(-scores[1][member], kind="stable")[: count_of(int(member.sum()))]]
+    rows = ~member
+    rows[top] = True
+    gap = auc_difference(scores[0][rows], scores[1][rows], member[rows])
+    return not gap.low <= 0 <= gap.high
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--records", type=int, default=4000)
+    parser.add_argument("--law", choices=LAWS, action="append", help="only these; what is known of others is kept")
+    options = parser.parse_args()
+    path = HERE / "compare.json"
+    kept = json.loads(path.read_text("utf-8"))["equal"] if path.exists() else {}
+    for law in options.law or LAWS:
+        found = claims(law, options.records, options.repeats)
+        kept[law] = {"repeats": options.repeats, "records": options.records}
+        kept[law] |= {what: round(share, 4) for what, share in found.items()}
+        print(law, kept[law], flush=True)
+        content = {"command": "python -m benchmarks.honesty.compare", "references": REFERENCES, "equal": kept}
+        path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

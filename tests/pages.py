@@ -1,0 +1,42 @@
+"""Pages as a browser would read them."""
+
+from html.parser import HTMLParser
+
+
+class Reader(HTMLParser):
+    """What a browser would see; scripts and styles apart from text."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.elements, self.ids, self.scripts, self.text = [], [], [], []
+        self.attributes, self._inside = [], None
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag in ("script", "style"):
+            self._inside = tag
+            self.scripts += [""] if tag == "script" else []
+
+    def handle_endtag(self, tag):
+        self._inside = None if tag == self._inside else self._inside
+
+    def handle_data(self, data):
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside is None:
+            self.text.append(data)
+
+    @property
+    def shown(self) -> str:
+        return " ".join("".join(self.text).split())
+
+
+def without_plotly(source: str) -> str:
+    from plotly.offline import get_plotlyjs
+
+    assert source.count(get_plotlyjs()) == 1
+    return source.replace(get_plotlyjs(), "")

@@ -1,0 +1,106 @@
+"""The page of a comparison: a function of its facts, escaped, and without anything from elsewhere."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty.compare import ATTACK, two
+
+import guestlist as gl
+from guestlist.comparing import Moved
+from guestlist.defences.training import Training
+from guestlist.report.comparison import wording
+from guestlist.report.comparison.page import page
+from pages import Reader, without_plotly
+from report_worlds import HOSTILE
+
+DP = Training("DpSgd(noise=0.3)", "adaptive", 8, 0.3, 0.05, 400, 142.9, 1e-5)
+
+
+def audits(seed=0, records=400, **changes):
+    plain, other = two("smooth", records, np.random.default_rng(seed), fall=0.9, gain=0.1, **changes).values()
+    naive = replace(other, training=Training("Fit()", "naive"))
+    return {"plain": plain, "noise": replace(other, training=DP), "noise, naive": naive}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return gl.compare(audits(records=2000), beside={"noise": ["noise, naive"]})
+
+
+@pytest.fixture(scope="module")
+def read(found):
+    return Reader(page(found))
+
+
+def test_it_shows_every_audit_and_every_pair(read, found):
+    for words in (
+        "noise against plain",
+        "noise, naive against plain",
+        "noise against noise, naive",
+        "adaptive",
+        "naive",
+    ):
+        assert words in read.shown
+    assert "ε of one run; the search for it was not counted (8 trainings)" in read.shown
+    for pair in found:
+        for row in pair.differences:
+            assert wording.figure(pair, row) in read.shown
+    charts = json.loads(next(script for script in read.scripts if script.startswith("{")))
+    assert {"trade-auc", "trade-tpr", "risk-0"} == set(charts)
+    assert set(charts) <= set(read.ids)
+    points = charts["trade-auc"]["data"]
+    assert [point["name"] for point in points] == ["plain", "noise", "noise, naive"]
+    for point, audit in zip(points, found.audits, strict=True):
+        assert point["x"] == [pytest.approx(audit.accuracy.value, rel=1e-5)]
+        assert point["y"] == [pytest.approx(audit.auc.value, rel=1e-5)]
+        assert point["error_y"]["array"] == [pytest.approx(audit.auc.high - audit.auc.value, rel=1e-4)]
+        assert point["error_x"]["arrayminus"] == [pytest.approx(audit.accuracy.value - audit.accuracy.low, rel=1e-4)]
+    assert [line["name"] for line in charts["risk-0"]["data"]] == ["plain", "noise", "noise, naive"]
+
+
+def test_words_follow_from_intervals(found):
+    first, _, same = found
+    assert f"AUC of {ATTACK} is lower by" in wording.said(first)
+    assert "accuracy on non-members is higher by" in wording.said(first)
+    assert "no difference is shown" in wording.said(same)
+    for row in first.differences:
+        assert wording.verdict(row) == (
+            "no difference shown" if not row.differs else "more" if row.difference.low > 0 else "less"
+        )
+    assert "1% of 1,000 members are 10: if all of them were found at first" in wording.exposed(first)
+    few = replace(first, most_exposed=replace(first.most_exposed, members=3, seen_from=None))
+    assert "too few for any difference" in wording.exposed(few)
+    old = replace(first, most_exposed=None, moved=None)
+    assert "too few references" in wording.exposed(old)
+    assert "did not record" in wording.moved(old)
+
+
+def test_what_users_wrote_is_text(tmp_path):
+    """Names, recipes, attacks and ids; and the same facts give the same bytes."""
+    given = audits(records=200)
+    hostile = {HOSTILE + name: one for name, one in given.items()}
+    base = gl.compare(hostile)
+    pairs = tuple(replace(pair, moved=Moved(0.1, 100, (HOSTILE, "r1"), ())) for pair in base.pairs)
+    told = tuple(replace(one, attack=HOSTILE, training=Training(HOSTILE, HOSTILE)) for one in base.audits)
+    base = replace(base, pairs=pairs, audits=told)
+    source = page(base)
+    assert source == page(base)
+    read = Reader(source)
+    assert "<script>alert" not in without_plotly(source)
+    assert read.elements.count("script") == 3
+    assert "img" not in read.elements
+    assert not any(name.startswith("on") for _, name, _ in read.attributes)
+    assert "\u202e" not in source
+    assert "names members of the training set" in read.shown
+    assert "Risen" in read.shown
+    path = base.to_html(tmp_path / "page.html")
+    assert path.read_text("utf-8") == source
+    assert json.loads(base.to_json(tmp_path / "facts.json").read_text("utf-8"))["fpr"] == 0.05
+
+
+def test_nobody_is_named_who_was_not_found():
+    read = Reader(page(gl.compare(audits(records=200))))
+    assert "names members" not in read.shown
+    assert "Risen" not in read.shown
