@@ -37,6 +37,7 @@ ROOMS = (
     "predictions",
     "playing",
     "comparing",
+    "defending",
     "demo",
     "cli",
 )

@@ -54,8 +54,8 @@ def answering(
         target,
         predict=Said(ask, how.begin(ask, data, np.random.default_rng(seed))),
         scale=Probabilities(),
-        can={name: function for name, function in can.items() if name not in LOOKING},
-        cannot={**target.cannot, **dict.fromkeys(LOOKING, "its answers are not its own")},
+        can={name: function for name, function in can.items() if name not in (*LOOKING, "retrain")},
+        cannot={**target.cannot, **dict.fromkeys((*LOOKING, "retrain"), "its answers are not its own")},
         recipe=f"{target.recipe}\n{how.describe() if attacker == 'adaptive' else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
     )
