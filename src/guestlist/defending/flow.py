@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,11 +20,21 @@ from guestlist.defending.judging import PLAIN, Defended, judged
 from guestlist.defending.trying import Bench, Plain, left_over
 from guestlist.errors import InputError
 from guestlist.report.readable import Results
-from guestlist.store import locked
+from guestlist.store import locked, open_store
 from guestlist.store.files import write_json
 from guestlist.targets import as_target
 
-Tell = Callable[[Forecast], None]
+
+@dataclass(frozen=True)
+class Begun:
+    """A defence that is now being tried, the how manieth of how many."""
+
+    name: str
+    number: int
+    of: int
+
+
+Tell = Callable[[Forecast | Begun], None]
 
 
 def defend(
@@ -71,7 +81,7 @@ def defend(
         plain: the folder of the audit that found the leak, with the same inputs; by default it is made in ``folder``.
         folder: keeps one audit per defence; run again with it to go on.
         fpr: at which members found are compared.
-        tell: is called with a ``Forecast`` before the defences are tried.
+        tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
         label, group, id, person, references, attacks, evidence, seed, jobs, engine, duplicates, prior, ignore, blind, progress,
             about: as for ``audit``.
 
@@ -85,6 +95,8 @@ def defend(
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     situation = _situation(given, held_out, columns)
     candidates(situation, defences)  # a misspelt name is found before anything is trained
+    if plain is not None:
+        _check_not_fewer(Path(plain), references)
     with kept_or_passing(folder) as root, locked(root):
         place = root / PLAIN if plain is None else Path(plain)
         clock, as_it_is = Clock(progress), replace(settings, folder=place)
@@ -95,7 +107,12 @@ def defend(
         if tell is not None and left:
             times, again = timed(bench, clock, lambda: audited(given, as_it_is))
             tell(forecast(left, references, times, settings.engine))
-        found = judged(results, [bench.attempt(one, again) for one in plan], fpr)
+        tried = []
+        for one in plan:
+            if tell is not None and one in left:
+                tell(Begun(one.name, left.index(one) + 1, len(left)))
+            tried.append(bench.attempt(one, again))
+        found = judged(results, tried, fpr)
         write_json(root / "defended.json", {"rows": found.document()})
         return found
 
@@ -134,6 +151,15 @@ def _settings(references: int, attacks, evidence, seed: int, engine: Engine, *mo
     if not isinstance(references, int):
         raise ValueError(f"Expected references={references} to be a whole number: all audits have equally many.")
     return Settings(references, attacks, evidence, None, seed, engine, *more)
+
+
+def _check_not_fewer(folder: Path, references: int) -> None:
+    """The audit that found the leak is judged again, and must not lose by it."""
+    there = max(open_store(folder).models(), default=0)
+    if references < there:
+        raise InputError(
+            f"{folder} has {there} references; give references={there}, or as many as there should be in all."
+        )
 
 
 def _situation(given: Inputs, held_out, columns: Columns) -> Situation:

@@ -13,6 +13,7 @@ from guestlist.arrays.samples import numbered
 from guestlist.comparing import Comparison, Difference, compare
 from guestlist.defending.candidates import AGAIN
 from guestlist.defending.trying import Removed, Tried
+from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, auc_difference
 from guestlist.report.readable import Results
 from guestlist.store.jsonable import to_json
@@ -170,7 +171,7 @@ def _promise(how: Any, members: int) -> tuple[float | None, float | None]:
     delta = min(1e-5, 0.1 / members)
     try:
         return float(how.privacy(delta).epsilon), delta
-    except ImportError:  # the accountant is an extra
+    except InputError:  # the accountant is an extra
         return None, None
 
 
