@@ -76,9 +76,7 @@ def _asked(context, folder: Path | None, out: Path | None, options: dict):
     if folder is None:
         missing = [f"--{name}" for name in ("model", "members", "nonmembers") if name not in given]
         if missing:
-            raise click.UsageError(
-                f"Give the folder of an audit; or a model with its records: {', '.join(missing)}."
-            )
+            raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
         out = out or Path("audits") / f"{options['model'].stem}-defended"
         return request_of(options), out.resolve(), None
     from guestlist.store import open_store
