@@ -48,9 +48,9 @@ def test_what_is_shown_to_leak_less_is_named_the_most_accurate_first():
         row("may find more", less, (0.1, False), accuracy=-0.2),
         Row("failed", "d", failed="no"),
     )
-    found = Defended(rows, (), None, {})
+    found = Defended(rows, None, {})
     assert found.helps == ("better", "good", "may find more")
     assert [one.name for one in rows if one.less_accurate] == ["good", "may find more"]
     assert list(found.table["leaks_less"]) == [True, True, False, False, True, False]
-    again = Defended((replace(rows[0], name="trained again"),), (), None, {})
+    again = Defended((replace(rows[0], name="trained again"),), None, {})
     assert again.helps == ()  # chance is no defence

@@ -31,6 +31,10 @@ class Regularised:
         """The same with a weight per record."""
         return Refit().weighted(self.set_in(model), data, weight, rng)
 
+    def plain(self) -> Refit:
+        """What somebody trains by who does not know of the parameters."""
+        return Refit()
+
     def set_in(self, model):
         """An unfitted clone that has the parameters."""
         from sklearn.base import clone

@@ -12,11 +12,10 @@ from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
-from guestlist.comparing import FPR
 from guestlist.data import as_data
 from guestlist.defending.candidates import Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
-from guestlist.defending.judging import PLAIN, Defended, judged
+from guestlist.defending.judging import FPR, PLAIN, Defended, judged
 from guestlist.defending.trying import Bench, Plain, left_over
 from guestlist.errors import InputError
 from guestlist.report.readable import Results
@@ -86,7 +85,8 @@ def defend(
             about: as for ``audit``.
 
     Returns:
-        Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less.
+        Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
+        ``compare`` says of all of them.
     """
     settings = _settings(
         references, attacks, evidence, seed, engine_of(engine, jobs), prior, ignore, progress, about, blind

@@ -19,6 +19,7 @@ from guestlist.report.readable import Results
 from guestlist.store.jsonable import to_json
 
 ERROR = 0.05
+FPR = 0.05
 PLAIN = "plain"
 
 
@@ -69,15 +70,15 @@ class Defended:
 
     Args:
         rows: one for each defence, in the order in which they were tried.
-        comparisons: of those that could be judged, with the plain model.
         plain: the audit of the model as it is.
         audits: name to audit of each defence.
+        compared: what ``gl.compare`` makes of those of the same records: all but removals; None where there are none.
     """
 
     rows: tuple[Row, ...]
-    comparisons: tuple[Comparison, ...]
     plain: Results
     audits: Mapping[str, Results]
+    compared: Any = None
 
     @property
     def helps(self) -> tuple[str, ...]:
@@ -101,13 +102,14 @@ def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
     together = 1 - ERROR / max(1, len(done))
     audits = {name: one.results for name, one in done.items() if one.results is not None}
     same = {name: results for name, results in audits.items() if _removed(done[name]) is None}
-    comparisons = {one.second: one for one in compare({PLAIN: plain, **same}, fpr=fpr)} if same else {}
+    compared = compare({PLAIN: plain, **same}, fpr=fpr) if same else None
+    comparisons = {one.second: one for one in compared or ()}
     for name in audits.keys() - same.keys():
         rest = {PLAIN: among(plain, audits[name]), name: audits[name]}
         comparisons |= {one.second: one for one in compare(rest, fpr=fpr)}
     names = [one.candidate.defence for one in done.values()]
     rows = tuple(_row(one, comparisons, plain, together, names.count(one.candidate.defence)) for one in tried)
-    return Defended(rows, tuple(comparisons[name] for name in audits), plain, audits)
+    return Defended(rows, plain, audits, compared)
 
 
 def among(plain: Results, other: Results) -> Results:
