@@ -112,9 +112,9 @@ def _defended(story: str) -> str:
             continue
         _, low, high = row["auc change"]
         promise = "" if row["epsilon"] is None else f" (ε = {row['epsilon']:.3g})"
+        change, shown = f"{low:+.3f} to {high:+.3f}", "yes" if row["leaks less"] else ""
         rows.append(
-            f"| {row['name']}{promise} | {row['accuracy']:.1%} | {row['auc']:.3f} | {low:+.3f} to {high:+.3f} | {row['tpr']:.1%} | "
-            f"{'yes' if row['leaks less'] else ''} |"
+            f"| {row['name']}{promise} | {row['accuracy']:.1%} | {row['auc']:.3f} | {change} | {row['tpr']:.1%} | {shown} |"
         )
     return "\n".join(rows)
 

@@ -8,11 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from guestlist.defending.judging import ERROR, auc_gap
-from guestlist.findings.headline import FIXED, Headline
-from guestlist.report.readable import Results
+from guestlist.defending.judging import together
+from guestlist.evaluate import auc_difference
 
 HERE = Path(__file__).parent
 RECORDS, DEFENCES = 400, 12
@@ -29,13 +27,6 @@ LAWS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
 }
 
 
-def audit_with(scores: np.ndarray, member: np.ndarray) -> Results:
-    """An audit whose headline attack scored so."""
-    ids = [f"r{i}" for i in range(len(member))]
-    records = pd.DataFrame({"id": ids, "member": member, "score_a": scores})
-    return Results(headline=Headline("a", FIXED, 0, None), records=records)
-
-
 def simulate(
     law: str, repeats: int, *, records: int = RECORDS, defences: int = DEFENCES, seed: int = 0
 ) -> dict[str, float]:
@@ -43,8 +34,8 @@ def simulate(
     rng, named, best = np.random.default_rng(seed), 0, 0.0
     member = np.arange(records) % 2 == 0
     for _ in range(repeats):
-        plain, *others = (audit_with(LAWS[law](rng, member), member) for _ in range(1 + defences))
-        gaps = [auc_gap(plain, other, 1 - ERROR / defences) for other in others]
+        plain, *others = (LAWS[law](rng, member) for _ in range(1 + defences))
+        gaps = [auc_difference(other, plain, member, confidence=together(defences)) for other in others]
         named += any(gap.high < 0 for gap in gaps)
         best += min(gap.value for gap in gaps) / repeats
     return {"named": named / repeats, "best": best}
@@ -52,7 +43,7 @@ def simulate(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=500)
+    parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
     found = {law: simulate(law, repeats) for law in LAWS}
     for law, row in found.items():

@@ -99,7 +99,7 @@ class Defended:
 def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
     """Every defence that was audited, beside the plain model."""
     done = {one.candidate.name: one for one in tried if one.results is not None}
-    together = 1 - ERROR / max(1, len(done))
+    confidence = together(len(done))
     audits = {name: one.results for name, one in done.items() if one.results is not None}
     same = {name: results for name, results in audits.items() if _removed(done[name]) is None}
     compared = compare({PLAIN: plain, **same}, fpr=fpr) if same else None
@@ -108,8 +108,13 @@ def judged(plain: Results, tried: Sequence[Tried], fpr: float) -> Defended:
         rest = {PLAIN: among(plain, audits[name]), name: audits[name]}
         comparisons |= {one.second: one for one in compare(rest, fpr=fpr)}
     names = [one.candidate.defence for one in done.values()]
-    rows = tuple(_row(one, comparisons, plain, together, names.count(one.candidate.defence)) for one in tried)
+    rows = tuple(_row(one, comparisons, plain, confidence, names.count(one.candidate.defence)) for one in tried)
     return Defended(rows, plain, audits, compared)
+
+
+def together(defences: int) -> float:
+    """The confidence of each of so many intervals with which all of them hold at 95 % (Bonferroni)."""
+    return 1 - ERROR / max(1, defences)
 
 
 def among(plain: Results, other: Results) -> Results:
@@ -145,7 +150,7 @@ def _scores(table: pd.DataFrame, results: Results) -> np.ndarray:
     return table[f"score_{results.headline.name}"].to_numpy(dtype=float)
 
 
-def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, together: float, options: int) -> Row:
+def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, confidence: float, options: int) -> Row:
     candidate = tried.candidate
     if tried.results is None:
         return Row(candidate.name, candidate.defence, failed=tried.failed)
@@ -159,7 +164,7 @@ def _row(tried: Tried, comparisons: Mapping[str, Comparison], plain: Results, to
         accuracy=next((d for d in found.differences if d.what == "accuracy" and d.of == "non-members"), None),
         auc=next(d for d in found.differences if d.what == "auc"),
         tpr=next(d for d in found.differences if d.what == "tpr"),
-        gap=auc_gap(plain, tried.results, together),
+        gap=auc_gap(plain, tried.results, confidence),
         epsilon=epsilon,
         delta=delta,
         removed=_removed(tried),
