@@ -165,7 +165,9 @@ def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_pat
     for arguments, options, said in (
         (blobs, {"defences": ["rouned"]}, "no defence 'rouned'"),
         (blobs, {"defences": "rounded"}, "a list of names"),
-        (blobs, {"defences": {AGAIN: gl.Refit()}}, "another name"),
+        (blobs, {"defences": {AGAIN: gl.Refit()}}, "the target's own training has it"),
+        (blobs, {"defences": {"plain": gl.Refit()}}, "the plain model has it"),
+        (blobs, {"defences": {"a b": gl.Refit(), "a/b": gl.Refit()}}, "'a b' has it already"),
         (blobs, {"defences": {"x": 3}}, "recipe"),
         ((twice, blobs[1]), {}, "record by record"),
     ):

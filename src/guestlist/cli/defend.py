@@ -58,7 +58,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         unread = ("attacks", "evidence", "prior", "ignore", "blind", "progress", "about")
         left = {name: value for name, value in given.items() if name not in unread}
         with notices():
-            forecast = foretell(**left, **chosen)
+            forecast = foretell(**left, **chosen, plain=folder)
         click.echo(told(forecast))
         return
     with notices():

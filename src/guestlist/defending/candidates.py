@@ -35,6 +35,7 @@ from guestlist.defences.regularised import grid, last_step
 from guestlist.errors import InputError
 from guestlist.targets import Target
 
+PLAIN = "plain"  # the model as it is
 AGAIN = "trained again"  # no defence: what chance alone changes
 # Of the risks in an audit's table of records, those that removal goes by if nobody says which; the first that is there.
 RISKS = ("mu", "risk_score", "leverage", "loss_tail")
@@ -223,7 +224,9 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     """
     again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
-        return again + [_own(name, how) for name, how in defences.items()]
+        own = [_own(name, how) for name, how in defences.items()]
+        _check_folders(own)
+        return again + own
     if isinstance(defences, str):
         raise InputError(f"Expected defences=[…], a list of names, found {defences!r}.")
     if defences is None:
@@ -236,10 +239,19 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     return again + [one for name in names for one in _tried(name, situation)]
 
 
+def _check_folders(own: Sequence[Candidate]) -> None:
+    """Names of the user's own must be those of different folders, and of none that is there anyway."""
+    taken = {PLAIN: "the plain model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
+    for one in own:
+        if not one.name or one.folder in taken:
+            raise InputError(
+                f"Expected another name than {one.name!r}: {taken.get(one.folder, 'nothing')} has it already."
+            )
+        taken[one.folder] = repr(one.name)
+
+
 def _own(name: str, how: Any) -> Candidate:
     """A defence of the user's own."""
-    if name == AGAIN or not name:
-        raise InputError(f"Expected another name than {name!r}: it stands for the target's own training.")
     own = how if isinstance(how, Removal | Answering) else as_recipe(how)
     return Candidate(name, name, own)
 

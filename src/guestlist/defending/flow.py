@@ -13,9 +13,9 @@ from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
 from guestlist.data import as_data
-from guestlist.defending.candidates import Situation, candidates
+from guestlist.defending.candidates import PLAIN, Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
-from guestlist.defending.judging import FPR, PLAIN, Defended, judged
+from guestlist.defending.judging import FPR, Defended, judged
 from guestlist.defending.trying import Bench, Plain, left_over
 from guestlist.errors import InputError
 from guestlist.report.readable import Results
@@ -125,6 +125,7 @@ def foretell(
     *,
     defences: Sequence[str] | Mapping[str, Any] | None = None,
     held_out=None,
+    plain: str | Path | None = None,
     label: str | None = None,
     group: str | Sequence[str] = (),
     id: str | None = None,
@@ -144,7 +145,8 @@ def foretell(
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]
     seconds, _ = time_of_training(given, seed)
-    return forecast(plan, references, Times(seconds, None), settings.engine, plain=references)
+    there = 0 if plain is None else _there(Path(plain))
+    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - there))
 
 
 def _settings(references: int, attacks, evidence, seed: int, engine: Engine, *more) -> Settings:
@@ -155,11 +157,16 @@ def _settings(references: int, attacks, evidence, seed: int, engine: Engine, *mo
 
 def _check_not_fewer(folder: Path, references: int) -> None:
     """The audit that found the leak is judged again, and must not lose by it."""
-    there = max(open_store(folder).models(), default=0)
+    there = _there(folder)
     if references < there:
         raise InputError(
             f"{folder} has {there} references; give references={there}, or as many as there should be in all."
         )
+
+
+def _there(folder: Path) -> int:
+    """References that an audit has."""
+    return max(open_store(folder).models(), default=0)
 
 
 def _situation(given: Inputs, held_out, columns: Columns) -> Situation:

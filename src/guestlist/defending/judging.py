@@ -11,7 +11,7 @@ import pandas as pd
 
 from guestlist.arrays.samples import numbered
 from guestlist.comparing import Comparison, Difference, compare
-from guestlist.defending.candidates import AGAIN
+from guestlist.defending.candidates import AGAIN, PLAIN
 from guestlist.defending.trying import Removed, Tried
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, auc_difference
@@ -20,7 +20,6 @@ from guestlist.store.jsonable import to_json
 
 ERROR = 0.05
 FPR = 0.05
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Row:
         return self.accuracy is not None and self.accuracy.differs and self.accuracy.difference.value < 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Defended:
     """What was tried against a leak, and what it came to.
 
@@ -90,6 +89,9 @@ class Defended:
     def table(self) -> pd.DataFrame:
         """One row per defence: differences to the plain model with the ends of their intervals."""
         return pd.DataFrame([_flat(row) for row in self.rows])
+
+    def __repr__(self) -> str:
+        return self.table.to_string()
 
     def document(self) -> list[dict[str, Any]]:
         """The rows as JSON."""

@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from guestlist.arrays.samples import numbered
 from guestlist.arrays.threads import one_thread
 from guestlist.auditing import Settings, audited
 from guestlist.collecting.inputs import Inputs, digest, renumbered
 from guestlist.defending.candidates import Candidate
-from guestlist.errors import AuditError, FolderError, InputError
+from guestlist.errors import AuditError, FolderError
 from guestlist.evaluate import Estimate, share, tpr_at_fpr
+from guestlist.findings.folder import read_case
 from guestlist.fingerprints import describe
 from guestlist.games import one_target
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results, read_results
+from guestlist.risks.listing import members_by_risk
 from guestlist.store import open_store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import from_json, to_json
@@ -183,11 +186,18 @@ def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.
         target = answering(inputs.target, how, members=pool.take(members), seed=seed)
         return replace(inputs, target=target), left
     if candidate.removes:
-        if plain.results.records is None:
-            raise InputError("The audit of the plain model has no table of records to choose from.")
-        left = np.isin(pool.ids.astype(str), how.leaving(plain.results.records).astype(str)) & members
+        left = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
     target = trained(inputs.target, None if candidate.removes else how, pool.take(members & ~left), seed)
     return replace(without(inputs, left), target=target), left
+
+
+def _risks(plain: Plain, risk: str) -> pd.DataFrame:
+    """The table of records with a risk, or of the members alone where it is one that audits do not have by default."""
+    records = plain.results.records
+    assert records is not None, "an audit that was just made has its records"
+    if f"risk_{risk}" in records:
+        return records
+    return members_by_risk(read_case(plain.place), [risk]).assign(member=True)
 
 
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:
