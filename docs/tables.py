@@ -89,47 +89,15 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
-def boosted_table() -> str:
-    """What was tried on gradient boosting of the Adult census."""
-    return _defended("boosted")
-
-
-def network_table() -> str:
-    """The same on a torch network."""
-    return _defended("network")
-
-
-def _defended(story: str) -> str:
-    found = _measured("defending")["stories"][story]
-    rows = [
-        "| defence | right on non-members | AUC | its change | members found at 5 % FPR | shown to leak less |",
-        "| --- | --- | --- | --- | --- | --- |",
-        f"| none | {found['plain']['accuracy']:.1%} | {found['plain']['auc']:.3f} | | {found['plain']['tpr']:.1%} | |",
-    ]
-    for row in found["rows"]:
-        if "auc" not in row:
-            rows.append(f"| {row['name']} | not tried: {row['failed']} | | | | |")
-            continue
-        _, low, high = row["auc change"]
-        promise = "" if row["epsilon"] is None else f" (ε = {row['epsilon']:.3g})"
-        change, shown = f"{low:+.3f} to {high:+.3f}", "yes" if row["leaks less"] else ""
-        rows.append(
-            f"| {row['name']}{promise} | {row['accuracy']:.1%} | {row['auc']:.3f} | {change} | {row['tpr']:.1%} | {shown} |"
-        )
-    return "\n".join(rows)
-
-
 TABLES = {
     "attacks": attack_table,
-    "boosted": boosted_table,
-    "network": network_table,
     "defences": defence_table,
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
     "honesty": honesty_table,
 }
-PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md", "docs/my_model_leaks.md")
+PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
 
 
 def updated(page: str) -> str:
