@@ -22,8 +22,8 @@ SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 # What a target may be able to do beside answering, and what is said of one that cannot.
 CAPABILITIES = {
     "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
-    "retrain": "cannot be trained anew on all members",  # Retraining
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
+    "retrain": "cannot be trained anew on all members",  # Retraining
     "neighbours": "is not a K-NN model whose distances are known",  # (x) -> Neighbours
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
