@@ -51,7 +51,8 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
 
     folder = folder and folder.resolve()
     request, out, there = _asked(context, folder, out, options)
-    references = (there or 32) if references is None else references
+    if references is None:
+        references = 32 if there is None else there
     given = arguments(request, folder or out / "plain", means_of(options))
     chosen: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
@@ -170,7 +171,7 @@ def lines(found: Defended) -> list[str]:
     """What was shown, and what has to be known about it."""
     by_name = {row.name: row for row in found.rows}
     tried = sum(row.auc is not None for row in found.rows)
-    said = [f"Not tried: {row.name}. {row.failed}" for row in found.rows if row.failed]
+    said = [f"No result: {row.name}. {row.failed}" for row in found.rows if row.failed]
     if not found.helps:
         said.append(f"None of {tried} is shown to leak less than the plain model.")
     else:
