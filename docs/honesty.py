@@ -12,7 +12,7 @@ HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
 def honesty_table() -> str:
     """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
     rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
-    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate(), _compare()):
+    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate(), _compare(), _defend()):
         rows += [f"| {' | '.join(row)} |" for row in parts]
     return "\n".join(rows)
 
@@ -116,3 +116,10 @@ def _compare() -> Iterator[tuple[str, ...]]:
     ):
         law, worst = max(found.items(), key=lambda item: item[1][what])
         yield f"{told} ({law})", _percent(worst[what]), wanted, f"{worst['repeats']} comparisons"
+
+
+def _defend() -> Iterator[tuple[str, ...]]:
+    found = _read("defend")
+    law, worst = max(found["worlds"].items(), key=lambda item: item[1]["named"])
+    what = f"one of {found['defences']} defences that change nothing is said to leak less ({law})"
+    yield what, _percent(worst["named"]), "≤ 5 %", f"{found['repeats']:,} worlds"

@@ -39,6 +39,7 @@ ROOMS = (
     "auditing",
     "predictions",
     "playing",
+    "defending",
     "demo",
     "cli",
 )

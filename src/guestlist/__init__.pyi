@@ -45,7 +45,9 @@ from .defences import Objective as Objective
 from .defences import Privacy as Privacy
 from .defences import Recipe as Recipe
 from .defences import Refit as Refit
+from .defences import Regularised as Regularised
 from .defences import RelaxLoss as RelaxLoss
+from .defences import Removal as Removal
 from .defences import Rounded as Rounded
 from .defences import Searched as Searched
 from .defences import Selena as Selena
@@ -58,6 +60,8 @@ from .defences import epsilon_of as epsilon_of
 from .defences import mlp as mlp
 from .defences import noise_for as noise_for
 from .defences import stopped_at as stopped_at
+from .defending.flow import defend as defend
+from .defending.judging import Defended as Defended
 from .errors import AuditError as AuditError
 from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError

@@ -268,7 +268,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         raise InputError(NO_MOCKS)
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
-    with _folder(settings.folder) as place, locked(place):
+    with kept_or_passing(settings.folder) as place, locked(place):
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=settings.about)
         kinds = frozenset(collected(store) | now)
         yield Work(
@@ -337,8 +337,8 @@ def _width(results: Results) -> float | None:
 
 
 @contextmanager
-def _folder(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or one that lasts as long as the audit."""
+def kept_or_passing(folder: str | Path | None) -> Iterator[Path]:
+    """The folder, or one that lasts as long as the work in it."""
     if folder is not None:
         yield Path(folder)
         return

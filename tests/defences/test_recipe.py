@@ -282,7 +282,8 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
 def test_every_row_makes_a_recipe(name):
     row, some = DEFENCES[name], gl.Data(np.ones((3, 2)), np.zeros(3, int))
     recipe = row.with_options(*([some] if name in ("adv_reg", "memguard") else []))
-    assert isinstance(recipe, gl.Answering if row.answers else gl.Recipe)
+    forms = {"answer": gl.Answering, "members": gl.Removal}
+    assert isinstance(recipe, forms.get(row.kind, gl.Recipe))
     assert describe(recipe) == recipe.describe()
     assert DEFENCES[name].summary
     assert name in CliRunner().invoke(main, ["show", "defences"]).output

@@ -11,6 +11,7 @@ from guestlist.cli.audit import audit
 from guestlist.cli.collect import collect
 from guestlist.cli.common import Commands
 from guestlist.cli.compare import compare
+from guestlist.cli.defend import defend
 from guestlist.cli.demo import demo
 from guestlist.cli.export import export
 from guestlist.cli.forget import forget
@@ -33,5 +34,21 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, export, gate, compare, game, risks, forget, show, selftest, knn, trees, demo):
+for command in (
+    audit,
+    collect,
+    report,
+    export,
+    gate,
+    compare,
+    defend,
+    game,
+    risks,
+    forget,
+    show,
+    selftest,
+    knn,
+    trees,
+    demo,
+):
     main.add_command(command)

@@ -6,17 +6,12 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
-from guestlist.cli.request import Request, carry_out, means, means_of
+from guestlist.cli.common import as_json, conclude, notices
+from guestlist.cli.request import carry_out, how_to_judge, means, means_of, model_and_records, request_of
 
 
 @click.command()
-@click.option("--model", type=click.Path(path_type=Path), help="Fitted model: .skops, or a pickle with --allow-pickle.")
-@click.option("--members", type=click.Path(path_type=Path), help="Records it was trained on: .csv or .parquet.")
-@click.option("--nonmembers", type=click.Path(path_type=Path), help="Records of the same source it was not trained on.")
-@click.option(
-    "--population", type=click.Path(path_type=Path), help="More records of that source, for references to train on."
-)
+@model_and_records
 @click.option(
     "--predictions", type=click.Path(path_type=Path), help="Instead of a model: its answers (.npz, .csv, .parquet)."
 )
@@ -30,10 +25,6 @@ from guestlist.cli.request import Request, carry_out, means, means_of
     type=click.Choice(["probabilities", "logits", "values"]),
     help="What the predictions are, if their names do not say.",
 )
-@click.option("--label", help="Column that holds the label.")
-@click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times.")
-@click.option("--id", "id_", help="Column that names the records.")
-@click.option("--person", help="Column that says whose record each is, where people have several.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -42,23 +33,7 @@ from guestlist.cli.request import Request, carry_out, means, means_of
 @click.option(
     "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
 )
-@attacks
-@evidence
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
-@click.option(
-    "--drop-duplicates",
-    is_flag=True,
-    help="Leave out non-members that are equal to a member, or of a person who is one.",
-)
-@click.option(
-    "--prior",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.5,
-    show_default=True,
-    help="Share of members among the people an attacker asks about.",
-)
-@ignore
-@click.option("--no-blind", is_flag=True, help="Do not look whether members can be told without the model.")
+@how_to_judge
 @means
 @as_json
 def audit(out, as_json, **options):
@@ -105,22 +80,7 @@ def _refuse_unread(predictions: bool, options: dict) -> None:
 
 
 def _of_model(out: Path, options: dict):
-    paths = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
-    request = Request(
-        **{name: path and str(path) for name, path in paths.items()},
-        label=options["label"],
-        group=options["group"],
-        id=options["id_"],
-        person=options["person"],
-        attacks=options["attacks"],
-        evidence=options["evidence"],
-        seed=options["seed"],
-        drop_duplicates=options["drop_duplicates"],
-        prior=options["prior"],
-        ignore=options["ignore"],
-        blind=not options["no_blind"],
-    )
-    return carry_out(request, out, options["references"], means_of(options))
+    return carry_out(request_of(options), out, options["references"], means_of(options))
 
 
 def _of_predictions(out: Path, options: dict):

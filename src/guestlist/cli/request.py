@@ -8,7 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guestlist.cli.common import address, allow_pickle, engine, engine_of, jobs, progress_bar, quiet, trust
+import click
+
+from guestlist.cli.common import (
+    address,
+    allow_pickle,
+    attacks,
+    engine,
+    engine_of,
+    evidence,
+    ignore,
+    jobs,
+    progress_bar,
+    quiet,
+    trust,
+)
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
@@ -52,6 +66,75 @@ class Request:
         )
 
 
+PATH = click.Path(path_type=Path)
+# What an audit of a model is about.
+SUBJECT = (
+    click.option("--model", type=PATH, help="Fitted model: .skops, or a pickle with --allow-pickle."),
+    click.option("--members", type=PATH, help="Records it was trained on: .csv or .parquet."),
+    click.option("--nonmembers", type=PATH, help="Records of the same source it was not trained on."),
+    click.option("--population", type=PATH, help="More records of that source, for references to train on."),
+    click.option("--label", help="Column that holds the label."),
+    click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times."),
+    click.option("--id", "id_", help="Column that names the records."),
+    click.option("--person", help="Column that says whose record each is, where people have several."),
+)
+# How it is carried out and judged, wherever and whenever that is.
+JUDGING = (
+    attacks,
+    evidence,
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."),
+    click.option(
+        "--drop-duplicates",
+        is_flag=True,
+        help="Leave out non-members that are equal to a member, or of a person who is one.",
+    ),
+    click.option(
+        "--prior",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.5,
+        show_default=True,
+        help="Share of members among the people an attacker asks about.",
+    ),
+    ignore,
+    click.option("--no-blind", is_flag=True, help="Do not look whether members can be told without the model."),
+)
+
+
+def model_and_records(command):
+    """The options that say what an audit is about."""
+    return _with(command, SUBJECT)
+
+
+def how_to_judge(command):
+    """The options that decide what comes out of an audit."""
+    return _with(command, JUDGING)
+
+
+def _with(command, options):
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def request_of(options: dict) -> Request:
+    """The request that these options make."""
+    paths = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
+    return Request(
+        **{name: path and str(path) for name, path in paths.items()},
+        label=options["label"],
+        group=options["group"],
+        id=options["id_"],
+        person=options["person"],
+        attacks=options["attacks"],
+        evidence=options["evidence"],
+        seed=options["seed"],
+        drop_duplicates=options["drop_duplicates"],
+        prior=options["prior"],
+        ignore=options["ignore"],
+        blind=not options["no_blind"],
+    )
+
+
 @dataclass(frozen=True)
 class Means:
     """How a request is carried out this time. What may be opened is asked anew each time, and never kept."""
@@ -64,9 +147,7 @@ class Means:
 
 def means(command):
     """The options that say how a request is carried out."""
-    for option in (quiet, jobs, address, engine, allow_pickle, trust):
-        command = option(command)
-    return command
+    return _with(command, (trust, allow_pickle, engine, address, jobs, quiet))
 
 
 def means_of(options: dict) -> Means:
@@ -78,32 +159,40 @@ def means_of(options: dict) -> Means:
 def carry_out(request: Request, folder: Path, references: int | UntilWidth, means: Means) -> Results:
     """Audit as the request says, in a folder that keeps it."""
     from guestlist.auditing import audit
+
+    return audit(references=references, folder=folder, **arguments(request, folder, means))
+
+
+def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
+    """What ``audit`` is called with, but for the folder and the number of references.
+
+    Args:
+        folder: of the audit that will keep the request.
+    """
     from guestlist.collecting.evidence.gathering import parse_plan
     from guestlist.store.jsonable import to_json
     from guestlist.targets.files import load_model
 
-    return audit(
-        load_model(request.model, trust=means.trust, allow_pickle=means.allow_pickle),
-        request.members,
-        request.nonmembers,
-        request.population,
-        label=request.label,
-        group=request.group,
-        id=request.id,
-        person=request.person,
-        references=references,
-        attacks=request.attacks or None,
-        evidence=[parse_plan(text) for text in request.evidence],
-        folder=folder,
-        seed=request.seed,
-        engine=means.engine,
-        duplicates="drop" if request.drop_duplicates else "warn",
-        prior=request.prior,
-        ignore=request.ignore,
-        blind=request.blind,
-        progress=progress_bar(means.quiet),
-        about={"request": to_json(request.seen_from(folder))},
-    )
+    return {
+        "model": load_model(request.model, trust=means.trust, allow_pickle=means.allow_pickle),
+        "members": request.members,
+        "nonmembers": request.nonmembers,
+        "population": request.population,
+        "label": request.label,
+        "group": request.group,
+        "id": request.id,
+        "person": request.person,
+        "attacks": request.attacks or None,
+        "evidence": [parse_plan(text) for text in request.evidence],
+        "seed": request.seed,
+        "engine": means.engine,
+        "duplicates": "drop" if request.drop_duplicates else "warn",
+        "prior": request.prior,
+        "ignore": request.ignore,
+        "blind": request.blind,
+        "progress": progress_bar(means.quiet),
+        "about": {"request": to_json(request.seen_from(folder))},
+    }
 
 
 def request_in(store: Store) -> Request:

@@ -122,7 +122,7 @@ def prepare(
     rows = shuffled(np.flatnonzero(kept), seed)
     return Inputs(
         target,
-        _renumbered(pool.take(rows)),
+        renumbered(pool.take(rows)),
         one_target(member[rows], (member | outside)[rows]),
         found,
         checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept]),
@@ -154,7 +154,7 @@ def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
     return stream(seed, "pool").permutation(rows)
 
 
-def _renumbered(pool: Data) -> Data:
+def renumbered(pool: Data) -> Data:
     """Rows of tables numbered in their order, as they were before they were shuffled."""
     return pool.with_x(pool.x.reset_index(drop=True)) if isinstance(pool.x, pd.DataFrame) else pool
 

@@ -16,7 +16,9 @@ from guestlist.defences.objective import Objective
 from guestlist.defences.plain import Fit
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
+from guestlist.defences.regularised import Regularised
 from guestlist.defences.relax_loss import RelaxLoss
+from guestlist.defences.removal import Removal
 from guestlist.defences.searched import Searched
 from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 from guestlist.defences.table import DEFENCES, Defence
@@ -43,7 +45,9 @@ __all__ = [
     "Privacy",
     "Recipe",
     "Refit",
+    "Regularised",
     "RelaxLoss",
+    "Removal",
     "Rounded",
     "Searched",
     "Selena",

@@ -18,7 +18,9 @@ from guestlist.defences.memguard import MemGuard
 from guestlist.defences.noise import FgsmNoise
 from guestlist.defences.plain import Fit
 from guestlist.defences.refit import Refit
+from guestlist.defences.regularised import Regularised
 from guestlist.defences.relax_loss import RelaxLoss
+from guestlist.defences.removal import Removal
 from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 
 
@@ -27,21 +29,21 @@ class Defence:
     """One way to train, or to answer.
 
     Args:
-        recipe: a frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, or a way to answer; its fields are the
-            options.
+        recipe: a frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, a way to answer, or a choice of those
+            who stay members; its fields are the options.
         trains: what it trains; a way to answer serves any classifier that was trained in whatever way.
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
         cost: what it takes beside plain training, for people.
-        kind: which of the three it is.
+        kind: which of the four it is.
     """
 
     recipe: type[Any]
-    trains: Literal["torch module", "estimator", "any classifier"]
+    trains: Literal["torch module", "estimator", "any classifier", "any model"]
     summary: str
     paper: str
     cost: str
-    kind: Literal["recipe", "objective", "answer"] = "recipe"
+    kind: Literal["recipe", "objective", "answer", "members"] = "recipe"
 
     @property
     def objective(self) -> bool:
@@ -54,7 +56,7 @@ class Defence:
         return self.kind == "answer"
 
     def with_options(self, *options: Any, **more: Any) -> Callable:
-        """A recipe, or a way to answer, with these options."""
+        """A recipe, a way to answer, or a choice of members, with these options."""
         made = self.recipe(*options, **more)
         return Fit(objective=made) if self.objective else made
 
@@ -71,12 +73,22 @@ def _default(one) -> str:
 
     if one.default is not MISSING:
         return repr(one.default)
-    return "…" if one.default_factory is MISSING else f"gl.{type(one.default_factory()).__name__}(…)"
+    if one.default_factory is MISSING:
+        return "…"
+    made = one.default_factory()
+    return "{…}" if isinstance(made, dict) else f"gl.{type(made).__name__}(…)"
 
 
 DEFENCES: dict[str, Defence] = {
     "fit": Defence(Fit, "torch module", "plain training with AdamW or SGD, no defence", "", "none"),
     "refit": Defence(Refit, "estimator", "a scikit-learn-style estimator as it is, no defence", "", "none"),
+    "regularised": Defence(
+        Regularised,
+        "estimator",
+        "the estimator's own regularisation: larger leaves, fewer rounds, more neighbours, a stronger penalty",
+        "Shokri et al. 2017",
+        "none",
+    ),
     "l2": Defence(
         L2, "torch module", "a penalty on large parameters, in the loss", "Shokri et al. 2017", "none", kind="objective"
     ),
@@ -143,6 +155,14 @@ DEFENCES: dict[str, Defence] = {
         "half of the records moved to where a first model errs more",
         "Duddu et al. 2022",
         "twice the time",
+    ),
+    "removal": Defence(
+        Removal,
+        "any model",
+        "the members with the largest risk left out; others may stand out in their place",
+        "Carlini et al. 2022",
+        "an audit before; some records",
+        kind="members",
     ),
     "memguard": Defence(
         MemGuard,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def estimator_target(
     frozen = _frozen(model) if train is None else ""
     start = model if untrained is None else untrained
     train_one = Train(clone(start), classes, how)  # unfitted: it travels to every worker
-    can: dict[str, Callable] = {} if frozen else {"train": train_one}
+    can: dict[str, Callable] = {} if frozen else {"train": train_one, "retrain": Retrain(train_one.model, how, recipe)}
     cannot = {"train": frozen, "distil": frozen or _unweighted(model, how)} if scale.has_classes else {"train": frozen}
     if not frozen and not scale.has_classes:
         can["distil"] = TaughtByValues(train_one)
@@ -135,6 +135,26 @@ class Train:
             trained = train(clone(self.model).set_params(objective=None), replace(data, y=positions))
             return _asked(trained, lambda model: Answers(model, self.classes, self.classes[present]))
         return _asked(train(self.model, data), lambda model: Answers(model, self.classes))
+
+
+@dataclass(frozen=True)
+class Retrain:
+    """Train the target anew by its own recipe or by another.
+
+    Args:
+        model: unfitted.
+        text: that the user gave to identify the recipe, if any.
+    """
+
+    model: Any
+    recipe: Any
+    text: str | None = None
+    trains: ClassVar[str] = "estimator"
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        how = self.recipe if recipe is None else recipe
+        text = self.text if recipe is None or self.text is None else f"{self.text}\n{describe(how)}"
+        return estimator_target(how(self.model, members, rng), train=how, untrained=self.model, recipe=text)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 CAPABILITIES = {
     "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
+    "retrain": "cannot be trained anew on all members",  # Retraining
     "neighbours": "is not a K-NN model whose distances are known",  # (x) -> Neighbours
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
@@ -31,6 +32,29 @@ CAPABILITIES = {
     "checkpoints": "has no checkpoints of its training",  # (x) -> answers of the model as it was, one after the other
     "layers": "is not a torch target, whose layers can be looked into",  # (x) -> layer name to (records, width)
 }
+
+
+class Retraining(Protocol):
+    """How a target like this one comes to be anew, by its own recipe or by another.
+
+    ``model`` is what recipes train copies of, ``recipe`` the target's own; both None where a function knows by itself what it
+    trains. ``trains`` is what recipes of ``DEFENCES`` may do with it.
+    """
+
+    trains: ClassVar[str]
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def recipe(self) -> Any: ...
+
+    def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> Target:
+        """The target that a recipe makes of members, in the form that the target reads, and whose references it trains.
+
+        Args:
+            recipe: None for the target's own.
+        """
 
 
 class Neighbours(NamedTuple):
@@ -261,7 +285,7 @@ def function_target(
         can["distil"] = distil
     elif train is not None and not scale.has_classes:
         can["distil"] = TaughtByValues(train)
-    return Target(
+    target = Target(
         predict=predict,
         classes=_none() if classes is None else np.asarray(classes),
         scale=scale,
@@ -269,3 +293,20 @@ def function_target(
         name=name or str(getattr(predict, "__name__", type(predict).__name__)),
         can=can,
     )
+    return target if train is None else replace(target, can={**can, "retrain": RetrainFunction(target)})
+
+
+@dataclass(frozen=True)
+class RetrainFunction:
+    """A function's own training: it takes no other recipe."""
+
+    target: Target
+    trains: ClassVar[str] = "function"
+    model: None = None
+    recipe: None = None
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        if recipe is not None:
+            raise InputError(f"{self.target.name} is a function, which is trained by no recipe but its own.")
+        predict = self.target.can["train"](members, rng)
+        return replace(self.target, predict=predict, can={**self.target.can, "retrain": self})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,6 +72,8 @@ def torch_target(
     if len(checkpoints):
         _check_course(checkpoints)
         can["checkpoints"] = _Course(tuple(checkpoints), batch_size)
+    if own is not None:
+        can["retrain"] = Retrain(start, own, labels, scale, batch_size, distil, recipe, name)
     return Target(
         predict=_Outputs(module, batch_size),
         classes=np.array([]) if labels is None else np.asarray(labels),
@@ -180,6 +182,37 @@ class _Train:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
             data = replace(data, y=encode(data.y, self.classes))
         return _asked(self.recipe(self.module, data, rng), self.batch_size)
+
+
+@dataclass(frozen=True)
+class Retrain:
+    """Train the target anew by its own recipe or by another; the fields are those of :func:`torch_target`."""
+
+    model: Any
+    recipe: Recipe
+    classes: np.ndarray | None
+    scale: Scale
+    batch_size: int
+    distil: Callable | None = None
+    text: str | None = None
+    name: str | None = None
+    trains: ClassVar[str] = "torch module"
+
+    def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
+        how = self.recipe if recipe is None else recipe
+        if self.classes is not None and not getattr(how, "given_labels", False):
+            members = replace(members, y=encode(members.y, self.classes))
+        return torch_target(
+            how(self.model, members, rng),
+            classes=self.classes,
+            train=how,
+            distil=self.distil if recipe is None else None,  # the user's function teaches as the user's training does
+            scale=self.scale,
+            untrained=self.model,
+            batch_size=self.batch_size,
+            recipe=self.text if recipe is None or self.text is None else f"{self.text}\n{describe(how)}",
+            name=self.name,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,189 @@
+"""The flow: audit the plain model, tell how long it will take, try every defence, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from guestlist.auditing import REFERENCES, Settings, audited, engine_of, kept_or_passing
+from guestlist.case import PRIOR
+from guestlist.collecting.engines.engine import Engine, Progress
+from guestlist.collecting.evidence.gathering import AnyPlan
+from guestlist.collecting.inputs import Columns, Inputs, prepare
+from guestlist.data import as_data
+from guestlist.defending.candidates import PLAIN, Situation, candidates
+from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
+from guestlist.defending.judging import FPR, Defended, judged
+from guestlist.defending.trying import Bench, Plain, left_over
+from guestlist.errors import InputError
+from guestlist.report.readable import Results
+from guestlist.store import locked, open_store
+from guestlist.store.files import write_json
+from guestlist.targets import as_target
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A defence that is now being tried, the how manieth of how many."""
+
+    name: str
+    number: int
+    of: int
+
+
+Tell = Callable[[Forecast | Begun], None]
+
+
+def defend(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    defences: Sequence[str] | Mapping[str, Any] | None = None,
+    held_out=None,
+    plain: str | Path | None = None,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int = REFERENCES,
+    attacks: Sequence[str | Callable] | None = None,
+    evidence: Sequence[AnyPlan] = (),
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+    prior: float = PRIOR,
+    ignore: Sequence[str] = (),
+    blind: bool = True,
+    fpr: float = FPR,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Defended:
+    """What would help against a leak: every defence that fits the model, audited and compared with the model as it is.
+
+    Each defence trains the target anew on the members, or changes its answers, and is audited with references that have the
+    defence too. All audits have the same records, members and seed. One that fails is told of, and does not stop the others.
+
+    Args:
+        model, members, nonmembers, population: as for ``audit``; how the model is trained must be known to try more than
+            ways to answer.
+        defences: names from ``DEFENCES``, each with a few options; or names to recipes, ways to answer and ``Removal(…)`` of
+            your own; all that fit by default.
+        held_out: records of the same source that nobody trains on and nobody asks about, for the defences that learn from
+            such.
+        plain: the folder of the audit that found the leak, with the same inputs; by default it is made in ``folder``.
+        folder: keeps one audit per defence; run again with it to go on.
+        fpr: at which members found are compared.
+        tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
+        label, group, id, person, references, attacks, evidence, seed, jobs, engine, duplicates, prior, ignore, blind, progress,
+            about: as for ``audit``.
+
+    Returns:
+        Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
+        ``compare`` says of all of them.
+    """
+    settings = _settings(
+        references, attacks, evidence, seed, engine_of(engine, jobs), prior, ignore, progress, about, blind
+    )
+    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    situation = _situation(given, held_out, columns)
+    candidates(situation, defences)  # a misspelt name is found before anything is trained
+    if plain is not None:
+        _check_not_fewer(Path(plain), references)
+    with kept_or_passing(folder) as root, locked(root):
+        place = root / PLAIN if plain is None else Path(plain)
+        clock, as_it_is = Clock(progress), replace(settings, folder=place)
+        results = audited(given, replace(as_it_is, progress=clock.progress))
+        plan = candidates(replace(situation, risks=_risks(results)), defences)
+        bench = Bench(Plain(given, results, place), root, replace(settings, about=None), fpr)
+        left, again = left_over(bench, plan), None
+        if tell is not None and left:
+            times, again = timed(bench, clock, lambda: audited(given, as_it_is))
+            tell(forecast(left, references, times, settings.engine))
+        tried = []
+        for one in plan:
+            if tell is not None and one in left:
+                tell(Begun(one.name, left.index(one) + 1, len(left)))
+            tried.append(bench.attempt(one, again))
+        found = judged(results, tried, fpr)
+        write_json(root / "defended.json", {"rows": found.document()})
+        return found
+
+
+def foretell(
+    model,
+    members,
+    nonmembers,
+    population=None,
+    *,
+    defences: Sequence[str] | Mapping[str, Any] | None = None,
+    held_out=None,
+    plain: str | Path | None = None,
+    label: str | None = None,
+    group: str | Sequence[str] = (),
+    id: str | None = None,
+    person: str | None = None,
+    references: int = REFERENCES,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    duplicates: Literal["warn", "drop"] = "warn",
+) -> Forecast:
+    """How long ``defend`` with these arguments would take from its beginning: one model is trained and timed, and kept nowhere.
+
+    What judging takes is not in it: no audit is made.
+    """
+    settings = _settings(references, None, (), seed, engine_of(engine, jobs))
+    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]
+    seconds, _ = time_of_training(given, seed)
+    there = 0 if plain is None else _there(Path(plain))
+    return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - there))
+
+
+def _settings(references: int, attacks, evidence, seed: int, engine: Engine, *more) -> Settings:
+    if not isinstance(references, int):
+        raise ValueError(f"Expected references={references} to be a whole number: all audits have equally many.")
+    return Settings(references, attacks, evidence, None, seed, engine, *more)
+
+
+def _check_not_fewer(folder: Path, references: int) -> None:
+    """The audit that found the leak is judged again, and must not lose by it."""
+    there = _there(folder)
+    if references < there:
+        raise InputError(
+            f"{folder} has {there} references; give references={there}, or as many as there should be in all."
+        )
+
+
+def _there(folder: Path) -> int:
+    """References that an audit has."""
+    return max(open_store(folder).models(), default=0)
+
+
+def _situation(given: Inputs, held_out, columns: Columns) -> Situation:
+    """What the choice of defences hangs on; ids that cannot be paired are refused before the long work."""
+    ids = given.pool.ids[given.split.asked[0]]
+    if len(set(ids)) < len(ids):
+        raise InputError(
+            f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "
+            "without repeats, or none; person=… says whose records they are."
+        )
+    if held_out is not None:
+        label, name, person = columns["label"], columns["id"], columns["person"]
+        held_out = as_data(held_out, side="held_out", label=label, id=name, person=person)
+        held_out = given.target.fitting(held_out, "held_out")
+    return Situation(given.target, int(given.split.members.sum()), held_out)
+
+
+def _risks(results: Results) -> list[str]:
+    assert results.records is not None, "an audit that was just made has its records"
+    return [str(name).removeprefix("risk_") for name in results.records if str(name).startswith("risk_")]

@@ -1,0 +1,226 @@
+"""One defence tried: the target trained or answering with it, audited in a folder of its own, and never twice."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from guestlist.arrays.samples import numbered
+from guestlist.arrays.threads import one_thread
+from guestlist.auditing import Settings, audited
+from guestlist.collecting.inputs import Inputs, digest, renumbered
+from guestlist.defending.candidates import Candidate
+from guestlist.errors import AuditError, FolderError
+from guestlist.evaluate import Estimate, share, tpr_at_fpr
+from guestlist.findings.folder import read_case
+from guestlist.fingerprints import describe
+from guestlist.games import one_target
+from guestlist.randomness import global_generators, stream
+from guestlist.report.readable import Results, read_results
+from guestlist.risks.listing import members_by_risk
+from guestlist.store import open_store
+from guestlist.store.files import read_json, write_json
+from guestlist.store.jsonable import from_json, to_json
+from guestlist.targets import Target
+from guestlist.targets.answering import answering
+
+NOTE = "defence.json"  # written last: present means that the audit beside it was judged
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Those who left, who are members no more.
+
+    Args:
+        records: how many.
+        risk: by which they were chosen.
+        found: share of them that the plain model's headline attack found, at the FPR of the comparison.
+        right_before, right_after: share of them that the plain model, which trained on them, and the other are right about;
+            None for a regression.
+    """
+
+    records: int
+    risk: str
+    found: Estimate
+    right_before: Estimate | None = None
+    right_after: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is kept about a defence that was tried, beside its audit.
+
+    Args:
+        identity: digest of the defence, the records, the members and all that was asked for.
+    """
+
+    name: str
+    identity: str
+    removed: Removed | None = None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a candidate: results, or the reason why there are none."""
+
+    candidate: Candidate
+    results: Results | None = None
+    failed: str = ""
+    note: Note | None = None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The audit of the model as it is: what every defence is held against.
+
+    Args:
+        place: its folder.
+    """
+
+    inputs: Inputs
+    results: Results
+    place: Path
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where defences are tried, and how.
+
+    Args:
+        settings: of every audit, but for the folder.
+        fpr: at which members are counted as found.
+    """
+
+    plain: Plain
+    root: Path
+    settings: Settings
+    fpr: float
+
+    def identity(self, candidate: Candidate) -> str:
+        """Of a defence in these circumstances: whatever decides the bits of its audit."""
+        known, asked = open_store(self.plain.place).manifest, self.settings
+        wanted = [asked.references, asked.prior, list(asked.ignore), self.fpr]
+        attacks = None if asked.attacks is None else list(asked.attacks)
+        parts = (known.data, known.split, known.recipe, str(known.seed), repr(wanted), describe(attacks))
+        return digest(*parts, describe(list(asked.evidence)), candidate.describe())
+
+    def finished(self, candidate: Candidate) -> Tried | None:
+        """What came of it in an earlier run, if that came to an end."""
+        place = self.root / candidate.folder
+        if not (place / NOTE).exists():
+            return None
+        try:
+            note: Note = from_json(Note, read_json(place / NOTE))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FolderError(
+                f"{place / NOTE} is damaged ({error}). Remove it: the audit beside it is kept."
+            ) from error
+        if note.identity != self.identity(candidate):
+            return None
+        return Tried(candidate, read_results(place), note=note)
+
+    def attempt(self, candidate: Candidate, again: Target | None = None) -> Tried:
+        """Try it; what fails is told, and does not stop the others.
+
+        Args:
+            again: the target trained anew by its own recipe, where that was done already.
+        """
+        done = None if candidate.unfit else self.finished(candidate)
+        if done is not None or candidate.unfit:
+            return done or Tried(candidate, failed=candidate.unfit)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is to be said of the records was said of the plain model
+                return self._tried(candidate, again)
+        except AuditError as error:
+            return Tried(candidate, failed=str(error))
+        except Exception as error:
+            return Tried(candidate, failed=f"{type(error).__name__}: {error}")
+
+    def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
+        place = self.root / candidate.folder
+        if candidate.how is None and again is not None:
+            inputs, left = replace(self.plain.inputs, target=again), np.array([])
+        else:
+            inputs, left = defended(candidate, self.plain, self.settings.seed)
+        results = audited(inputs, replace(self.settings, folder=place, blind=False))
+        removed = None if not left.any() else self._removed(candidate, inputs.target, left)
+        note = Note(candidate.name, self.identity(candidate), removed)
+        write_json(place / NOTE, to_json(note))
+        return Tried(candidate, results, note=note)
+
+    def _removed(self, candidate: Candidate, target: Target, left: np.ndarray) -> Removed:
+        inputs, records = self.plain.inputs, self.plain.results.records
+        assert records is not None, "removal was decided by the table of records"
+        headline = self.plain.results.headline
+        assert headline is not None, "an audit has a headline"
+        gone = records.set_index("id").loc[inputs.pool.ids[left]]
+        score, member = records[f"score_{headline.name}"].to_numpy(dtype=float), records["member"].to_numpy(dtype=bool)
+        among = ~member | records["id"].isin(gone.index).to_numpy()
+        whose = numbered(records["person"].to_numpy()) if "person" in records else None
+        found = tpr_at_fpr(score[among], member[among], self.fpr, persons=None if whose is None else whose[among])
+        if not target.scale.has_classes:
+            return Removed(int(left.sum()), candidate.how.risk, found)
+        pool = inputs.pool.take(left)
+        after = np.asarray(target.predict(pool.x)).argmax(axis=1) == target.classes_of(pool.y)
+        own = None if pool.persons is None else numbered(pool.persons)
+        right = (share(some, persons=own) for some in (gone["correct"].to_numpy() > 0, after))
+        return Removed(int(left.sum()), candidate.how.risk, found, *right)
+
+
+def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.ndarray]:
+    """What an audit of the defended target needs, and (records,) who left.
+
+    The target is trained as every reference is: in the order of the pool, with one thread and a stream of its own.
+    """
+    inputs, how = plain.inputs, candidate.how
+    pool, members = inputs.pool, inputs.split.members
+    left = np.zeros(len(pool), dtype=bool)
+    if candidate.answers:
+        target = answering(inputs.target, how, members=pool.take(members), seed=seed)
+        return replace(inputs, target=target), left
+    if candidate.removes:
+        left = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
+    target = trained(inputs.target, None if candidate.removes else how, pool.take(members & ~left), seed)
+    return replace(without(inputs, left), target=target), left
+
+
+def _risks(plain: Plain, risk: str) -> pd.DataFrame:
+    """The table of records with a risk, or of the members alone where it is one that audits do not have by default."""
+    records = plain.results.records
+    assert records is not None, "an audit that was just made has its records"
+    if f"risk_{risk}" in records:
+        return records
+    return members_by_risk(read_case(plain.place), [risk]).assign(member=True)
+
+
+def trained(target: Target, recipe: Any, members, seed: int) -> Target:
+    """The target that a recipe makes of the members; None: its own recipe."""
+    rng = stream(seed, "training", 0)
+    with one_thread(), global_generators(rng):
+        return target.needs("retrain")(recipe, members, rng)
+
+
+def without(inputs: Inputs, left: np.ndarray) -> Inputs:
+    """The inputs without some of the records: they are neither members nor asked about, and no reference trains on them."""
+    if not left.any():
+        return inputs
+    kept, split = ~left, inputs.split
+    return replace(
+        inputs,
+        pool=renumbered(inputs.pool.take(kept)),
+        split=one_target(split.members[kept], split.asked[0][kept]),
+        rows=None if inputs.rows is None else inputs.rows[kept],
+        hashes=None if inputs.hashes is None else inputs.hashes[kept],
+    )
+
+
+def left_over(bench: Bench, plan: Sequence[Candidate]) -> list[Candidate]:
+    """What is still to be tried."""
+    return [one for one in plan if not one.unfit and bench.finished(one) is None]
