@@ -60,6 +60,7 @@ from .evaluate import Estimate as Estimate
 from .evaluate import agreement as agreement
 from .exports import EXPORTS as EXPORTS
 from .findings.checks import CHECKS as CHECKS
+from .findings.epsilon import epsilon_bound as epsilon_bound
 from .findings.folder import read_case as read_case
 from .findings.table import FINDINGS as FINDINGS
 from .games import GAMES as GAMES

@@ -17,6 +17,7 @@ from guestlist.attacks import Attack
 from guestlist.blind.baseline import Blind
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError, NotCollectedError
+from guestlist.privacy import Claim
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation, Signals
 
@@ -68,6 +69,8 @@ class Setting:
         predictions: whether there was nothing but predictions: no model, and no features.
         until: the interval that was wanted, if references were trained until it was narrow enough.
         drawn: whether members were drawn by us, from one pool.
+        game: name and options of the game that drew who trains on what.
+        claimed: what is promised of the target, if anything is.
     """
 
     name: str
@@ -80,6 +83,8 @@ class Setting:
     predictions: bool = False
     until: UntilWidth | None = None
     drawn: bool = False
+    game: Mapping[str, Any] = field(default_factory=dict)
+    claimed: Claim | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from guestlist.cli.collect import collect
 from guestlist.cli.common import Commands
 from guestlist.cli.compare import compare
 from guestlist.cli.demo import demo
+from guestlist.cli.epsilon import epsilon
 from guestlist.cli.export import export
 from guestlist.cli.forget import forget
 from guestlist.cli.gate import gate
@@ -32,5 +33,20 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
-for command in (audit, collect, report, export, gate, compare, risks, forget, show, selftest, knn, trees, demo):
+for command in (
+    audit,
+    collect,
+    report,
+    export,
+    gate,
+    compare,
+    epsilon,
+    risks,
+    forget,
+    show,
+    selftest,
+    knn,
+    trees,
+    demo,
+):
     main.add_command(command)

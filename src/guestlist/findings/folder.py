@@ -17,7 +17,9 @@ from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
 from guestlist.findings.choosing import mock_targets
 from guestlist.findings.records import SAID
+from guestlist.privacy import Claim
 from guestlist.store import Store, open_store
+from guestlist.store.jsonable import from_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
@@ -84,4 +86,6 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         predictions=known.recipe == PREDICTIONS,
         until=until,
         drawn=bool(known.about.get("drawn", False)),
+        game=known.game,
+        claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
     )
