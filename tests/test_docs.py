@@ -96,11 +96,12 @@ def test_the_sharp_edges_are_sharp(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "blocks"), [("defences.md", 6), ("regression.md", 2)])
+@pytest.mark.parametrize(("name", "blocks"), [("defences.md", 6), ("regression.md", 2), ("epsilon.md", 4)])
 def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from guestlist import defences
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(defences, "DEFENCES", dict(DEFENCES))
     monkeypatch.setattr("guestlist.DEFENCES", dict(DEFENCES), raising=False)  # the page adds a row
     with warnings.catch_warnings():

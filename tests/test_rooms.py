@@ -42,7 +42,7 @@ ROOMS = (
     "cli",
 )
 # What papers may use beside the names of the package itself: rooms whose names are for everyone.
-PUBLIC_ROOMS = ("datasets", "evaluate", "neighbours")
+PUBLIC_ROOMS = ("datasets", "evaluate", "neighbours", "privacy")
 
 
 def imported(path: Path) -> set[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.honesty.dp_sgd``: is the epsilon of private training ever contradicted, and is it where the noise is off?
+"""``python -m benchmarks.honesty.dp_sgd``: is the epsilon of private training contradicted, and is it with the noise off?
 
 Canaries are random records with random labels: nothing about them can be learnt but by heart. A linear model with more
 features than records learns them all, if nothing holds it back.
