@@ -64,6 +64,13 @@ def test_one_that_is_not_contradicted_is_not_said_to_hold(case):
     assert "would have proved" in judged(gl.epsilon_bound(case))
 
 
+def test_a_bound_about_gaussian_noise_says_so(case):
+    found = gl.epsilon_bound(case, how=gl.OneRunCurve(curve="gaussian"))
+    assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
+    assert "That is about Gaussian noise" in judged(found)
+    assert "Gaussian" not in judged(gl.epsilon_bound(case, how=gl.OneRunCurve()))
+
+
 def test_where_nothing_is_claimed_there_is_no_finding(case):
     assert epsilon.find(replace(case, setting=replace(case.setting, claimed=None))) is None
 

@@ -52,6 +52,7 @@ class Epsilon:
         bound: on epsilon from below; None where nothing can be proved, ``refused`` then says why.
         refused: a code of ``REFUSED``.
         fixed_size: whether members were drawn in a number fixed beforehand, which costs part of the bound.
+        gaussian: whether the bound is about Gaussian noise alone.
     """
 
     claimed: Claim | None
@@ -60,6 +61,7 @@ class Epsilon:
     bound: EpsilonBound | None
     refused: str | None = None
     fixed_size: bool = False
+    gaussian: bool = False
 
     @property
     def contradicted(self) -> bool:
@@ -122,7 +124,8 @@ def epsilon_bound(
         confidence=confidence,
     )
     most = None if claim is None else humphries(claim.epsilon, claim.delta)
-    return Epsilon(claim, most, name, found, fixed_size=isinstance(how.membership, FixedSize))
+    fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
+    return Epsilon(claim, most, name, found, fixed_size=fixed, gaussian=gaussian)
 
 
 class NoBoundError(InputError):

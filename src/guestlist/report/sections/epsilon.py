@@ -37,6 +37,8 @@ def judged(found: Epsilon) -> str:
         proved = f"The scores of {found.attack} prove no ε above 0, {sure}."
     else:
         proved = f"The scores of {found.attack} prove that ε is at least {decimal(bound.epsilon)}, {sure}."
+    if found.gaussian:
+        proved += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
     if claim is None:
         return f"{proved} {could}"
     if found.contradicted:
