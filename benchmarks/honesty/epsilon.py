@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,12 +186,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--records", type=int, default=200)
     options = parser.parse_args()
-    began = time.perf_counter()
     content = {
         "command": f"python -m benchmarks.honesty.epsilon --runs {options.runs} --records {options.records}",
         "records": options.records,
         "level": LEVEL,
-        "seconds": 0,
         "rows": [],
     }
     slow = [method for method in METHODS if method.endswith("Bayesian")]
@@ -201,7 +198,7 @@ def main() -> None:
     for row in itertools.chain.from_iterable(parts):
         told = {key: round(value, 4) if isinstance(value, float) else value for key, value in vars(row).items()}
         print(*told.values(), sep="  ", flush=True)
-        content = {**content, "seconds": round(time.perf_counter() - began), "rows": [*content["rows"], told]}
+        content = {**content, "rows": [*content["rows"], told]}
         # After every row: it takes a while.
         (HERE / "epsilon.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
