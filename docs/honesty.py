@@ -12,7 +12,18 @@ HERE = Path(__file__).parents[1] / "benchmarks" / "honesty"
 def honesty_table() -> str:
     """One row per promise: the figure, its limit, and how many worlds or audits it comes from."""
     rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
-    for parts in (_persons(), _blind(), _claims(), _group_risks(), _ties(), _models(), _gate(), _compare(), _defend()):
+    for parts in (
+        _persons(),
+        _blind(),
+        _claims(),
+        _group_risks(),
+        _ties(),
+        _models(),
+        _epsilon(),
+        _gate(),
+        _compare(),
+        _defend(),
+    ):
         rows += [f"| {' | '.join(row)} |" for row in parts]
     return "\n".join(rows)
 
@@ -93,6 +104,30 @@ def _models() -> Iterator[tuple[str, ...]]:
     recipes = _read("recipes")
     false = max(recipes["same_recipe"].values())
     yield "a target is found unlike references of its recipe (GL118)", _percent(false), "≤ 5 %", "five kinds of model"
+
+
+def _epsilon() -> Iterator[tuple[str, ...]]:
+    rows = [row for row in _read("epsilon")["rows"] if row["threshold"] != "free"]
+    for kind in ("one run", "many runs"):
+        promised = [row for row in rows if row["method"].startswith(kind) and "Bayesian" not in row["method"]]
+        worst = max(promised, key=lambda row: row["false_claims"])
+        what = (
+            f"a lower bound on ε is above the truth, {kind} ({worst['method']}, {worst['threshold']}; {worst['world']})"
+        )
+        yield what, _percent(worst["false_claims"]), "≤ 5 %", f"{worst['runs']:,} runs"
+    believed = [row for row in rows if "Bayesian" in row["method"]]
+    if believed:
+        worst = max(believed, key=lambda row: row["false_claims"])
+        what = f"the same of a Bayesian belief ({worst['threshold']}; {worst['world']})"
+        yield what, _percent(worst["false_claims"]), "not promised", f"{worst['runs']:,} runs"
+    for row in _read("dp_sgd")["rows"]:
+        wanted = "≤ 5 %" if row["world"] == "noise as promised" else "100 %"
+        yield (
+            f"ε = 1 of DP-SGD is contradicted, {row['world']}",
+            _percent(row["contradicted"]),
+            wanted,
+            f"{row['runs']} models",
+        )
 
 
 def _gate() -> Iterator[tuple[str, ...]]:

@@ -118,15 +118,16 @@ def test_the_sharp_edges_are_sharp(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "blocks"), [("compare.md", 1), ("defences.md", 8), ("regression.md", 2), ("games.md", 2)]
+    ("name", "blocks"),
+    [("compare.md", 1), ("defences.md", 8), ("regression.md", 2), ("games.md", 2), ("epsilon.md", 7)],
 )
 def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from guestlist import defences
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(defences, "DEFENCES", dict(DEFENCES))
     monkeypatch.setattr("guestlist.DEFENCES", dict(DEFENCES), raising=False)  # the page adds a row
-    monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(run_page(ROOT / "docs" / name, tmp_path)) == blocks

@@ -71,6 +71,7 @@ from .experiments import ExperimentSetting as ExperimentSetting
 from .experiments import as_numbers as as_numbers
 from .exports import EXPORTS as EXPORTS
 from .findings.checks import CHECKS as CHECKS
+from .findings.epsilon import epsilon_bound as epsilon_bound
 from .findings.folder import read_case as read_case
 from .findings.table import FINDINGS as FINDINGS
 from .games import GAMES as GAMES

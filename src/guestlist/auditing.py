@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,11 +47,13 @@ from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.games import hidden_by
+from guestlist.privacy import Claim
 from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, locked
-from guestlist.targets import as_target
+from guestlist.store.jsonable import to_json
+from guestlist.targets import Target, as_target
 
 REFERENCES = 32
 logger = logging.getLogger(__name__)
@@ -77,6 +80,7 @@ def audit(
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
     blind: bool = True,
+    claimed: Claim | None = None,
     progress: Progress | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Results:
@@ -107,6 +111,8 @@ def audit(
         ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
             ignored.
         blind: whether to look if members can be told from non-members without the model; a few seconds.
+        claimed: a promise of differential privacy, ``Claim(epsilon=2, delta=1e-5)``: what it allows is drawn beside what
+            attacks reach. By default what the recipe promises, if it does, as ``DpSgd`` with noise.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
 
@@ -114,7 +120,18 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     settings = Settings(
-        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about, blind
+        references,
+        attacks,
+        evidence,
+        folder,
+        seed,
+        engine_of(engine, jobs),
+        prior,
+        ignore,
+        progress,
+        about,
+        blind,
+        claimed,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
@@ -179,8 +196,11 @@ class Settings:
     progress: Progress | None = None
     about: Mapping[str, Any] | None = None
     blind: bool = True
+    claimed: Claim | None = None
 
     def __post_init__(self):
+        if self.claimed is not None and not isinstance(self.claimed, Claim):
+            raise ValueError(f"Expected claimed={self.claimed!r} to be gl.Claim(epsilon=…, delta=…).")
         if not isinstance(self.fewest, (int, np.integer)) or self.fewest < 0:
             raise ValueError(f"Expected references={self.fewest} to be a whole number, 0 or more.")
         if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
@@ -269,7 +289,8 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
     with kept_or_passing(settings.folder) as place, locked(place):
-        store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=settings.about)
+        about = {**_claimed(target, settings), **(settings.about or {})}
+        store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
         kinds = frozenset(collected(store) | now)
         yield Work(
             site=open_site(store, target, pool, engine=settings.engine, progress=settings.progress),
@@ -280,6 +301,19 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
             kinds=kinds,
             blind=_blind(inputs, settings, store),
         )
+
+
+def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
+    """What is promised of the target: what somebody says, or what its recipe does, where that can be counted."""
+    claim = settings.claimed
+    promise = getattr(getattr(target.can.get("train"), "recipe", None), "privacy", None)
+    if claim is None and promise is not None:
+        try:
+            counted = promise()
+        except InputError:  # without Opacus nobody can say
+            return {}
+        claim = Claim(counted.epsilon, counted.delta) if isfinite(counted.epsilon) else None
+    return {} if claim is None else {"claimed": to_json(claim)}
 
 
 def engine_of(engine: Engine | None, jobs: int | None) -> Engine:

@@ -18,6 +18,7 @@ from guestlist.blind.baseline import Blind
 from guestlist.collecting.until import UntilWidth
 from guestlist.defences.training import Training
 from guestlist.errors import InputError, NotCollectedError
+from guestlist.privacy import Claim
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation, Signals
 
@@ -70,6 +71,8 @@ class Setting:
         until: the interval that was wanted, if references were trained until it was narrow enough.
         drawn: whether members were drawn by us, from one pool.
         training: how the target was trained, as far as it said.
+        game: name and options of the game that drew who trains on what.
+        claimed: what is promised of the target, if anything is.
     """
 
     name: str
@@ -83,6 +86,8 @@ class Setting:
     until: UntilWidth | None = None
     drawn: bool = False
     training: Training | None = None
+    game: Mapping[str, Any] = field(default_factory=dict)
+    claimed: Claim | None = None
 
 
 @dataclass(frozen=True, eq=False)

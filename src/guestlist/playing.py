@@ -25,6 +25,7 @@ from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
 from guestlist.games import Game, Split, check_game, draw, hidden_by
+from guestlist.privacy import Claim
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
@@ -53,6 +54,7 @@ def play(
     engine: Engine | None = None,
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
+    claimed: Claim | None = None,
     progress: Progress | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Results:
@@ -69,13 +71,23 @@ def play(
         model: a torch module, or an estimator, that the recipe trains copies of.
         classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
-        label, group, id, person, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, progress, about:
-            as for ``audit``.
+        label, group, id, person, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, claimed, progress,
+            about: as for ``audit``.
 
     The target is trained anew in every call, with the same bits for the same seed.
     """
     settings = Settings(
-        references, attacks, evidence, folder, seed, engine_of(engine, jobs), prior, ignore, progress, about
+        references,
+        attacks,
+        evidence,
+        folder,
+        seed,
+        engine_of(engine, jobs),
+        prior,
+        ignore,
+        progress,
+        about,
+        claimed=claimed,
     )
     check_game(game)
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained

@@ -13,6 +13,7 @@ from guestlist.cli.common import Commands
 from guestlist.cli.compare import compare
 from guestlist.cli.defend import defend
 from guestlist.cli.demo import demo
+from guestlist.cli.epsilon import epsilon
 from guestlist.cli.export import export
 from guestlist.cli.forget import forget
 from guestlist.cli.game import game
@@ -43,6 +44,7 @@ for command in (
     compare,
     defend,
     game,
+    epsilon,
     risks,
     forget,
     show,

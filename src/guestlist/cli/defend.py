@@ -64,11 +64,14 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         return
     with notices():
         found = defended(**given, **chosen, plain=folder, folder=out, fpr=fpr, tell=None if options["quiet"] else _tell)
+    page = None if found.compared is None else found.compared.to_html(out / "comparison.html")
     if as_json:
         click.echo(json.dumps(found.document(), indent=1))
         return
     show(found, fpr)
     click.echo(f"Audits: {out}")
+    if page is not None:
+        click.echo(f"Page: {page}")
 
 
 def _asked(context, folder: Path | None, out: Path | None, options: dict):

@@ -18,6 +18,7 @@ from guestlist.collecting.view import rotation_of
 from guestlist.defences.training import Training
 from guestlist.findings.choosing import mock_targets
 from guestlist.findings.records import SAID
+from guestlist.privacy import Claim
 from guestlist.store import Store, open_store
 from guestlist.store.jsonable import from_json
 from guestlist.store.manifest import PREDICTIONS
@@ -87,6 +88,8 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         until=until,
         drawn=bool(known.about.get("drawn", False)),
         training=_training(known.about.get("training")),
+        game=known.game,
+        claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
     )
 
 

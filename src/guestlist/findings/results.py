@@ -20,6 +20,7 @@ from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.class_gap import GapCorrelation
+from guestlist.findings.epsilon import Epsilon
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.false_alarms import FalseAlarms
 from guestlist.findings.gated import Gated
@@ -56,6 +57,7 @@ class Results:
     headline: Headline | None = None
     outcomes: tuple[AttackResult, ...] | None = None
     hypothesis_tests: tuple[HypothesisTest, ...] | None = None
+    epsilon: Epsilon | None = None
     agreement: AgreementResult | None = None
     groups: tuple[GroupResult, ...] | None = None
     group_risks: GroupRisks | None = None

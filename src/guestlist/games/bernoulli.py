@@ -68,9 +68,7 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     rng, whose = stream(seed, "rows", k), whose_of(data)
     tossed = rng.random(whose.max() + 1) < rate
     pairs = np.unique(np.stack([pd.factorize(data.y)[0], whose]), axis=1)  # who has records of which class
-    sizes = np.bincount(pairs[0])
-    least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
-    least[(sizes == 1) & (len(sizes) != 2)] = 0
+    least = fewest_of_classes(np.bincount(pairs[0]), rate)
     # A person may have records of several classes, so tossing for one may take from another.
     while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
         for of_class in short:
@@ -78,6 +76,21 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
             while tossed[have].sum() < least[of_class]:
                 tossed[have] = rng.random(len(have)) < rate
     return tossed[whose]
+
+
+def fewest_of_classes(sizes: np.ndarray, rate: float) -> np.ndarray:
+    """(classes,) of how many records, or persons, of each class there must be heads, where there are ``sizes`` of them."""
+    least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
+    least[(sizes == 1) & (len(sizes) != 2)] = 0
+    return least
+
+
+def first_toss_suffices(labels: np.ndarray, rate: float) -> float:
+    """The probability that no class has to be tossed for again, where each record has a coin of its own."""
+    from scipy.stats import binom
+
+    sizes = np.bincount(pd.factorize(labels)[0])
+    return float(np.prod(binom.sf(fewest_of_classes(sizes, rate) - 1, sizes, rate)))
 
 
 def whose_of(data: Data) -> np.ndarray:

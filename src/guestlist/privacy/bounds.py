@@ -7,6 +7,7 @@ bounds holds (Humphries et al. 2023): such a game can reach an advantage of 1 at
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import expm1
 
 import numpy as np
@@ -70,6 +71,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     return float(np.exp(first) * -expm1(min(second - first, 0.0)))
 
 
+@lru_cache(maxsize=4096)
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The epsilon of mu-Gaussian differential privacy at this delta: the inverse of :func:`gaussian_delta`.
 

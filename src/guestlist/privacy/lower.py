@@ -71,11 +71,12 @@ def epsilon_lower_bound(
     if not 0 <= delta < 1 or not 0 < confidence < 1:
         raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
     how, threshold = OneRun() if how is None else how, Bonferroni() if threshold is None else threshold
-    found, provable = (_lower(one, member, delta, how, threshold, 1 - confidence) for one in (scores, member * 1.0))
+    found, provable = (lower(one, member, delta, how, threshold, 1 - confidence) for one in (scores, member * 1.0))
     members = int(member.sum())
     return EpsilonBound(found, delta, confidence, provable, members, len(member) - members)
 
 
-def _lower(scores, member, delta: float, how: How, threshold: Threshold, level: float) -> float:
+def lower(scores: np.ndarray, member: np.ndarray, delta: float, how: How, threshold: Threshold, level: float) -> float:
+    """The bound alone, wrong with a probability of at most ``level``."""
     scores, member, share = how.prepared(scores, member)
     return threshold.lower(how, scores, member, delta, share * level)

@@ -22,7 +22,7 @@ from guestlist.evaluate.intervals import upper_share
 from guestlist.privacy.bounds import gaussian_epsilon
 
 STEPS = 6  # of halvings, towards either end, at which lines are tried
-NODES = 512  # of the posterior, over which is summed
+NODES = 64  # of the posterior, over which is summed
 LARGEST = 64.0
 
 
@@ -131,4 +131,4 @@ def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: 
 
     if inside_region(0.0) >= 0:
         return 0.0
-    return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-7)) if inside_region(LARGEST) > 0 else LARGEST
+    return float(brentq(inside_region, 0.0, LARGEST, xtol=1e-5)) if inside_region(LARGEST) > 0 else LARGEST

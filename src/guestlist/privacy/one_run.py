@@ -8,8 +8,10 @@ scores (members) and with the smallest (not), so many on either side; how many i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import exp
 from typing import Literal
 
 import numpy as np
@@ -197,51 +199,52 @@ def one_run_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, 
 def approximate_epsilon(records: int, guessed: int, right: int, delta: float = 0.0, level: float = 0.05) -> float:
     """As :func:`one_run_epsilon`, by the curve of (epsilon, delta)-differential privacy."""
 
-    def least(tpr: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            steep = 1 - delta - np.where(tpr < 1, np.exp(epsilon) * (1 - tpr), 0.0)
-        return np.maximum(np.maximum(np.exp(-epsilon) * (tpr - delta), steep), 0.0)
+    def curve(epsilon: float) -> Callable[[float], float]:
+        grown, shrunk = exp(epsilon), exp(-epsilon)
+        return lambda tpr: max(shrunk * (tpr - delta), 1 - delta - grown * (1 - tpr), 0.0)
 
-    return _largest_refuted(least, records, guessed, right, level)
+    return _largest_refuted(curve, records, guessed, right, level)
 
 
 @lru_cache(maxsize=65536)
 def one_run_mu(records: int, guessed: int, right: int, level: float = 0.05) -> float:
     """The largest mu of Gaussian differential privacy that so many right guesses refute at this level; 0: none."""
 
-    def least(tpr: np.ndarray, mu: np.ndarray) -> np.ndarray:
-        return ndtr(ndtri(tpr) - mu)
+    def curve(mu: float) -> Callable[[float], float]:
+        return lambda tpr: float(ndtr(ndtri(tpr) - mu))
 
-    return _largest_refuted(least, records, guessed, right, level)
+    return _largest_refuted(curve, records, guessed, right, level)
 
 
-def _largest_refuted(least, records: int, guessed: int, right: int, level: float) -> float:
-    """The largest parameter up to which all are refuted, to 1e-5; ``least(tpr, parameter)`` is the least FPR with such a TPR."""
-    low, step = 0.0, LARGEST
-    if not _refuted(least, np.zeros(1), records, guessed, right, level)[0]:
+# The least false-positive rate with which a curve of this parameter reaches a true-positive rate.
+Curve = Callable[[float], Callable[[float], float]]
+
+
+def _largest_refuted(curve: Curve, records: int, guessed: int, right: int, level: float) -> float:
+    """The largest parameter that is refuted, to 1e-6: a larger one allows more, so all smaller ones are."""
+    if not _refuted(curve(0.0), records, guessed, right, level):
         return 0.0
-    for _ in range(5):
-        tried = np.linspace(low, low + step, 33)[1:]
-        held = np.flatnonzero(~_refuted(least, tried, records, guessed, right, level))
-        if not len(held):
-            return float(tried[-1])
-        step /= 32
-        low += step * int(held[0])
+    low, high = 0.0, LARGEST
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _refuted(curve(middle), records, guessed, right, level) else (low, middle)
     return low
 
 
-def _refuted(least, parameter: np.ndarray, records: int, guessed: int, right: int, level: float) -> np.ndarray:
-    """Whether so many right guesses with probability ``level`` are impossible, for each parameter of the curve.
+def _refuted(least_fpr: Callable[[float], float], records: int, guessed: int, right: int, level: float) -> bool:
+    """Whether so many right guesses with probability ``level`` are impossible.
 
     Let C be the number of right guesses, R(c) = E[C; C ≥ c] / records and W(c) = E[guessed − C; C ≥ c] / records for every c.
     A coin turned over makes a right guess wrong and leaves all others, so the curve binds {guess i is right, C ≥ c} to
     {guess i is wrong, C ≥ c − 1}; by its concavity, R(c) ≤ TPR(W(c − 1)). From P[C ≥ right] = level, with all of it at
     C = right, the least W, and with it R, follow downwards; together they must not exceed guessed / records.
     """
-    hits = np.full(len(parameter), level * right / records)
-    misses = np.full(len(parameter), level * (guessed - right) / records)
+    hits, misses, most = level * right / records, level * (guessed - right) / records, guessed / records
     for c in range(right - 1, -1, -1):
-        needed = np.maximum(misses, least(np.minimum(hits, 1.0), parameter))
-        hits = hits + c / (guessed - c) * (needed - misses)
-        misses = needed
-    return hits + misses > guessed / records
+        needed = least_fpr(min(hits, 1.0))
+        if needed > misses:
+            hits += c / (guessed - c) * (needed - misses)
+            misses = needed
+        if hits + misses > most:
+            return True
+    return False

@@ -12,6 +12,7 @@ from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
 from guestlist.report.sections.answer import answer
 from guestlist.report.sections.blind import blind
+from guestlist.report.sections.epsilon import judged
 from guestlist.report.sections.groups import exposed_group
 from guestlist.report.sections.headline import chosen, recipe, unscored
 from guestlist.report.sections.hypothesis_tests import broken
@@ -43,6 +44,7 @@ def _context(results: Results) -> list[str]:
         recipe(results),
         unscored(results),
         broken(results),
+        "" if results.epsilon is None else judged(results.epsilon),
         *limits(results),
         words.LOWER_BOUND,
     ]

@@ -8,15 +8,17 @@ import numpy as np
 
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
+from guestlist.privacy import largest_tpr
 from guestlist.report import charts, words
 from guestlist.report.section import Section, filled
+from guestlist.report.sections.epsilon import told
 
 
 def section(results: Results) -> Section | None:
     headline = words.headline(results)
     if headline is None:
         return None
-    body = filled("curves.html", headline=headline, several=len(results.outcomes or ()) > 1)
+    body = filled("curves.html", headline=headline, several=len(results.outcomes or ()) > 1, claim=_claim(results))
     drawn = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
     return Section("curves", "Members found against false alarms", body, drawn)
 
@@ -31,6 +33,7 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> dict:
     data = [*_band(headline, floor), charts.guessing(floor)]
     data += [_line(outcome, floor, between, {"color": "var(--other)", "width": 1}) for outcome in others]
     data.append(_line(headline, floor, between, {"color": "var(--member)", "width": 2.6}))
+    data += _allowed(results, floor)
     exact = {"type": "log", "range": [math.log10(floor), 0], "dtick": 1} if log else {"range": [0, 1], "dtick": 0.25}
     axis = charts.axis(tickformat="~%", **exact)
     layout = charts.layout(
@@ -41,6 +44,30 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> dict:
         showlegend=False,
     )
     return {"data": data, "layout": layout}
+
+
+def _claim(results: Results) -> str:
+    """What is claimed, in words; empty where nothing is."""
+    return "" if results.epsilon is None or results.epsilon.claimed is None else told(results.epsilon.claimed)
+
+
+def _allowed(results: Results, floor: float) -> list[dict]:
+    """The most that a claimed epsilon allows, where records are exchangeable."""
+    if results.epsilon is None or results.epsilon.claimed is None:
+        return []
+    claim, fpr = results.epsilon.claimed, np.array(charts.geometric(floor or 1e-3))
+    fpr = fpr if floor else np.concatenate([[0.0], fpr])
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": charts.text(f"allowed by {told(claim)}"),
+            "x": [charts.short(float(x)) for x in fpr],
+            "y": [charts.short(float(y)) for y in largest_tpr(fpr, claim.epsilon, claim.delta)],
+            "line": {"color": "var(--ink)", "width": 1.4, "dash": "dash"},
+            "hovertemplate": "at most %{y:.3~%} of members<br>at %{x:.3~%} false alarms",
+        }
+    ]
 
 
 def _floor(nonmembers: int) -> float:

@@ -1,0 +1,80 @@
+"""``epsilon``: does a claimed epsilon hold?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from guestlist.cli.common import as_json
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
+)
+@click.option(
+    "--claimed", type=click.FloatRange(0), help="The epsilon of the promise.  [default: the one kept in FOLDER]"
+)
+@click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
+@click.option(
+    "--method",
+    type=click.Choice(["one-run", "curve", "gaussian"]),
+    default="one-run",
+    show_default=True,
+    help="gaussian proves more, of Gaussian noise alone.",
+)
+@click.option(
+    "--threshold",
+    type=click.Choice(["bonferroni", "hold-out", "median"]),
+    default="bonferroni",
+    show_default=True,
+    help="How the choice of how many records to guess about is paid for.",
+)
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+)
+@as_json
+def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_json):
+    """Say what the audit in FOLDER proves about the model's epsilon, and whether a claim is contradicted.
+
+    \b
+    guestlist epsilon audits/private --delta 1e-5 --claimed 2
+
+    Members must have been drawn by us: the folder comes from gl.play(gl.Bernoulli(0.5), …).
+    """
+    from guestlist.findings.epsilon import DELTA, epsilon_bound
+    from guestlist.findings.folder import read_case
+    from guestlist.privacy import Bonferroni, HoldOut, Median, OneRun, OneRunCurve
+    from guestlist.report.sections.epsilon import judged
+    from guestlist.store.jsonable import to_json
+
+    ways: dict[str, OneRun | OneRunCurve] = {
+        "one-run": OneRun(),
+        "curve": OneRunCurve(),
+        "gaussian": OneRunCurve(curve="gaussian"),
+    }
+    paid: dict[str, Bonferroni | HoldOut | Median] = {
+        "bonferroni": Bonferroni(),
+        "hold-out": HoldOut(),
+        "median": Median(),
+    }
+    case = read_case(folder)
+    kept = case.setting.claimed
+    found = epsilon_bound(
+        case,
+        delta=delta if delta is not None else DELTA if kept is None else kept.delta,
+        claimed=claimed if claimed is not None or kept is None else kept.epsilon,
+        attack=attack,
+        how=ways[method],
+        threshold=paid[threshold],
+        confidence=confidence,
+    )
+    if as_json:
+        click.echo(json.dumps({**to_json(found), "contradicted": found.contradicted}, indent=1))
+    else:
+        click.echo(judged(found))

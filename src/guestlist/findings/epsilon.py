@@ -1,0 +1,160 @@
+"""Does a claimed epsilon hold? What it allows at most, and what the scores of this one model show at least.
+
+A bound from one run rests on how members were drawn: by a fair coin for each record, or so many of them at random. Where a
+user chose them nothing is known of that, and nothing can be proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from guestlist.case import Case
+from guestlist.errors import InputError
+from guestlist.findings import headline
+from guestlist.findings.folder import read_case
+from guestlist.games.bernoulli import first_toss_suffices
+from guestlist.privacy import (
+    Bonferroni,
+    Claim,
+    Coins,
+    EpsilonBound,
+    FixedSize,
+    HoldOut,
+    Median,
+    OneRun,
+    OneRunCurve,
+    epsilon_lower_bound,
+    humphries,
+)
+
+DELTA = 1e-5
+# Why no lower bound can be proved, by the code that results keep.
+REFUSED = {
+    "own split": "members and non-members are your own: a bound needs members that were drawn by a coin for each record. "
+    "Have them drawn and the model trained on them: gl.play(gl.Bernoulli(0.5), …)",
+    "rate": "members were not drawn by fair coins, and the bound is proved for those alone: play gl.Bernoulli(0.5)",
+    "persons": "a coin decided about all records of a person together, and the promise is about one record: play without "
+    "person=…",
+    "game": "the game does not draw members from one pool by chance alone: play gl.Bernoulli(0.5)",
+}
+
+
+@dataclass(frozen=True)
+class Epsilon:
+    """A claim, what it allows, and what was proved.
+
+    Args:
+        claimed: what is promised; None where only a bound was asked for.
+        advantage: the largest that any attack can have under the claim (Humphries et al. 2023), where members and non-members
+            are exchangeable.
+        attack: whose scores were looked at.
+        bound: on epsilon from below; None where nothing can be proved, ``refused`` then says why.
+        refused: a code of ``REFUSED``.
+        fixed_size: whether members were drawn in a number fixed beforehand, which costs part of the bound.
+        gaussian: whether the bound is about Gaussian noise alone.
+    """
+
+    claimed: Claim | None
+    advantage: float | None
+    attack: str | None
+    bound: EpsilonBound | None
+    refused: str | None = None
+    fixed_size: bool = False
+    gaussian: bool = False
+
+    @property
+    def contradicted(self) -> bool:
+        return self.claimed is not None and self.bound is not None and self.bound.epsilon > self.claimed.epsilon
+
+
+def find(case: Case) -> Epsilon | None:
+    """The claim about a target, judged by the headline's scores; None where nothing is claimed."""
+    claim = case.setting.claimed
+    if claim is None:
+        return None
+    try:
+        return epsilon_bound(case, delta=claim.delta, claimed=claim.epsilon)
+    except NoBoundError as refusal:
+        return Epsilon(claim, humphries(claim.epsilon, claim.delta), None, None, refusal.code)
+
+
+def epsilon_bound(
+    case: Case | str | Path,
+    *,
+    delta: float = DELTA,
+    claimed: float | None = None,
+    attack: str | None = None,
+    how: OneRun | OneRunCurve | None = None,
+    threshold: Bonferroni | HoldOut | Median | None = None,
+    confidence: float = 0.95,
+) -> Epsilon:
+    """What one model shows about its epsilon, and whether a claim is contradicted.
+
+    The model must come from ``play`` with ``Bernoulli(0.5)``, or with ``Sides``, which proves less.
+
+    Args:
+        case: an audit, or its folder.
+        delta: of the promise.
+        claimed: the epsilon of the promise, if there is one.
+        attack: whose scores to look at, named before anyone saw how they do; by default the headline, which was chosen on mock
+            targets or fixed beforehand.
+        how: ``OneRun()`` or ``OneRunCurve()``; how members were drawn is taken from the game.
+        threshold: how the choice of a line is paid for.
+
+    Raises:
+        InputError: where nothing can be proved, with the reason.
+    """
+    case = case if isinstance(case, Case) else read_case(case)
+    how = OneRun() if how is None else how
+    if not isinstance(how, (OneRun, OneRunCurve)):
+        raise InputError(
+            f"The records of one model are not independent trials, and {type(how).__name__} needs such: take gl.OneRun(). Scores "
+            "of many runs, one per model, go to gl.epsilon_lower_bound."
+        )
+    claim = None if claimed is None else Claim(claimed, delta)
+    how = replace(how, membership=membership_of(case))
+    name = case.of(headline.find).name if attack is None else _known(case, attack)
+    found = epsilon_lower_bound(
+        case.scores[name][case.truth.asked],
+        case.truth.of_asked,
+        delta=delta,
+        how=how,
+        threshold=threshold,
+        confidence=confidence,
+    )
+    most = None if claim is None else humphries(claim.epsilon, claim.delta)
+    fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
+    return Epsilon(claim, most, name, found, fixed_size=fixed, gaussian=gaussian)
+
+
+class NoBoundError(InputError):
+    """Nothing can be proved about this audit."""
+
+    def __init__(self, code: str):
+        super().__init__(f"No epsilon can be proved or refuted: {REFUSED[code]}.")
+        self.code = code
+
+
+def membership_of(case: Case) -> Coins | FixedSize:
+    """How members were drawn; refused where a bound cannot rest on it."""
+    game = case.setting.game
+    if case.setting.predictions or not case.setting.drawn:
+        raise NoBoundError("own split")
+    if game.get("name") not in ("bernoulli", "sides"):
+        raise NoBoundError("game")
+    if "person" in case.records and case.records["person"].duplicated().any():
+        raise NoBoundError("persons")
+    if game["name"] == "sides":
+        return FixedSize()
+    if game["rate"] != 0.5:
+        raise NoBoundError("rate")
+    return Coins(condition=first_toss_suffices(case.records["label"].to_numpy(), 0.5))
+
+
+def _known(case: Case, attack: str) -> str:
+    if attack not in case.attacks:
+        raise InputError(f"There are no scores of {attack!r}; there are those of {', '.join(case.attacks)}.")
+    if case.attacks[attack].oracle:
+        raise InputError(f"{attack!r} knows the truth, which no bound may rest on.")
+    return attack

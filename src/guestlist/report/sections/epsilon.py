@@ -1,0 +1,67 @@
+"""Whether a claimed epsilon holds: what it allows any attack, and what the scores of this model prove."""
+
+from __future__ import annotations
+
+from guestlist.findings.epsilon import REFUSED, Epsilon
+from guestlist.findings.results import Results
+from guestlist.privacy import Claim
+from guestlist.report import words
+from guestlist.report.format import decimal, percent, tiny, with_interval
+from guestlist.report.section import Section, filled
+
+HOLDS = (
+    "What it allows holds where members and non-members were drawn from one pool by chance. Where they are different kinds of "
+    "people, an attack may tell them by that alone, and find more."
+)
+
+
+def section(results: Results) -> Section | None:
+    found = results.epsilon
+    if found is None or found.claimed is None:
+        return None
+    body = filled("epsilon.html", said=(judged(found), _allowed(results, found), HOLDS))
+    return Section("epsilon", f"Does the claimed ε of {tiny(found.claimed.epsilon)} hold?", body)
+
+
+def judged(found: Epsilon) -> str:
+    """What was proved, in words."""
+    claim, bound = found.claimed, found.bound
+    if bound is None:
+        return f"Whether it holds was not tested: {REFUSED[found.refused or 'own split']}."
+    sure = f"with {percent(bound.confidence)} confidence, at δ = {bound.delta:g}"
+    could = (
+        f"Perfect scores of these {words.things(bound.members, 'member')} and {words.things(bound.nonmembers, 'non-member')} "
+        f"would have proved {decimal(bound.provable)}{_paid(found)}."
+    )
+    if bound.epsilon == 0:
+        proved = f"The scores of {found.attack} prove no ε above 0, {sure}."
+    else:
+        proved = f"The scores of {found.attack} prove that ε is at least {decimal(bound.epsilon)}, {sure}."
+    if found.gaussian:
+        proved += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
+    if claim is None:
+        return f"{proved} {could}"
+    if found.contradicted:
+        return f"No: the claim of {told(claim)} is contradicted. {proved}"
+    if bound.provable <= claim.epsilon:
+        return f"The claim of {told(claim)} could not have been contradicted with so few records. {proved} {could}"
+    return f"The claim of {told(claim)} is not contradicted, which does not show that it holds. {proved} {could}"
+
+
+def told(claim: Claim) -> str:
+    return f"ε = {tiny(claim.epsilon)} at δ = {claim.delta:g}"
+
+
+def _paid(found: Epsilon) -> str:
+    return "; coins for every record, gl.Bernoulli(0.5), would prove more" if found.fixed_size else ""
+
+
+def _allowed(results: Results, found: Epsilon) -> str:
+    """What the claim allows, beside what the headline reaches."""
+    if found.advantage is None or found.claimed is None:
+        return ""
+    allowed = f"Under {told(found.claimed)} no attack has an advantage above {decimal(found.advantage)} on average"
+    attack = words.headline(results)
+    if attack is None:
+        return f"{allowed}."
+    return f"{allowed}; {attack.name} has {with_interval(attack.advantage)} on these records."

@@ -1,0 +1,199 @@
+"""Claims of epsilon: judged where members were drawn by us, refused with the reason elsewhere."""
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from cases import case_of
+from guestlist.cli import main
+from guestlist.findings import epsilon
+from guestlist.findings.results import Results, from_document
+from guestlist.games.bernoulli import first_toss_suffices
+from guestlist.privacy import Claim, largest_tpr
+from guestlist.report.page import charts, page
+from guestlist.report.sections.epsilon import judged
+from report_worlds import leaking
+from worlds import gaussian_world
+
+COINS = {"name": "bernoulli", "rate": 0.5}
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Members stand out by three standard deviations, and were drawn by coins."""
+    return drawn(COINS, claimed=Claim(1.0))
+
+
+def drawn(game, claimed=None, **changes):
+    made = case_of(gaussian_world(3.0, records=400, models=3, seed=1))
+    return replace(made, setting=replace(made.setting, drawn=True, game=game, claimed=claimed, **changes))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tree that knows its members by heart, of records whose labels say nothing."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(300, 5)), rng.integers(2, size=300)
+    folder = tmp_path_factory.mktemp("epsilon") / "coins"
+    options = {"references": 0, "attacks": ["loss"], "engine": gl.Here()}
+    gl.play(gl.Bernoulli(0.5), DecisionTreeClassifier(), pool, folder=folder, claimed=gl.Claim(0.5, 1e-6), **options)
+    return folder
+
+
+def test_a_claim_that_does_not_hold_is_contradicted(case):
+    found = epsilon.find(case)
+    assert found.contradicted
+    assert 1 < found.bound.epsilon < found.bound.provable
+    assert (found.bound.members, found.bound.nonmembers) == (case.truth.of_asked.sum(), (~case.truth.of_asked).sum())
+    assert judged(found).startswith("No: the claim of ε = 1 at δ = 1e-05 is contradicted.")
+
+
+def test_one_that_is_not_contradicted_is_not_said_to_hold(case):
+    proved = epsilon.find(case).bound
+    kept = gl.epsilon_bound(case, claimed=(proved.epsilon + proved.provable) / 2)
+    assert not kept.contradicted
+    assert "not contradicted, which does not show that it holds" in judged(kept)
+    few = gl.epsilon_bound(case, claimed=9.0)
+    assert "could not have been contradicted with so few records" in judged(few)
+    assert "would have proved" in judged(gl.epsilon_bound(case))
+
+
+def test_a_bound_about_gaussian_noise_says_so(case):
+    found = gl.epsilon_bound(case, how=gl.OneRunCurve(curve="gaussian"))
+    assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
+    assert "That is about Gaussian noise" in judged(found)
+    assert "Gaussian" not in judged(gl.epsilon_bound(case, how=gl.OneRunCurve()))
+
+
+def test_where_nothing_is_claimed_there_is_no_finding(case):
+    assert epsilon.find(replace(case, setting=replace(case.setting, claimed=None))) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "game", "changes"),
+    [
+        ("own split", {"name": "sides", "members": 200, "nonmembers": 200}, {"drawn": False}),
+        ("own split", COINS, {"predictions": True}),
+        ("rate", {"name": "bernoulli", "rate": 0.4}, {}),
+        ("game", {"name": "cluster"}, {}),
+    ],
+)
+def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes):
+    made = drawn(game, Claim(1.0))
+    made = replace(made, setting=replace(made.setting, **changes))
+    with pytest.raises(gl.InputError, match=r"No epsilon can be proved or refuted: .*gl\.Bernoulli"):
+        gl.epsilon_bound(made)
+    found = epsilon.find(made)
+    assert (found.bound, found.refused, found.contradicted) == (None, code, False)
+    assert "was not tested" in judged(found)
+
+
+def test_refused_where_a_coin_decided_about_a_person(case):
+    persons = replace(case, records=case.records.assign(person=np.arange(400) // 2))
+    with pytest.raises(gl.InputError, match="all records of a person"):
+        gl.epsilon_bound(persons)
+    alone = replace(case, records=case.records.assign(person=np.arange(400)))
+    assert gl.epsilon_bound(alone).bound == epsilon.find(case).bound
+
+
+def test_refused_by_methods_for_many_runs(case):
+    with pytest.raises(gl.InputError, match="not independent trials"):
+        gl.epsilon_bound(case, how=gl.ClopperPearson())
+
+
+def test_only_attacks_that_do_not_know_the_truth(case):
+    assert gl.epsilon_bound(case, attack="loss").attack == "loss"
+    with pytest.raises(gl.InputError, match="no scores of 'lora'"):
+        gl.epsilon_bound(case, attack="lora")
+    oracle = replace(case.attacks["loss"], oracle=True)
+    with pytest.raises(gl.InputError, match="knows the truth"):
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "best": oracle}), attack="best")
+
+
+def test_sides_of_fixed_size_prove_less(case):
+    fixed = gl.epsilon_bound(drawn({"name": "sides", "members": 200, "nonmembers": 200}))
+    assert fixed.fixed_size
+    assert 0 < fixed.bound.provable < epsilon.find(case).bound.provable
+    assert "would prove more" in judged(fixed)
+
+
+def test_tosses_that_were_repeated_are_paid_for():
+    labels = np.repeat(["a", "b", "c"], [100, 3, 1])
+    # Of the hundred at least five, of the three at least one; a single record may be missing.
+    assert first_toss_suffices(labels, 0.5) == pytest.approx(binom.sf(4, 100, 0.5) * 7 / 8)
+    made = drawn(COINS)
+    rare = made.records.assign(label=np.where(np.arange(400) < 2, "rare", "other"))
+    assert epsilon.membership_of(replace(made, records=rare)).condition == pytest.approx(0.75)
+
+
+def test_the_probability_is_that_of_the_coins():
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1], [4, 9])
+    tossed = rng.random((40_000, 13)) < 0.5
+    first = (tossed[:, :4].sum(1) >= 2) & (tossed[:, 4:].sum(1) >= 4)
+    assert first_toss_suffices(labels, 0.5) == pytest.approx(first.mean(), abs=0.01)
+
+
+def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
+    results = replace(leaking(), epsilon=epsilon.find(case))
+    assert from_document(json.loads(json.dumps(results.document())), Results).epsilon == results.epsilon
+    made = page(results)
+    assert "Does the claimed ε of 1 hold?" in made
+    assert "no attack has an advantage above 0.462 on average" in made
+    for name in ("roc-linear", "roc-log"):
+        line = charts(results)[name]["data"][-1]
+        assert line["name"] == "allowed by ε = 1 at δ = 1e-05"
+        assert line["y"] == pytest.approx(largest_tpr(np.array(line["x"]), 1.0, 1e-5), rel=1e-4)
+    assert "claimed ε" not in page(leaking())
+    assert "is contradicted" in " ".join(results.summary().split())
+
+
+def test_the_command_reads_the_claim_from_the_folder(folder):
+    told = CliRunner().invoke(main, ["epsilon", str(folder)])
+    assert told.exit_code == 0, told.output
+    assert "No: the claim of ε = 0.5 at δ = 1e-06 is contradicted" in told.output
+    told = CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "5", "--delta", "0.00001", "--json"])
+    found = json.loads(told.output)
+    assert found["claimed"] == {"epsilon": 5.0, "delta": 1e-5}
+    assert not found["contradicted"]
+    for option in (
+        ["--method", "curve"],
+        ["--threshold", "median"],
+        ["--method", "gaussian", "--threshold", "hold-out"],
+    ):
+        assert "is contradicted" in CliRunner().invoke(main, ["epsilon", str(folder), *option]).output
+
+
+def test_the_command_refuses_sides_of_the_users_own(tmp_path, blobs, tree):
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "own", engine=gl.Here(), attacks=["loss"], blind=False)
+    told = CliRunner().invoke(main, ["epsilon", str(tmp_path / "own"), "--claimed", "2"])
+    assert told.exit_code == 2
+    assert "members and non-members are your own" in told.output
+
+
+def test_what_is_no_claim_is_refused_before_anything_is_trained(blobs, tree):
+    with pytest.raises(ValueError, match=r"gl\.Claim"):
+        gl.audit(tree, *blobs, references=0, claimed=2.0)
+
+
+@dataclass(frozen=True)
+class Promising(gl.Refit):
+    """Trains as ever, and says that it is private."""
+
+    epsilon: float = 2.0
+
+    def privacy(self, delta=1e-5):
+        return gl.Privacy(self.epsilon, delta, "prv", noise=1.0, clip=1.0, rate=0.1, steps=10)
+
+
+def test_a_private_recipe_brings_its_own_claim(blobs):
+    options = {"model": DecisionTreeClassifier(max_depth=3), "references": 0, "attacks": ["loss"], "engine": gl.Here()}
+    assert gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], **options).epsilon.claimed == Claim(2.0, 1e-5)
+    given = gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
+    assert given.epsilon.claimed == Claim(3.0, 1e-6)
+    assert gl.play(gl.Bernoulli(0.5), Promising(np.inf), blobs[0], **options).epsilon is None

@@ -1,0 +1,44 @@
+"""A bound on epsilon lies above the truth in at most 5 % of runs; the full-size simulation is in ``benchmarks/honesty``."""
+
+import pytest
+from benchmarks.honesty.epsilon import LEVEL, METHODS, THRESHOLDS, WORLDS, rows
+from scipy.stats import binom
+
+import guestlist as gl
+
+RUNS, RECORDS = 100, 100
+PAID = tuple(name for name in THRESHOLDS if name != "free")
+# More false claims than this come up once in a thousand, where the true share is 5 %.
+MOST = binom.ppf(0.999, RUNS, LEVEL) / RUNS
+SOME = ("randomised response, ε = 0", "randomised response, ε = 3", "Gaussian noise, tied scores", "fixed size, ε = 1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", SOME)
+def test_false_claims_are_rare(world):
+    methods = [name for name in METHODS if "Bayesian" not in name]
+    found = list(rows({world: WORLDS[world]}, methods, PAID[:2], RUNS, RECORDS))
+    assert len(found) >= 4
+    assert all(row.false_claims <= MOST for row in found), found
+    if world != SOME[0]:
+        assert max(row.mean_bound for row in found) > 0.1 * found[0].truth
+
+
+def test_a_choice_for_nothing_claims_too_much():
+    """The same lines without a payment: the simulation can see a bound that is wrong."""
+    world = {SOME[0]: WORLDS[SOME[0]]}
+    (free,) = rows(world, ["one run"], ["free"], 400, 400)
+    assert free.false_claims > 0.08
+
+
+@pytest.mark.slow
+def test_private_training_is_not_contradicted_and_training_without_noise_is():
+    pytest.importorskip("torch")
+    pytest.importorskip("opacus")
+    from benchmarks.honesty.dp_sgd import EPOCHS, EPSILON, RATE, row
+
+    noise = 4.0  # more than enough: to search for the least takes longer than training
+    steps = gl.DpSgd(noise=noise, rate=RATE, epochs=EPOCHS).steps
+    assert gl.epsilon_of(noise, rate=RATE, steps=steps, accountant="rdp") <= EPSILON
+    assert row("noise as promised", noise, 2, 100).contradicted == 0
+    assert row("noise off", 0.0, 2, 200).contradicted == 1
