@@ -306,7 +306,9 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
 def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
     """What is promised of the target: what somebody says, or what its recipe does, where that can be counted."""
     claim = settings.claimed
-    promise = getattr(getattr(target.can.get("train"), "recipe", None), "privacy", None)
+    # References of a naive attacker are trained by another recipe than the target was.
+    own = target.can.get("retrain") or target.can.get("train")
+    promise = getattr(getattr(own, "recipe", None), "privacy", None)
     if claim is None and promise is not None:
         try:
             counted = promise()

@@ -38,14 +38,19 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
     Args:
         model: what it trains, where that says more than the recipe.
     """
-    private = hasattr(recipe, "privacy")
+
+    def number(name: str, kind: type) -> Any:
+        """An option of a training with differential privacy, if it has one of that name."""
+        value = getattr(recipe, name, None) if hasattr(recipe, "privacy") else None
+        return None if value is None else kind(value)
+
     return Training(
         recipe=model or written(recipe),
         attacker=attacker,
         tried=getattr(recipe, "tried", None),
-        noise=float(recipe.noise) if private else None,
-        rate=float(recipe.rate) if private else None,
-        steps=int(recipe.steps) if private else None,
+        noise=number("noise", float),
+        rate=number("rate", float),
+        steps=number("steps", int),
     )
 
 
