@@ -51,7 +51,7 @@ def _said(found: Experiment, attack: str) -> str | None:
     name = NAMES[attack]
     if more:
         most = max(more, key=lambda gap: gap.difference.value)
-        by = f"{decimal(most.difference.value)} {interval(most.difference)}"
+        by = f"{decimal(most.difference.value)} ({interval(most.difference)})"
         at = f"at epsilon {told(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
         line = f"{name}: dependent records add up to {by} to its advantage ({at})."
     else:
