@@ -99,7 +99,8 @@ class DpSgd:
             raise InputError(
                 "Some features are not finite numbers: the gradient of such a record cannot be cut to a norm."
             )
-        optimizer, deviation, expected = self._optimizer(module), self.noise * self.clip, self.rate * len(y)
+        optimizer, expected = self._optimizer(module), self.rate * len(y)
+        deviation = self.noise * self.clip if self.noise else 0.0  # a clip without end times no noise is none
         parameters = trained_parameters(module)
         for parameter in parameters:  # lies in memory as its parameter does, which a fused optimiser relies on
             parameter.grad = torch.empty_like(parameter)
