@@ -128,10 +128,15 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     with torch.no_grad():
         parts = [_share(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
-        factor = clip / norms.clamp(min=clip)
+        factor = _factors(norms, clip)
         found = {id(p): value for part in parts for p, value in part.sums(factor)}
     ours = trained_parameters(module)
     return Clipped([found[id(p)] if id(p) in found else torch.zeros_like(p) for p in ours], norms)
+
+
+def _factors(norms, clip: float):
+    """(records,) by what each gradient is scaled; no quotient of two that are infinite, where nothing is to be cut."""
+    return (clip / norms).clamp(max=1.0).nan_to_num(nan=1.0)  # a gradient of 0 stays as it is
 
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
@@ -151,7 +156,7 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
     with torch.no_grad():
         norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
-        factor = clip / norms.clamp(min=clip)
+        factor = _factors(norms, clip)
         return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
 
 
