@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.shapr import attribution, effectiveness, page, times
+from papers.shapr import attribution, effectiveness, noise, page, regularisation, removal, times
 from papers.shapr.data import SOURCES, available, load
 from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
@@ -91,7 +92,27 @@ def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> No
     write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
 
 
-ALONE = {"times": _times, "attribution": _attribution}
+def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
+    """Figure 1, Figure 2, or Figures 6 and 7 and Table X: the targets of the datasets, defended more and more."""
+    defence = SWEEPS[name]
+    setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
+    seconds, sizes, tables = 0.0, {}, defaultdict(list)
+    with threadpool_limits(1):
+        for dataset in defence.DATASETS:
+            models = world(load(dataset), SOURCES[dataset], setting, options.folder)
+            networks, took = defence.trained(models, setting)
+            start = time.perf_counter()
+            for table, rows in defence.tables(models, setting, networks).items():
+                tables[table] += rows
+            seconds += took + time.perf_counter() - start
+            sizes[dataset] = {"members": int(models.member[0].sum())}
+    count = {"count": setting.repeats, "of": "targets of each dataset"}
+    write(name, _spelt(name, options), sizes, count, seconds, tables)
+
+
+SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise}
+NO_REFERENCES = ((60_000, 1),)
+ALONE = {"times": _times, "attribution": _attribution} | dict.fromkeys(SWEEPS, _sweep)
 
 
 def _parser() -> argparse.ArgumentParser:
