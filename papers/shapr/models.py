@@ -34,7 +34,7 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     most: int = 2000
-    models: tuple[tuple[int, int], ...] = ((1500, 33), (3000, 17), (60_000, 13))
+    models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
 
     def members(self, source: Source) -> int:

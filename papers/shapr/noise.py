@@ -20,7 +20,7 @@ from papers.shapr.spread import Spread, spread
 
 DATASETS = ("location30", "mnist", "usps", "credit", "census")
 REPEATS = 3
-SIZES = (0, 1, 8, 32, 64, 128, 256, 352)  # of 255; the paper's go from 1 to 352
+SIZES = (0, 1, 16, 64, 128, 256, 352)  # of 255; the paper's go from 1 to 352
 NOISY, CLEAN = "noisy", "clean"
 TRAINED, KNOWN = "as trained on", "as known"
 

@@ -52,7 +52,7 @@ def removal(result: dict) -> str:
         "removed": lambda row: f"{row['share']:.0%}, {row['by']}",
         "SHAPr before": lambda row: spread(row["before"]["shapr"]),
         "after": _plain(after, "shapr"),
-        "after, not times members": lambda row: f"{row['after']['shapr']['mean'] / (1 - row['share']):.2f}",
+        "after, not times members": lambda row: f"{trends.scaled(row):.2f}",
         "risk score before": lambda row: spread(row["before"]["score"]),
         "risk score after": _plain(after, "score"),
         "attack before": lambda row: percent(row["before"]["attack"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from papers.shapr.comparison import listed, told
 from papers.shapr.data import SOURCES
@@ -52,10 +53,16 @@ def removal_said(rows: Sequence[dict]) -> str:
         lines.append(
             f"* {name}, of {len(some)} shares, for the members who remain after those with the highest SHAPr are gone, against "
             f"the same members before: {said}.\n"
-            f"* {name}: against as many removed at random, the attack's accuracy is {beside}. The paper finds no consistent "
-            "trend."
+            f"* {name}: against as many removed at random, the attack's accuracy is {beside}.\n"
+            f"* {name}: where it is not times members, SHAPr of those who remain {_course([scaled(row) for row in some])} from share "
+            "to share. The paper finds no consistent trend."
         )
     return "\n".join(lines) + "\n"
+
+
+def scaled(row: dict) -> float:
+    """SHAPr after a removal times the number of members that there were before: the paper's, up to one constant."""
+    return row["after"]["shapr"]["mean"] / (1 - row["share"])
 
 
 def noise_said(rows: Sequence[dict]) -> str:
@@ -95,6 +102,13 @@ def correlations_said(rows: Sequence[dict]) -> str:
                 f"at the level of 5 %: {listed(sure)}."
             )
     return "\n".join(lines) + "\n"
+
+
+def _course(values: Sequence[float]) -> str:
+    steps = [after - before for before, after in pairwise(values)]
+    if all(step > 0 for step in steps):
+        return "always rises"
+    return "always falls" if all(step < 0 for step in steps) else "both rises and falls"
 
 
 def _sides(figures: Sequence[dict]) -> str:

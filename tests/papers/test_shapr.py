@@ -438,6 +438,9 @@ def test_regularisation_is_told_as_it_goes():
     assert "accuracy at 1 of 2 weights, the opposite way at 1, and the way of the test accuracy at 1." in said
 
 
+SCALED = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share and SHAPr: 0.8, 1 and 0.8 where it is not times members
+
+
 def test_removal_is_told_against_before_and_against_chance():
     after = {"shapr": _figure(-1), "attack": _figure(1), "test": _figure(0)}
     row = {"dataset": "location30", "by": removal.HIGHEST, "share": 0.5, "after": after, "attack": _figure(0)}
@@ -446,6 +449,12 @@ def test_removal_is_told_against_before_and_against_chance():
     assert "of 1 shares" in said
     assert "their SHAPr is lower at 1, higher at 0; the attack's accuracy on them is lower at 0, higher at 1;" in said
     assert "removed at random, the attack's accuracy is lower at 0, higher at 0." in said
+    shapr = [{**row, "share": share, "after": after | {"shapr": _figure(0) | {"mean": mean}}} for share, mean in SCALED]
+    assert trends.scaled(shapr[1]) == pytest.approx(1.0)
+    courses = [trends.removal_said(rows).splitlines()[2] for rows in (shapr[:2], shapr[1:], shapr)]
+    assert ["always rises" in courses[0], "always falls" in courses[1], "both rises and falls" in courses[2]] == [
+        True
+    ] * 3
 
 
 def test_noise_is_told_at_its_largest():
