@@ -48,14 +48,14 @@ def removal_said(rows: Sequence[dict]) -> str:
             "the target's test accuracy": [row["after"]["test"] for row in some],
         }
         said = "; ".join(f"{name} is {_sides(figure)}" for name, figure in figures.items())
-        beside = _sides([row["attack"] for row in some])
+        beside, course = _sides([row["attack"] for row in some]), _course([scaled(row) for row in some])
         name = _paper(dataset)
         lines.append(
             f"* {name}, of {len(some)} shares, for the members who remain after those with the highest SHAPr are gone, against "
             f"the same members before: {said}.\n"
             f"* {name}: against as many removed at random, the attack's accuracy is {beside}.\n"
-            f"* {name}: where it is not times members, SHAPr of those who remain {_course([scaled(row) for row in some])} from share "
-            "to share. The paper finds no consistent trend."
+            f"* {name}: where it is not times members, SHAPr of those who remain {course} from share to share. The paper finds "
+            "no consistent trend."
         )
     return "\n".join(lines) + "\n"
 
@@ -74,7 +74,7 @@ def noise_said(rows: Sequence[dict]) -> str:
         last = {(row["half"], row["asked"]): row["figures"] for row in some if row["size"] == largest}
 
         def said(half: str, asked: str, figure: str, last: dict = last) -> str:
-            return told(last[half, asked][figure])
+            return _went(last[half, asked][figure])
 
         clean = "higher" if _paper(dataset) in CLEAN_RISES else "no consistent trend"
         lines.append(
@@ -102,6 +102,13 @@ def correlations_said(rows: Sequence[dict]) -> str:
                 f"at the level of 5 %: {listed(sure)}."
             )
     return "\n".join(lines) + "\n"
+
+
+def _went(figure: dict) -> str:
+    """What a test says, or, with one repeat, where the figure went without one."""
+    if figure["p"] is not None or not figure["difference"]:
+        return told(figure)
+    return f"{HIGHER if figure['difference'] > 0 else LOWER} (one repeat, not tested)"
 
 
 def _course(values: Sequence[float]) -> str:

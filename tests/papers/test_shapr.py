@@ -470,6 +470,8 @@ def test_noise_is_told_at_its_largest():
         "the noisy half, asked as trained on, higher, asked as known lower (paper lower), on the clean half no different; test "
         "accuracy no different.\n"
     )
+    rows[4]["figures"]["attack"]["p"] = None
+    assert "as trained on, higher (one repeat, not tested), asked as known lower (paper" in trends.noise_said(rows)
     rows = [
         {"dataset": "usps", "risk": risk, "asked": asked, "r": r, "p": 0.01}
         for risk, r in (("shapr", 0.3), ("score", 0.9))
