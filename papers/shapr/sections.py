@@ -85,7 +85,7 @@ def noise(result: dict) -> str:
         "test": _per_cent(figures(CLEAN, TRAINED), "test"),
     }
     return "\n".join([
-        prose.FIGURE_6, table(rows, columns), trends.noise_said(result["sweep"]),
+        prose.FIGURE_6, table(rows, columns), trends.noise_said(result["sweep"]), trends.not_run(result["sweep"]),
         prose.TABLE_10, _correlations(result["correlations"], names), trends.correlations_said(result["correlations"]),
     ])  # fmt: skip
 

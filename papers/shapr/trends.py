@@ -86,6 +86,11 @@ def noise_said(rows: Sequence[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def not_run(rows: Sequence[dict]) -> str:
+    """The datasets that a sweep leaves out."""
+    return f"Not run on {listed([source.paper for name, source in SOURCES.items() if name not in _datasets(rows)])}.\n"
+
+
 def correlations_said(rows: Sequence[dict]) -> str:
     """Table X: on which datasets a correlation has the paper's sign."""
     lines = []

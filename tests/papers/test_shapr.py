@@ -470,6 +470,7 @@ def test_noise_is_told_at_its_largest():
         "the noisy half, asked as trained on, higher, asked as known lower (paper lower), on the clean half no different; test "
         "accuracy no different.\n"
     )
+    assert trends.not_run(rows) == "Not run on LOCATION, FMNIST, USPS, FLOWER, MEPS, CREDIT, CENSUS.\n"
     rows[4]["figures"]["attack"]["p"] = None
     assert "as trained on, higher (one repeat, not tested), asked as known lower (paper" in trends.noise_said(rows)
     rows = [
