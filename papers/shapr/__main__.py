@@ -98,7 +98,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
     setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
     seconds, sizes, tables = 0.0, {}, defaultdict(list)
     with threadpool_limits(1):
-        for dataset in defence.DATASETS:
+        for dataset in options.datasets or defence.DATASETS:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
             networks, took = defence.trained(models, setting)
             start = time.perf_counter()
@@ -119,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.shapr", description=__doc__)
     parser.add_argument("command", choices=[*SOURCES, *ALONE, "page", "all"])
     parser.add_argument("--repeats", type=int, help="targets of a dataset; fewer is quicker")
+    parser.add_argument(
+        "--datasets", nargs="+", choices=list(SOURCES), help="of a figure about defences; fewer is quicker"
+    )
     parser.add_argument("--most", type=int, help="records of either side in Table VI; fewer is quicker")
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
@@ -128,7 +131,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _spelt(name: str, options: argparse.Namespace) -> str:
     """The command that makes this result alone."""
-    return f"python -m papers.shapr {name}" + (f" --repeats {options.repeats}" if options.repeats else "")
+    fewer = f" --repeats {options.repeats}" if options.repeats else ""
+    some = f" --datasets {' '.join(options.datasets)}" if name in SWEEPS and options.datasets else ""
+    return f"python -m papers.shapr {name}{fewer}{some}"
 
 
 if __name__ == "__main__":

@@ -565,11 +565,11 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     cells = [line for line in text.splitlines() if line.startswith("|")]
     assert not any("nan" in line.lower() or "None" in line for line in cells)
     assert figures.distributions(page.datasets()).count("<polyline") == 6
-    monkeypatch.setattr(noise, "DATASETS", ("location30",))
     for name in SWEEPS:  # what they find is tested elsewhere
         few = dataclasses.replace(setting, epochs=2, most=60)
-        main([name, "--repeats", "2", "--folder", str(tmp_path / "models")], few)
+        main([name, "--repeats", "2", "--datasets", "location30", "--folder", str(tmp_path / "models")], few)
         written = json.loads((tmp_path / "results" / f"{name}.json").read_text())
+        assert written["command"] == f"python -m papers.shapr {name} --repeats 2 --datasets location30"
         assert written["repeats"]["count"] == 2
         assert {row["dataset"] for row in written["sweep"]} == {"location30"}
         assert f"](images/shapr_{name}.svg)" in page.text()
