@@ -128,8 +128,9 @@ FIGURE_2 = """## Removal of members (Figure 2)
 
 Members with the highest SHAPr are removed, as many non-members at random, and the network is trained anew from the same
 beginning. All figures are about the members who remain; "before" is the network that trained on all. As many members
-removed at random show what a smaller training set does. A + or − is against before. "Not times members" is SHAPr as the
-paper counts it, up to a constant: values add up to an accuracy, so that with fewer members each has more.
+removed at random show what a smaller training set does, and an attack that learns its thresholds from fewer. A + or − is
+against before. "Not times members" is SHAPr as the paper counts it, up to a constant: values add up to an accuracy, so that
+with fewer members each has more.
 
 ![SHAPr and attack accuracy of those who remain](images/shapr_removal.svg)
 """
