@@ -23,6 +23,9 @@ REPEATS = 3
 SIZES = (0, 1, 16, 64, 128, 256, 352)  # of 255; the paper's go from 1 to 352
 NOISY, CLEAN = "noisy", "clean"
 TRAINED, KNOWN = "as trained on", "as known"
+MIXED = "as trained on, the attack as known"
+WAYS = {TRAINED: (TRAINED, TRAINED), KNOWN: (KNOWN, KNOWN), MIXED: (TRAINED, KNOWN)}  # of the risk and of the attack
+ASKED = {"shapr": (TRAINED, KNOWN), "score": (TRAINED, KNOWN, MIXED)}  # SHAPr always has what was trained on
 
 Networks = Mapping[int, Sequence[Any]]
 
@@ -104,15 +107,18 @@ def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list
         for size, part in of.items()
     ]
     correlations = [
-        _correlation(world.pool.name, risk, asked, parts[NOISY, asked])
-        for asked in (TRAINED, KNOWN)
-        for risk in ("shapr", "score")
+        _correlation(world.pool.name, risk, asked, *(parts[NOISY, way] for way in WAYS[asked]))
+        for risk, ways in ASKED.items()
+        for asked in ways
     ]
     return {"sweep": rows, "correlations": correlations}
 
 
-def _correlation(dataset: str, risk: str, asked: str, parts: Mapping[int, Sequence[Part]]) -> Correlation:
-    risks, attack = (np.array([each(name, part) for part in parts.values()]) for name in (risk, "attack"))
+def _correlation(
+    dataset: str, risk: str, asked: str, of_risk: Mapping[int, Sequence[Part]], of_attack: Mapping[int, Sequence[Part]]
+) -> Correlation:
+    risks = np.array([each(risk, part) for part in of_risk.values()])
+    attack = np.array([each("attack", part) for part in of_attack.values()])
     together = pearson(risks.mean(axis=1), attack.mean(axis=1))
     singles = spread([pearson(*both)[0] for both in zip(risks.T, attack.T, strict=True)])
     return Correlation(dataset, risk, asked, *together, singles)

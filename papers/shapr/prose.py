@@ -149,7 +149,8 @@ measured. A + or − is against no noise.
 TABLE_10 = """## Does a risk follow the attack? (Table X)
 
 Pearson's correlation, over the sizes of the noise, of the mean risk of the noisy half with the attack's accuracy on it: of
-means over repeats, with its p-value, and of single repeats. SHAPr is the same however the attack asks.
+means over repeats, with its p-value, and of single repeats. SHAPr is the same however the attack asks; the risk score can
+also be that of the records as trained on, where the attack has them as known. We tried that way after we had seen the others.
 """
 
 DIFFERENCES = """## What agrees, and what does not

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from papers.markdown import table
 from papers.shapr import prose, trends
 from papers.shapr.cells import paper_name, percent, signed, spread
-from papers.shapr.noise import CLEAN, KNOWN, NOISY, TRAINED
+from papers.shapr.noise import ASKED, CLEAN, KNOWN, NOISY, TRAINED
 from papers.shapr.published import CORRELATIONS
 
 
@@ -102,6 +102,6 @@ def _correlations(rows: list[dict], names: list[str]) -> str:
 
     columns: dict[str, Callable] = {"dataset": paper_name}
     for index, (risk, said) in enumerate(trends.RISKS.items()):
-        columns |= {f"{said}, {asked}": cell(risk, asked) for asked in (TRAINED, KNOWN)}
+        columns |= {f"{said}, {asked}": cell(risk, asked) for asked in ASKED[risk]}
         columns |= {f"{said} (paper)": lambda name, index=index: f"{CORRELATIONS[paper_name(name)][index]:.2f}"}
     return table(names, columns)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from papers.shapr.comparison import listed, told
 from papers.shapr.data import SOURCES
-from papers.shapr.noise import CLEAN, KNOWN, NOISY, TRAINED
+from papers.shapr.noise import ASKED, CLEAN, KNOWN, NOISY, TRAINED
 from papers.shapr.published import CLEAN_RISES, CORRELATIONS
 from papers.shapr.removal import HIGHEST
 from papers.shapr.spread import LEVEL
@@ -95,7 +95,7 @@ def correlations_said(rows: Sequence[dict]) -> str:
     """Table X: on which datasets a correlation has the paper's sign."""
     lines = []
     for risk, name in RISKS.items():
-        for asked in (TRAINED, KNOWN):
+        for asked in ASKED[risk]:
             some = [row for row in rows if (row["risk"], row["asked"]) == (risk, asked)]
             theirs = {row["dataset"]: CORRELATIONS[_paper(row["dataset"])][list(RISKS).index(risk)] for row in some}
             known = [row for row in some if row["r"] is not None]

@@ -410,8 +410,13 @@ def test_half_of_the_members_have_noise(targets):
         whole.append(votes(models.asked(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
     assert np.mean(both) == pytest.approx(np.mean(whole))
     assert {(row.risk, row.asked) for row in found["correlations"]} == {
-        (risk, asked) for risk in ("shapr", "score") for asked in (noise.TRAINED, noise.KNOWN)
+        (risk, asked) for risk, ways in noise.ASKED.items() for asked in ways
     }
+    mixed = next(row for row in found["correlations"] if row.asked == noise.MIXED)
+    went = (
+        rows[255, noise.NOISY, noise.TRAINED].score.difference * rows[255, noise.NOISY, noise.KNOWN].attack.difference
+    )
+    assert mixed.r == pytest.approx(np.sign(went)), "of two sizes, a risk as trained on and an attack as known"
 
 
 def test_correlations_are_pearsons():
@@ -476,9 +481,9 @@ def test_noise_is_told_at_its_largest():
     rows = [
         {"dataset": "usps", "risk": risk, "asked": asked, "r": r, "p": 0.01}
         for risk, r in (("shapr", 0.3), ("score", 0.9))
-        for asked in (noise.TRAINED, noise.KNOWN)
+        for asked in noise.ASKED[risk]
     ]
-    first, *_, last = trends.correlations_said(rows).splitlines()
+    first, *_, last, _ = trends.correlations_said(rows).splitlines()
     assert "SHAPr, asked as trained on: the paper's sign on USPS; the other one on none." in first
     assert "risk score, asked as known: the paper's sign on none; the other one on USPS." in last
 
