@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
-from papers.shapr import attribution, effectiveness, page, times
+from papers.shapr import attribution, effectiveness, noise, page, regularisation, removal, times
 from papers.shapr.data import SOURCES, available, load
 from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
@@ -91,13 +92,36 @@ def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> No
     write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
 
 
-ALONE = {"times": _times, "attribution": _attribution}
+def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
+    """Figure 1, Figure 2, or Figures 6 and 7 and Table X: the targets of the datasets, defended more and more."""
+    defence = SWEEPS[name]
+    setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
+    seconds, sizes, tables = 0.0, {}, defaultdict(list)
+    with threadpool_limits(1):
+        for dataset in options.datasets or defence.DATASETS:
+            models = world(load(dataset), SOURCES[dataset], setting, options.folder)
+            networks, took = defence.trained(models, setting)
+            start = time.perf_counter()
+            for table, rows in defence.tables(models, setting, networks).items():
+                tables[table] += rows
+            seconds += took + time.perf_counter() - start
+            sizes[dataset] = {"members": int(models.member[0].sum())}
+    count = {"count": setting.repeats, "of": "targets of each dataset"}
+    write(name, _spelt(name, options), sizes, count, seconds, tables)
+
+
+SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise}
+NO_REFERENCES = ((60_000, 1),)
+ALONE = {"times": _times, "attribution": _attribution} | dict.fromkeys(SWEEPS, _sweep)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.shapr", description=__doc__)
     parser.add_argument("command", choices=[*SOURCES, *ALONE, "page", "all"])
     parser.add_argument("--repeats", type=int, help="targets of a dataset; fewer is quicker")
+    parser.add_argument(
+        "--datasets", nargs="+", choices=list(SOURCES), help="of a figure about defences; fewer is quicker"
+    )
     parser.add_argument("--most", type=int, help="records of either side in Table VI; fewer is quicker")
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
@@ -107,7 +131,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _spelt(name: str, options: argparse.Namespace) -> str:
     """The command that makes this result alone."""
-    return f"python -m papers.shapr {name}" + (f" --repeats {options.repeats}" if options.repeats else "")
+    fewer = f" --repeats {options.repeats}" if options.repeats else ""
+    some = f" --datasets {' '.join(options.datasets)}" if name in SWEEPS and options.datasets else ""
+    return f"python -m papers.shapr {name}{fewer}{some}"
 
 
 if __name__ == "__main__":

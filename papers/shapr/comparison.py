@@ -55,11 +55,11 @@ def _winners(found: Mapping[str, dict]) -> list[str]:
             f"{name} ({our}; paper {their})" for name, (our, their) in said.items() if name not in (*same, *opposite)
         ]
         if said:
-            line = f"* **{title}**: the winner is the paper's on {_listed(same)}."
-            line += f" **It is the other one on {_listed(opposite)}.**" if opposite else ""
-            line += f" One of the two finds no difference on {_listed(others)}." if others else ""
+            line = f"* **{title}**: the winner is the paper's on {listed(same)}."
+            line += f" **It is the other one on {listed(opposite)}.**" if opposite else ""
+            line += f" One of the two finds no difference on {listed(others)}." if others else ""
             elsewhere = _elsewhere(found, attack, measure, {name: their for name, (_, their) in said.items()})
-            line += f" The paper's winner comes out in another space on {_listed(elsewhere)}." if elsewhere else ""
+            line += f" The paper's winner comes out in another space on {listed(elsewhere)}." if elsewhere else ""
             lines.append(line)
     return lines
 
@@ -101,7 +101,7 @@ def _ranking(found: Mapping[str, dict]) -> list[str]:
     for attack in ATTACKS:
         sides = {name: _side(result, _row(result, attack, FIRST)["auc"]) for name, result in found.items()}
         above, below = ([SOURCES[name].paper for name, side in sides.items() if side == sign] for sign in (1, -1))
-        said.append(f"against {attack} above 0.5 on {_listed(above)}, below on {_listed(below)}")
+        said.append(f"against {attack} above 0.5 on {listed(above)}, below on {listed(below)}")
     if not found:
         return []
     return ["* **AUC of SHAPr in the first layer** is, by more than two standard errors: " + "; ".join(said) + "."]
@@ -123,7 +123,7 @@ def attributions_said(rows: Sequence[dict]) -> str:
         worse = [names[key] for key in ("influence_functions", "tracin") if _judged(row[key]) == WORSE]
         best = max(names, key=lambda key: row[f"{key}_auc"]["mean"])
         lines.append(
-            f"* {SOURCES[row['dataset']].paper}: lower in recall than SHAPr, as in the paper: {_listed(worse)}. The highest mean "
+            f"* {SOURCES[row['dataset']].paper}: lower in recall than SHAPr, as in the paper: {listed(worse)}. The highest mean "
             f"AUC is that of {names[best]}."
         )
     return "\n".join(lines) + "\n"
@@ -137,12 +137,12 @@ def groups_said(found: Mapping[str, dict]) -> str:
         paper, rows = SOURCES[name].paper, result["groups"]
         for first, row in zip(rows[::2], rows[1::2], strict=True):
             before, after = (GROUPS[paper, each["column"], each["group"]][1] for each in (first, row))
-            said = ", ".join(f"{risk} {_told(row[key])}" for risk, key in risks.items())
+            said = ", ".join(f"{risk} {told(row[key])}" for risk, key in risks.items())
             theirs = "higher" if after > before else "lower"
-            pairs.append({key: _told(row[key]) for key in ("shapr", "accuracy", "test", "gap")})
+            pairs.append({key: told(row[key]) for key in ("shapr", "accuracy", "test", "gap")})
             lines.append(
-                f"* {paper}, {row['group']} against {first['group']}: attack accuracy {_told(row['accuracy'])} (paper "
-                f"{theirs}); {said}; test accuracy {_told(row['test'])}, gap {_told(row['gap'])}."
+                f"* {paper}, {row['group']} against {first['group']}: attack accuracy {told(row['accuracy'])} (paper "
+                f"{theirs}); {said}; test accuracy {told(row['test'])}, gap {told(row['gap'])}."
             )
     if not lines:
         return ""
@@ -155,7 +155,7 @@ def groups_said(found: Mapping[str, dict]) -> str:
     return "\n".join([*lines, together])
 
 
-def _told(figure: dict) -> str:
+def told(figure: dict) -> str:
     words = {BETTER: "higher", WORSE: "lower", NO_DIFFERENCE: "no different", "": "not tested"}
     return words[_judged(figure)]
 
@@ -173,5 +173,5 @@ def _f1(result: dict, attack: str, risk: str) -> float:
     return _row(result, attack, risk)["f1"]["mean"]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     return ", ".join(names) if names else "none"

@@ -72,7 +72,7 @@ def repeat(world: World, k: int) -> Repeat:
     lira = gl.ATTACKS["lira"].score(world.rotation.facing(k))
     scores = {
         OWN: own_scores(world, k),
-        SHADOW: _beyond(entropy[[k, shadow]], world.member[shadow], labels),
+        SHADOW: beyond(entropy[[k, shadow]], world.member[shadow], labels),
         LIRA: lira,
         LIRA_LOW: lira,
     }
@@ -81,8 +81,8 @@ def repeat(world: World, k: int) -> Repeat:
     calls[LIRA_LOW] = calls_at_fpr(lira, member, FPR)
     risks = {
         EVERYBODY: np.ones(member.sum()),
-        SCORE: _score(entropy[[k, k]], member, labels)[member],
-        SCORE_SHADOW: _score(entropy[[k, shadow]], world.member[shadow], labels)[member],
+        SCORE: score(entropy[[k, k]], member, labels)[member],
+        SCORE_SHADOW: score(entropy[[k, shadow]], world.member[shadow], labels)[member],
         **{name: shapr_in(place(world, k), member, labels) for name, place in PLACES.items()},
     }
     return Repeat(member, labels, scores, calls, risks, world.rotation.values["correct"][k])
@@ -90,7 +90,7 @@ def repeat(world: World, k: int) -> Repeat:
 
 def own_scores(world: World, k: int) -> np.ndarray:
     """(records,) of the modified-entropy attack with the target as its own shadow; a call is a score of 0 or more."""
-    return _beyond(world.rotation.values["mentr"][[k, k]], world.member[k], world.pool.y)
+    return beyond(world.rotation.values["mentr"][[k, k]], world.member[k], world.pool.y)
 
 
 def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -119,11 +119,11 @@ PLACES: dict[str, Callable[[World, int], np.ndarray]] = {
 }  # fmt: skip
 
 
-def _beyond(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def beyond(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(records,) how far the first model's entropies lie beyond thresholds per class that the second one teaches."""
     return gl.ATTACKS["class_mentr"].score(gl.Signals({"mentr": said}, known[None], labels))
 
 
-def _score(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def score(said: np.ndarray, known: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """(records,) the risk score of the first model's entropies, learnt from the second one's."""
     return gl.risk_score(said[0], labels, known_values=said[1], known_labels=labels, known_member=known)

@@ -7,8 +7,10 @@ is kept, since SHAPr looks into its layers.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     most: int = 2000
-    models: tuple[tuple[int, int], ...] = ((1500, 33), (3000, 17), (60_000, 13))
+    models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
 
     def members(self, source: Source) -> int:
@@ -46,8 +48,9 @@ class Setting:
         return gl.Fit(epochs=self.epochs, batch_size=self.batch_size)
 
     def place(self, pool: Pool, size: int) -> str:
-        """The name of a folder that models of other settings do not share."""
-        return "-".join(map(str, (pool.name, size, *self.hidden, self.epochs, self.batch_size)))
+        """The name of a folder that models of other settings do not share, nor those that began with other parameters."""
+        begun = _begun(self, pool)
+        return "-".join(map(str, (pool.name, size, *self.hidden, self.epochs, self.batch_size, begun)))
 
     def network(self, pool: Pool):
         return gl.mlp(pool.x.shape[1], pool.classes, hidden=self.hidden, activation="Tanh")
@@ -62,6 +65,7 @@ class World:
         logits: (models, records, classes) what they answer.
         targets: the networks of the first models.
         seconds: that training took.
+        folder: that keeps the models.
     """
 
     pool: Pool
@@ -69,6 +73,7 @@ class World:
     logits: np.ndarray
     targets: tuple[Any, ...]
     seconds: float
+    folder: Path
 
     @cached_property
     def rotation(self) -> gl.Rotation:
@@ -87,14 +92,16 @@ def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:
     count = max(setting.count(source), setting.repeats + 1)
     member = np.zeros((count, len(pool.y)), dtype=bool)
     logits, targets, seconds = [], [], 0.0
+    folder = folder / setting.place(pool, size)
     for k in range(count):
         member[k, np.random.default_rng([1, k]).permutation(len(pool.y))[:size]] = True
-        module, took = _trained(pool, member[k], setting, k, folder / setting.place(pool, size) / f"model-{k}.pt")
+        given = trained_by(pool, member[k], setting, k)
+        module, took = kept(folder / f"model-{k}.pt", given[0], lambda given=given: setting.fit(*given))
         seconds += took
         logits.append(asked(module, pool.x))
         if k < setting.repeats:
             targets.append(module)
-    return World(pool, member, np.stack(logits), tuple(targets), seconds)
+    return World(pool, member, np.stack(logits), tuple(targets), seconds, folder)
 
 
 def asked(module, x: np.ndarray) -> np.ndarray:
@@ -110,19 +117,28 @@ def trained_by(pool: Pool, member: np.ndarray, setting: Setting, k: int) -> tupl
     return setting.network(pool), gl.Data(pool.x[member], pool.y[member]), np.random.default_rng([2, k])
 
 
-def _trained(pool: Pool, member: np.ndarray, setting: Setting, k: int, path: Path):
-    """Model ``k`` and the seconds that its training took, now or when it was trained."""
+def kept(path: Path, network: Any, train: Callable[[], Any]) -> tuple[Any, float]:
+    """The network that a file keeps, or else what ``train`` makes of it; and the seconds that its training took."""
     import torch
 
-    network = setting.network(pool)
     if path.exists():
-        kept = torch.load(path, weights_only=True)
-        network.load_state_dict(kept["state"])
-        return network.eval(), kept["seconds"]
+        found = torch.load(path, weights_only=True)
+        network.load_state_dict(found["state"])
+        return network.eval(), found["seconds"]
     start = time.perf_counter()
-    module = setting.fit(*trained_by(pool, member, setting, k))
+    module = train()
     seconds = time.perf_counter() - start
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save({"state": module.state_dict(), "seconds": seconds}, aside := path.with_suffix(".part"))
     aside.rename(path)  # what is there is whole
     return module, seconds
+
+
+def _begun(setting: Setting, pool: Pool) -> str:
+    """A few characters that stand for the way in which parameters are drawn: other ones if that way changes."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        drawn_ = torch.nn.utils.parameters_to_vector(setting.network(pool).parameters())
+    return sha256(drawn_.detach().numpy().tobytes()).hexdigest()[:8]

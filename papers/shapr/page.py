@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from papers.markdown import made_by, table
-from papers.shapr import comparison, figures, prose
+from papers.shapr import comparison, figures, prose, sections
+from papers.shapr.cells import pair, paper_name, percent, signed, spread
 from papers.shapr.data import SOURCES
 from papers.shapr.measures import ATTACKS, EVERYBODY, FIRST, LIRA, LIRA_LOW, OWN, SCORE, SCORE_SHADOW, SHADOW, SPACES
 from papers.shapr.published import (
@@ -23,7 +24,7 @@ from papers.shapr.published import (
     Pair,
 )  # fmt: skip
 from papers.shapr.results import read
-from papers.shapr.spread import BETTER, WORSE, verdict
+from papers.shapr.spread import verdict
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "papers_shapr.md"
@@ -31,11 +32,18 @@ Found = Mapping[str, dict]
 
 
 def write() -> None:
-    """Write the page and its figure anew."""
+    """Write the page and its figures anew."""
     PAGE.write_text(text(), "utf-8")
+    for place, drawn in images().items():
+        (DOCS / place).write_text(drawn, "utf-8")
+
+
+def images() -> dict[str, str]:
+    """The figures of those results that are there, by their place in the docs."""
     found = datasets()
-    if found:
-        (DOCS / figures.PLACE).write_text(figures.distributions(found), "utf-8")
+    drawn = {figures.PLACE: figures.distributions(found)} if found else {}
+    sweeps = {name: result for name in figures.SWEEPS if (result := read(name))}
+    return drawn | {figures.place(name): figures.SWEEPS[name](result["sweep"]) for name, result in sweeps.items()}
 
 
 def text() -> str:
@@ -59,7 +67,7 @@ def _effects(
     found: Found, heading: str, attack: str, score: str, measure: str, paper: Mapping[str, Pair] | None
 ) -> str:
     columns: dict[str, Callable] = {
-        "dataset": _paper_name,
+        "dataset": paper_name,
         "everybody": lambda name: spread(_effect(found[name], attack, EVERYBODY)[measure]),
         "risk score": lambda name: spread(_effect(found[name], attack, score)[measure]),
         "SHAPr": lambda name: spread(_effect(found[name], attack, FIRST)[measure]),
@@ -67,9 +75,9 @@ def _effects(
     }
     if paper:
         columns |= {
-            "paper: risk score": lambda name: _pair(paper[_paper_name(name)][0]),
-            "SHAPr (paper)": lambda name: _pair(paper[_paper_name(name)][1]),
-            "SHAPr is (paper)": lambda name: comparison.theirs(paper[_paper_name(name)]),
+            "paper: risk score": lambda name: pair(paper[paper_name(name)][0]),
+            "SHAPr (paper)": lambda name: pair(paper[paper_name(name)][1]),
+            "SHAPr is (paper)": lambda name: comparison.theirs(paper[paper_name(name)]),
         }
     return "\n".join([heading, table(list(found), columns)])
 
@@ -103,7 +111,7 @@ def _spaces(found: Found) -> str:
 
         return of
 
-    columns: dict[str, Callable] = {"dataset": _paper_name}
+    columns: dict[str, Callable] = {"dataset": paper_name}
     for attack in (OWN, LIRA):
         columns |= {f"{attack}: {space.removeprefix('SHAPr, ')}": cell(attack, space) for space in SPACES}
     return "\n".join([prose.SPACES, table(list(found), columns)])
@@ -111,7 +119,7 @@ def _spaces(found: Found) -> str:
 
 def _auc(found: Found) -> str:
     rows = [(name, attack) for name in found for attack in ATTACKS]
-    columns: dict[str, Callable] = {"dataset": lambda row: _paper_name(row[0]), "attack": lambda row: row[1]}
+    columns: dict[str, Callable] = {"dataset": lambda row: paper_name(row[0]), "attack": lambda row: row[1]}
 
     def cell(risk: str) -> Callable[[tuple], str]:
         def of(row: tuple[str, str]) -> str:
@@ -130,14 +138,14 @@ def _table8(found: Found) -> str:
         return percent(row["accuracy"])
 
     columns: dict[str, Callable] = {
-        "dataset": _paper_name,
+        "dataset": paper_name,
         "members": lambda name: f"{found[name]['sizes'][name]['members']:,}",
         "paper": lambda name: f"{SOURCES[name].members:,}",
         "training": lambda name: percent(found[name]["accuracy"][0]["train"]),
         "test": lambda name: percent(found[name]["accuracy"][0]["test"]),
-        "test (paper)": lambda name: f"{ACCURACY[_paper_name(name)][0]:.1f}",
+        "test (paper)": lambda name: f"{ACCURACY[paper_name(name)][0]:.1f}",
         **{attack: lambda name, attack=attack: called(name, attack) for attack in (OWN, SHADOW, LIRA)},
-        "mentr, own shadow (paper)": lambda name: f"{ACCURACY[_paper_name(name)][1]:.1f}",
+        "mentr, own shadow (paper)": lambda name: f"{ACCURACY[paper_name(name)][1]:.1f}",
     }
     return "\n".join([prose.TABLE_8, table(list(found), columns)])
 
@@ -148,19 +156,19 @@ def _table9(found: Found) -> str:
         return ""
 
     def theirs(each: tuple[str, dict]) -> tuple[str, str]:
-        key = (_paper_name(each[0]), each[1]["column"], each[1]["group"])
+        key = (paper_name(each[0]), each[1]["column"], each[1]["group"])
         return tuple(f"{value:.2f}" for value in GROUPS[key])
 
     columns: dict[str, Callable] = {
-        "dataset": lambda each: _paper_name(each[0]),
+        "dataset": lambda each: paper_name(each[0]),
         "group": lambda each: each[1]["group"],
         "members": lambda each: f"{each[1]['members']:,.0f}",
-        "SHAPr, first layer": lambda each: _beside(spread(each[1]["shapr"]), each[1]["shapr"]),
-        "SHAPr, outputs": lambda each: _beside(spread(each[1]["shapr_outputs"]), each[1]["shapr_outputs"]),
-        "risk score": lambda each: _beside(spread(each[1]["score"], 3), each[1]["score"]),
-        "attack accuracy": lambda each: _beside(percent(each[1]["accuracy"]), each[1]["accuracy"]),
-        "test accuracy": lambda each: _beside(percent(each[1]["test"]), each[1]["test"]),
-        "gap": lambda each: _beside(percent(each[1]["gap"]), each[1]["gap"]),
+        "SHAPr, first layer": lambda each: signed(spread(each[1]["shapr"]), each[1]["shapr"]),
+        "SHAPr, outputs": lambda each: signed(spread(each[1]["shapr_outputs"]), each[1]["shapr_outputs"]),
+        "risk score": lambda each: signed(spread(each[1]["score"], 3), each[1]["score"]),
+        "attack accuracy": lambda each: signed(percent(each[1]["accuracy"]), each[1]["accuracy"]),
+        "test accuracy": lambda each: signed(percent(each[1]["test"]), each[1]["test"]),
+        "gap": lambda each: signed(percent(each[1]["gap"]), each[1]["gap"]),
         "paper: risk score": lambda each: theirs(each)[0],
         "attack accuracy (paper)": lambda each: theirs(each)[1],
     }
@@ -169,7 +177,7 @@ def _table9(found: Found) -> str:
 
 def _figures(found: Found) -> str:
     columns = {
-        "dataset": lambda row: _paper_name(row[0]),
+        "dataset": lambda row: paper_name(row[0]),
         "risk": lambda row: row[1]["risk"],
         "at risk": lambda row: f"{100 * row[1]['at_risk']:.1f} %",
         "different values": lambda row: f"{row[1]['values']:,}",
@@ -181,15 +189,15 @@ def _figures(found: Found) -> str:
 def _table6(result: dict) -> str:
     scores = {row["dataset"]: row for row in result["timings"] if row["what"] != "SHAPr"}
     columns: dict[str, Callable] = {
-        "dataset": lambda row: _paper_name(row["dataset"]),
+        "dataset": lambda row: paper_name(row["dataset"]),
         "members × tests": lambda row: f"{row['members']:,} × {row['tests']:,}",
         "features": lambda row: row["features"],
         "seconds": lambda row: f"{row['seconds']:,.2f}",
         "CPU seconds": lambda row: f"{row['cpu_seconds']:,.2f}",
-        "paper": lambda row: f"{SECONDS[_paper_name(row['dataset'])]:,.2f}",
-        "times faster": lambda row: f"{SECONDS[_paper_name(row['dataset'])] / row['seconds']:,.0f}",
+        "paper": lambda row: f"{SECONDS[paper_name(row['dataset'])]:,.2f}",
+        "times faster": lambda row: f"{SECONDS[paper_name(row['dataset'])] / row['seconds']:,.0f}",
         "risk score": lambda row: f"{scores[row['dataset']]['seconds']:.3f}",
-        "risk score (paper)": lambda row: f"{SECONDS_SCORE.get(_paper_name(row['dataset']), '–')}",
+        "risk score (paper)": lambda row: f"{SECONDS_SCORE.get(paper_name(row['dataset']), '–')}",
     }
     rows = [row for row in result["timings"] if row["what"] == "SHAPr"]
     (naive,) = result["leave_one_out"]
@@ -203,13 +211,13 @@ def _table6(result: dict) -> str:
 
 def _table7(result: dict) -> str:
     columns = {
-        "dataset": lambda row: _paper_name(row["dataset"]),
+        "dataset": lambda row: paper_name(row["dataset"]),
         "everybody": lambda row: "1.00",
         "SHAPr": lambda row: spread(row["shapr"]),
         "influence functions": lambda row: _judged(row["influence_functions"]),
         "TracIn": lambda row: _judged(row["tracin"]),
         "paper: SHAPr, influence functions, TracIn": lambda row: ", ".join(
-            f"{value:.2f}" for value in ATTRIBUTION[_paper_name(row["dataset"])]
+            f"{value:.2f}" for value in ATTRIBUTION[paper_name(row["dataset"])]
         ),
         "AUC: SHAPr": lambda row: spread(row["shapr_auc"]),
         "influence functions (AUC)": lambda row: spread(row["influence_functions_auc"]),
@@ -226,8 +234,10 @@ def _judged(figure: dict) -> str:
 
 
 SECTIONS = (_table3, _table4, _table5, _spaces, _auc, _table8, _table9, _figures)
-ALONE = {"times": _table6, "attribution": _table7}
-SIZES = {"times": "Members and tests as in the table.", "attribution": "The targets of the tables above."}
+SWEEPS = {"regularisation": sections.regularisation, "removal": sections.removal, "noise": sections.noise}
+ALONE = {"times": _table6, "attribution": _table7} | SWEEPS
+TARGETS = "The targets of the tables above."
+SIZES = {"times": "Members and tests as in the table.", "attribution": TARGETS} | dict.fromkeys(SWEEPS, TARGETS)
 
 
 def _made(found: Found) -> str:
@@ -235,7 +245,7 @@ def _made(found: Found) -> str:
     return "\n".join(
         _foot(
             result,
-            f"{size['members']:,} members and as many others of {_paper_name(name)}, {size['features']} features.",
+            f"{size['members']:,} members and as many others of {paper_name(name)}, {size['features']} features.",
         )
         + "<br>"
         for name, result in found.items()
@@ -250,28 +260,3 @@ def _foot(result: dict, sizes: str) -> str:
 def _effect(result: dict, attack: str, risk: str) -> dict:
     (row,) = (row for row in result["effects"] if (row["attack"], row["risk"]) == (attack, risk))
     return row
-
-
-def _paper_name(name: str) -> str:
-    return SOURCES[name].paper
-
-
-def spread(figure: dict, digits: int = 2) -> str:
-    if figure["mean"] is None:
-        return "–"
-    beside = "" if figure["spread"] is None else f" ± {figure['spread']:.{digits}f}"
-    return f"{figure['mean']:.{digits}f}{beside}"
-
-
-def percent(figure: dict) -> str:
-    beside = "" if figure["spread"] is None else f" ± {100 * figure['spread']:.1f}"
-    return f"{100 * figure['mean']:.1f}{beside}"
-
-
-def _beside(shown: str, figure: dict) -> str:
-    """With a sign where it differs from the first group's."""
-    return shown + {BETTER: " +", WORSE: " −"}.get(verdict(figure["difference"], figure["p"]), "")
-
-
-def _pair(figure: tuple[float, float]) -> str:
-    return f"{figure[0]:.2f} ± {figure[1]:.2f}"

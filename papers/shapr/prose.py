@@ -13,6 +13,9 @@ python -m papers.shapr location30              # one dataset: Tables III to V, V
 python -m papers.shapr location30 --repeats 2  # with two targets instead of ten
 python -m papers.shapr times                   # Table VI
 python -m papers.shapr attribution             # Table VII
+python -m papers.shapr regularisation          # Figure 1
+python -m papers.shapr removal                 # Figure 2
+python -m papers.shapr noise                   # Figures 6 and 7, Table X
 python -m papers.shapr all                     # all of them, then this page
 ```
 
@@ -109,6 +112,47 @@ Recall against modified entropy (own shadow): members with a value above 0 are a
 of the last layer: influence functions by its exact Hessian, TracIn after every fifth epoch.
 """
 
+FIGURE_1 = """## Regularisation (Figure 1)
+
+Targets with an L2 penalty in the loss. SHAPr is in the first layer and times the number of members, as above: over all
+members, and over those alone whose SHAPr is above 0, who are at risk by its own threshold. In the space of the inputs it
+would be the same at every weight: nothing there depends on the network. The attack is modified entropy with the target as
+its own shadow, which knows the defence. A + or − says that a figure is above or below that of weight 0 by the paired test
+at 0.05. The paper's figures have no printed values; it says that SHAPr decreases. Its other two datasets, PURCHASE and
+TEXAS, are not here.
+
+![SHAPr, attack and test accuracy against the weight of the penalty](images/shapr_regularisation.svg)
+"""
+
+FIGURE_2 = """## Removal of members (Figure 2)
+
+Members with the highest SHAPr are removed, as many non-members at random, and the network is trained anew from the same
+beginning. All figures are about the members who remain; "before" is the network that trained on all. As many members
+removed at random show what a smaller training set does, and an attack that learns its thresholds from fewer. A + or − is
+against before. "Not times members" is SHAPr as the paper counts it, up to a constant: values add up to an accuracy, so that
+with fewer members each has more.
+
+![SHAPr and attack accuracy of those who remain](images/shapr_removal.svg)
+"""
+
+FIGURE_6 = """## Noise (Figures 6, 7)
+
+A random half of the members moves by FGSM noise, found with the target that trained without it; then the network is
+trained anew from the same beginning. Noise is not cut to the range of the features. SHAPr has the members as they are
+trained on. The attack (modified entropy, the target its own shadow) and the risk score ask about them as trained on, or as
+known to somebody who has the record and not the noise: the paper argues with the latter, and does not say which it
+measured. A + or − is against no noise.
+
+![SHAPr and attack accuracy against the size of the noise](images/shapr_noise.svg)
+"""
+
+TABLE_10 = """## Does a risk follow the attack? (Table X)
+
+Pearson's correlation, over the sizes of the noise, of the mean risk of the noisy half with the attack's accuracy on it: of
+means over repeats, with its p-value, and of single repeats. SHAPr is the same however the attack asks; the risk score can
+also be that of the records as trained on, where the attack has them as known. We tried that way after we had seen the others.
+"""
+
 DIFFERENCES = """## What agrees, and what does not
 """
 
@@ -118,5 +162,4 @@ OTHERWISE = """* **Fewer members.** The table of accuracies says how many; the p
   missing.
 * **A shadow is not apart from the target's records**: it trained on another half of the same pool, and learns from what it
   says about its own members and non-members.
-* **Not here**: Figures 1, 2, 6 and 7 and Table X (regularisation, removal, noise).
 """

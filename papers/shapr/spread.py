@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 LEVEL = 0.05
+ROUNDING = 1e-12  # by which shares differ that are equal
 BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no difference"
 
 
@@ -53,6 +54,6 @@ def verdict(difference: float | None, p: float | None) -> str:
 def _p_value(difference: np.ndarray) -> float:
     if len(difference) < 2:
         return float("nan")
-    if np.ptp(difference) == 0:  # for which a t-test has no spread to divide by
-        return 1.0 if difference[0] == 0 else 0.0
+    if np.ptp(difference) < ROUNDING:  # for which a t-test has no spread to divide by
+        return 1.0 if abs(difference[0]) < ROUNDING else 0.0
     return float(ttest_rel(difference, np.zeros_like(difference)).pvalue)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from papers.errata import shapr as errata
 from papers.shapr import (
+    alone,
     attribution,
     comparison,
     distributions,
@@ -15,12 +16,16 @@ from papers.shapr import (
     groups,
     measures,
     models,
+    noise,
     page,
     published,
+    regularisation,
+    removal,
     results,
     times,
+    trends,
 )
-from papers.shapr.__main__ import ALONE, main
+from papers.shapr.__main__ import ALONE, SWEEPS, main
 from papers.shapr.data import SOURCES, Pool, Source, drawn, load
 from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, Spread, spread, verdict
 from scipy.special import softmax
@@ -73,6 +78,21 @@ def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatc
     assert again.seconds == first.seconds > 0
     with pytest.raises(TypeError):  # other settings, other models
         models.world(pool, SOURCE, dataclasses.replace(setting, epochs=2), tmp_path)
+
+
+def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
+    place, state = SMALL.place(pool, 120), torch.get_rng_state()
+    assert SMALL.place(pool, 120) == place
+    assert torch.equal(torch.get_rng_state(), state), "nothing else is drawn otherwise"
+    mlp = gl.mlp
+
+    def otherwise(*sizes, **options):
+        module = mlp(*sizes, **options)
+        torch.nn.init.normal_(module[0].weight)
+        return module
+
+    monkeypatch.setattr(models.gl, "mlp", otherwise)
+    assert SMALL.place(pool, 120) != place
 
 
 def test_attacks_find_members_and_the_own_shadow_is_the_worst_case(repeats):
@@ -260,6 +280,214 @@ def test_the_papers_recalls_are_those_of_the_errata():
         assert set(table) == {source.paper for source in SOURCES.values()}
 
 
+# -- defences ----------------------------------------------------------------------------------------------------------
+
+TWO = dataclasses.replace(SMALL, repeats=2)
+
+
+@pytest.fixture(scope="module")
+def targets(world):
+    """The same with two targets."""
+    return dataclasses.replace(world, targets=world.targets[:2])
+
+
+def votes(x, y, member):
+    """Share of the five nearest members that vote for a non-member's class."""
+    found = KNeighborsClassifier(5).fit(x[member], y[member]).predict_proba(x[~member])
+    return found[np.arange((~member).sum()), y[~member]].mean()
+
+
+def test_a_network_alone_is_the_target_among_its_references(world, repeats):
+    one, both = alone.seen(world.targets[1], world.pool.x, world.pool.y, world.member[1]), repeats[1]
+    assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
+    assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
+    assert np.array_equal(one.score, both.risks[measures.SCORE])
+    assert np.array_equal(one.calls, both.calls[measures.OWN])
+    assert np.array_equal(one.right, both.right)
+    assert alone.each("attack", [alone.whole(one)]) == [
+        pytest.approx(effectiveness.balanced(both, measures.OWN, np.ones(240, dtype=bool)))
+    ]
+
+
+def test_averages_are_of_the_chosen_members():
+    member = np.array([True, True, True, False])
+    calls, right = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 1.0])
+    one = alone.Seen(member, np.array([2.0, -1.0, 4.0]), np.zeros(3), np.array([0.5, 0.7, 0.9]), calls, right)
+    chosen = np.array([True, True, False])
+    found = {name: figure.mean for name, figure in vars(alone.averages([(one, chosen)])).items()}
+    expected = {
+        "shapr": 0.5,
+        "outputs": 0,
+        "at_risk": 2,
+        "share": 0.5,
+        "score": 0.6,
+        "attack": 0.75,
+        "train": 1,
+        "test": 1,
+    }
+    assert found == pytest.approx(expected)
+    assert np.isnan(alone.averages([(one, one.shapr < 0)]).at_risk.mean), "nobody is at risk"
+    compared = alone.averages([alone.whole(one)] * 2, [(one, chosen)] * 2)
+    assert compared.shapr.difference == pytest.approx(5 / 3 - 0.5)
+
+
+def test_without_a_penalty_it_is_the_target(targets):
+    networks, seconds = regularisation.trained(targets, TWO, weights=(0.0, 0.3))
+    assert networks[0.0] is targets.targets
+    assert seconds > 0
+    none, much = regularisation.tables(targets, TWO, networks)["sweep"]
+    assert (none.weight, much.weight) == (0.0, 0.3)
+    assert none.figures.attack.difference == 0
+    assert much.figures.attack.mean < none.figures.attack.mean
+    assert much.figures.train.difference == pytest.approx(much.figures.train.mean - none.figures.train.mean)
+    shares = [
+        votes(models.asked(module[:2], targets.pool.x), targets.pool.y, targets.member[k])
+        for k, module in enumerate(networks[0.3])
+    ]
+    assert much.figures.shapr.mean == pytest.approx(np.mean(shares)), "over all members, utility and nothing else"
+
+
+def test_those_with_the_highest_values_are_removed(targets):
+    values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, 1), targets.member[1], targets.pool.y)
+    for by in (removal.HIGHEST, removal.RANDOM):
+        rest, others = removal.remaining(targets, 1, by, 0.25)
+        fewer, _ = removal.remaining(targets, 1, by, 0.5)
+        assert rest.sum() == others.sum() == 90
+        assert not (rest & ~targets.member[1]).any()
+        assert not (others & targets.member[1]).any()
+        assert not (fewer & ~rest).any(), "who was removed stays so"
+    rest, _ = removal.remaining(targets, 1, removal.HIGHEST, 0.25)
+    gone = ~rest[targets.member[1]]
+    assert values[gone].min() >= values[~gone].max()
+    chance, _ = removal.remaining(targets, 1, removal.RANDOM, 0.25)
+    assert not np.array_equal(chance, rest)
+
+
+def test_removal_is_about_those_who_remain(targets):
+    networks, _ = removal.trained(targets, TWO, shares=(0.5,))
+    highest, chance = removal.tables(targets, TWO, networks)["sweep"]
+    assert (highest.by, chance.by, highest.share) == (removal.HIGHEST, removal.RANDOM, 0.5)
+    x, y = targets.pool.x, targets.pool.y
+    after, before = [], []
+    for k in range(2):
+        rest, others = removal.remaining(targets, k, removal.HIGHEST, 0.5)
+        module = TWO.fit(TWO.network(targets.pool), gl.Data(x[rest], y[rest]), np.random.default_rng([2, k]))
+        asked = rest | others
+        after.append(votes(models.asked(module[:2], x[asked]), y[asked], rest[asked]))
+        values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, k), targets.member[k], y)
+        before.append(120 * values[rest[targets.member[k]]].mean())
+    assert highest.after.shapr.mean == pytest.approx(np.mean(after))
+    assert highest.before.shapr.mean == pytest.approx(np.mean(before))
+    assert highest.after.shapr.difference == pytest.approx(np.mean(after) - np.mean(before))
+    assert highest.attack.difference == pytest.approx(highest.after.attack.mean - chance.after.attack.mean)
+    assert chance.attack.p == 1, "compared with itself"
+
+
+def test_half_of_the_members_have_noise(targets):
+    networks, _ = noise.trained(targets, TWO, sizes=(0, 255))
+    assert networks[0] is targets.targets
+    (data, noisy), (same, again) = (noise.moved(targets, TWO, 0, size) for size in (255, 0))
+    x = targets.pool.x[targets.member[0]]
+    assert noisy.sum() == 60
+    assert np.array_equal(noisy, again), "the same ones at any size"
+    assert np.array_equal(same.x, x)
+    assert np.abs(data.x - x)[noisy] == pytest.approx(1, abs=1e-6)
+    assert np.array_equal(data.x[~noisy], x[~noisy])
+    found = noise.tables(targets, TWO, networks)
+    rows = {(row.size, row.half, row.asked): row.figures for row in found["sweep"]}
+    for size in (0, 255):
+        for half in (noise.NOISY, noise.CLEAN):
+            trained, known = (rows[size, half, asked].shapr for asked in (noise.TRAINED, noise.KNOWN))
+            assert trained == known, "SHAPr has what was trained on"
+    assert rows[0, noise.NOISY, noise.TRAINED] == rows[0, noise.NOISY, noise.KNOWN]
+    trained, known = (rows[255, noise.NOISY, asked].attack.mean for asked in (noise.TRAINED, noise.KNOWN))
+    assert known < trained, "an attacker who does not have the noise"
+    both = [rows[255, half, noise.TRAINED].shapr.mean for half in (noise.NOISY, noise.CLEAN)]
+    whole = []
+    for k in range(2):
+        x = targets.pool.x.copy()
+        x[targets.member[k]] = noise.moved(targets, TWO, k, 255)[0].x
+        whole.append(votes(models.asked(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
+    assert np.mean(both) == pytest.approx(np.mean(whole))
+    assert {(row.risk, row.asked) for row in found["correlations"]} == {
+        (risk, asked) for risk, ways in noise.ASKED.items() for asked in ways
+    }
+    mixed = next(row for row in found["correlations"] if row.asked == noise.MIXED)
+    went = (
+        rows[255, noise.NOISY, noise.TRAINED].score.difference * rows[255, noise.NOISY, noise.KNOWN].attack.difference
+    )
+    assert mixed.r == pytest.approx(np.sign(went)), "of two sizes, a risk as trained on and an attack as known"
+
+
+def test_correlations_are_pearsons():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 9))
+    assert noise.pearson(a, b)[0] == pytest.approx(np.corrcoef(a, b)[0, 1])
+    assert np.isnan(noise.pearson(a, np.ones(9))[0])
+
+
+def _figure(side):
+    """One that is higher, lower or no different."""
+    return {"mean": 0.5, "spread": 0.01, "difference": 0.1 * side, "p": 0.01 if side else 0.5}
+
+
+def test_regularisation_is_told_as_it_goes():
+    def row(weight, shapr, attack, test):
+        sides = {"shapr": shapr, "at_risk": shapr, "outputs": 0, "score": attack, "attack": attack, "test": test}
+        figures = {name: _figure(side) for name, side in sides.items()}
+        return {"dataset": "location30", "weight": weight, "figures": figures}
+
+    said = trends.regularisation_said([row(0.0, 0, 0, 0), row(0.1, -1, -1, 1), row(0.2, 1, -1, 1)])
+    assert "of 2 weights, against none: SHAPr of all members is lower at 1, higher at 1;" in said
+    assert "the attack's accuracy is lower at 2, higher at 0." in said
+    assert "accuracy at 1 of 2 weights, the opposite way at 1, and the way of the test accuracy at 1." in said
+
+
+SCALED = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share and SHAPr: 0.8, 1 and 0.8 where it is not times members
+
+
+def test_removal_is_told_against_before_and_against_chance():
+    after = {"shapr": _figure(-1), "attack": _figure(1), "test": _figure(0)}
+    row = {"dataset": "location30", "by": removal.HIGHEST, "share": 0.5, "after": after, "attack": _figure(0)}
+    other = row | {"by": removal.RANDOM, "after": dict.fromkeys(after, _figure(1))}
+    said = trends.removal_said([row, other])
+    assert "of 1 shares" in said
+    assert "their SHAPr is lower at 1, higher at 0; the attack's accuracy on them is lower at 0, higher at 1;" in said
+    assert "removed at random, the attack's accuracy is lower at 0, higher at 0." in said
+    shapr = [{**row, "share": share, "after": after | {"shapr": _figure(0) | {"mean": mean}}} for share, mean in SCALED]
+    assert trends.scaled(shapr[1]) == pytest.approx(1.0)
+    courses = [trends.removal_said(rows).splitlines()[2] for rows in (shapr[:2], shapr[1:], shapr)]
+    assert ["always rises" in courses[0], "always falls" in courses[1], "both rises and falls" in courses[2]] == [
+        True
+    ] * 3
+
+
+def test_noise_is_told_at_its_largest():
+    def row(size, half, asked, shapr, attack):
+        figures = {"shapr": _figure(shapr), "attack": _figure(attack), "test": _figure(0)}
+        return {"dataset": "mnist", "size": size, "half": half, "asked": asked, "figures": figures}
+
+    rows = [row(1, half, asked, 0, 0) for half in (noise.NOISY, noise.CLEAN) for asked in (noise.TRAINED, noise.KNOWN)]
+    rows += [row(9, noise.NOISY, noise.TRAINED, -1, 1), row(9, noise.NOISY, noise.KNOWN, -1, -1)]
+    rows += [row(9, noise.CLEAN, asked, 1, 0) for asked in (noise.TRAINED, noise.KNOWN)]
+    assert trends.noise_said(rows) == (
+        "* MNIST: SHAPr of the noisy half lower (paper lower), of the clean half higher (paper: no consistent trend); attack on "
+        "the noisy half, asked as trained on, higher, asked as known lower (paper lower), on the clean half no different; test "
+        "accuracy no different.\n"
+    )
+    assert trends.not_run(rows) == "Not run on LOCATION, FMNIST, USPS, FLOWER, MEPS, CREDIT, CENSUS.\n"
+    rows[4]["figures"]["attack"]["p"] = None
+    assert "as trained on, higher (one repeat, not tested), asked as known lower (paper" in trends.noise_said(rows)
+    rows = [
+        {"dataset": "usps", "risk": risk, "asked": asked, "r": r, "p": 0.01}
+        for risk, r in (("shapr", 0.3), ("score", 0.9))
+        for asked in noise.ASKED[risk]
+    ]
+    first, *_, last, _ = trends.correlations_said(rows).splitlines()
+    assert "SHAPr, asked as trained on: the paper's sign on USPS; the other one on none." in first
+    assert "risk score, asked as known: the paper's sign on none; the other one on USPS." in last
+
+
 @pytest.mark.slow
 def test_attribution_has_a_recall_for_each(world):
     pytest.importorskip("captum")
@@ -342,6 +570,17 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     cells = [line for line in text.splitlines() if line.startswith("|")]
     assert not any("nan" in line.lower() or "None" in line for line in cells)
     assert figures.distributions(page.datasets()).count("<polyline") == 6
+    for name in SWEEPS:  # what they find is tested elsewhere
+        few = dataclasses.replace(setting, epochs=2, most=60)
+        main([name, "--repeats", "2", "--datasets", "location30", "--folder", str(tmp_path / "models")], few)
+        written = json.loads((tmp_path / "results" / f"{name}.json").read_text())
+        assert written["command"] == f"python -m papers.shapr {name} --repeats 2 --datasets location30"
+        assert written["repeats"]["count"] == 2
+        assert {row["dataset"] for row in written["sweep"]} == {"location30"}
+        assert f"](images/shapr_{name}.svg)" in page.text()
+    assert [drawn.count("<polyline") for drawn in page.images().values()] == [6, 4, 4, 5]
+    cells = [line for line in page.text().splitlines() if line.startswith("|")]
+    assert not any("nan" in line.lower() or "None" in line for line in cells)
 
 
 def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):
@@ -358,8 +597,8 @@ def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_pa
 
 def test_the_page_is_made_from_the_results():
     assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.shapr page"
-    drawn_ = (page.DOCS / figures.PLACE).read_text("utf-8")
-    assert drawn_ == figures.distributions(page.datasets()), "run: python -m papers.shapr page"
+    for place, drawn_ in page.images().items():
+        assert (page.DOCS / place).read_text("utf-8") == drawn_, "run: python -m papers.shapr page"
 
 
 def test_every_result_has_its_section():

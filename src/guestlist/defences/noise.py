@@ -30,11 +30,16 @@ class FgsmNoise:
             raise ValueError("Expected loss='cross_entropy': the gradient is that of classes.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
-        first = self.fit(module, data, rng)
-        chosen = rng.permutation(len(data))[: round(self.share * len(data))]
+        data, _ = self.moved(self.fit(module, data, rng), data, rng)
+        return self.fit(module, data, rng)
+
+    def moved(self, first, data: Data, rng: np.random.Generator) -> tuple[Data, np.ndarray]:
+        """What is trained on, and (records,) true for those that were moved to where ``first``, a trained module, errs more."""
+        chosen = np.zeros(len(data), dtype=bool)
+        chosen[rng.permutation(len(data))[: round(self.share * len(data))]] = True
         x = np.array(data.x, dtype=np.float64)
         x[chosen] += self.size * np.sign(gradients(first, x[chosen], data.y[chosen]))
-        return self.fit(module, replace(data, x=x), rng)
+        return replace(data, x=x), chosen
 
     def plain(self) -> Fit:
         """The same training on the records as they are."""
