@@ -170,7 +170,10 @@ def _other(seed, *, told_by_another_class=False):
     if told_by_another_class:
         larger = np.sort(logits[:, :2], axis=1)  # the same two values, whichever class has the larger one
         after, before = (labels + 1) % 3, (labels + 2) % 3
-        logits[rows, after], logits[rows, before] = larger[rows, member.astype(int)], larger[rows, 1 - member.astype(int)]
+        logits[rows, after], logits[rows, before] = (
+            larger[rows, member.astype(int)],
+            larger[rows, 1 - member.astype(int)],
+        )
         logits[rows, labels] = rng.normal(size=300)
     else:
         logits[rows, labels] += 1 + member

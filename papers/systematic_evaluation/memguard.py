@@ -1,4 +1,4 @@
-"""Table 4: the metric attacks on the authors' Location30 model, with and without MemGuard, from its stored answers."""
+"""Table 4: the attacks on the authors' Location30 model, with and without MemGuard, from its stored answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import guestlist as gl
 from papers.systematic_evaluation.data import published_answers
-from papers.systematic_evaluation.published import MEMGUARD
+from papers.systematic_evaluation.published import MEMGUARD, NETWORKS
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,33 @@ class Printed:
     attack: str
     accuracy: float
     paper: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """Attack accuracy in per cent of a network of answers.
+
+    Args:
+        shadow_defended: whether MemGuard changed the answers that taught it: an attacker who knows has such a shadow.
+    """
+
+    defended: bool
+    shadow_defended: bool
+    attack: str
+    accuracy: float
+
+
+def networks() -> list[Network]:
+    """A row for each network, taught by the answers of the shadow model as they are and as MemGuard changes them."""
+    rows = []
+    for defended, shadow_defended in ((False, False), (True, True), (True, False)):
+        target = published_answers("target", defended=defended)
+        shadow = published_answers("shadow", defended=shadow_defended)
+        found = gl.audit_predictions(target, shadow=shadow, attacks=list(NETWORKS), blind=False)
+        for name in NETWORKS:
+            accuracy = _printed(found.attack(name).balanced_accuracy.value)
+            rows.append(Network(defended, shadow_defended, name, accuracy))
+    return rows
 
 
 def accuracies() -> list[Printed]:

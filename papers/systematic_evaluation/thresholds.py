@@ -1,14 +1,23 @@
-"""Table 3: one threshold for all classes against one per class, on our own Location30 models."""
+"""Table 3: one threshold for all classes against one per class; and what the gain of the latter comes with."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+import guestlist as gl
 from papers.systematic_evaluation.data import Records
-from papers.systematic_evaluation.models import EARLY, NO_DEFENCE, Setting, percent, subject
+from papers.systematic_evaluation.models import percent
+from papers.systematic_evaluation.pairs import MEMGUARD, NO_DEFENCE, Pair, Study, trained
 from papers.systematic_evaluation.published import METRICS
+from papers.systematic_evaluation.subjects import own
+
+NOISE = 0.6  # share of the labels of half of the classes that are drawn anew
+FEW = 0.3  # share of the members that are left where there are few
+AS_THEY_ARE, FEW_RECORDS = "as they are", "fewer records"
+EVEN, UNEVEN = "noise in all classes", "noise in half of the classes"
 
 
 @dataclass(frozen=True)
@@ -16,14 +25,15 @@ class Accuracy:
     """Attack accuracy in per cent over targets: mean and standard deviation, and those of the gain in pairs.
 
     Args:
-        references: how many taught the thresholds.
+        records: what was done to them: ``AS_THEY_ARE``, ….
         single, single_spread: one threshold for all classes.
         per_class, per_class_spread: a threshold for each.
         gain, gain_spread: of the latter over the former.
     """
 
+    dataset: str
     training: str
-    references: int
+    records: str
     metric: str
     single: float
     single_spread: float
@@ -34,34 +44,86 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """How well the targets learnt their records, in per cent."""
+class Difficulty:
+    """How unequal classes are.
 
-    training: str
+    Args:
+        members: of a class, on average.
+        train_accuracy, test_accuracy: in per cent, over targets.
+        spread: standard deviation over classes of a class's test accuracy, in points, on average over targets.
+    """
+
+    dataset: str
+    records: str
+    members: float
     train_accuracy: float
     test_accuracy: float
+    spread: float
 
 
-def comparison(records: Records, setting: Setting, place: Path, *, repeats: int) -> tuple[list[Accuracy], list[Fitted]]:
-    """A row per way to train, number of references and metric, over ``repeats`` targets."""
-    rows, fitted = [], []
-    attacks = [*METRICS, *(f"class_{name}" for name in METRICS)]
-    for training in (NO_DEFENCE, EARLY):
-        found, subjects = defaultdict(list), []
-        for seed in range(repeats):
-            one = subject(records, setting, training, seed, place)
-            # All references first: fewer are then the first of those, and cost nothing.
-            for references in (setting.references, 1):
-                results = one.audit(references, attacks)
-                for name in attacks:
-                    found[references, name].append(results.attack(name).balanced_accuracy.value)
-            subjects.append(results.subject)
-        for references in (1, setting.references):
-            for name in METRICS:
-                single, per_class = found[references, name], found[references, f"class_{name}"]
-                gains = [b - a for a, b in zip(single, per_class, strict=True)]
-                figures = (part for values in (single, per_class, gains) for part in percent(values))
-                rows.append(Accuracy(training, references, name, *figures))
-        accuracies = ([s.accuracy_members for s in subjects], [s.accuracy_nonmembers for s in subjects])
-        fitted.append(Fitted(training, *(percent(values)[0] for values in accuracies)))
-    return rows, fitted
+def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Accuracy], list[Difficulty]]:
+    """A row per way to train and metric, then per change of the records and metric, over ``repeats`` targets."""
+    rows = []
+    for training, pairs in own(study, records, place, repeats=repeats).items():
+        if training != MEMGUARD:  # the paper's table is about ways to train
+            rows += _rows(study.name, training, AS_THEY_ARE, pairs)
+    levels = []
+    for name, (varied, changed) in _variants(study, records).items():
+        pairs = [trained(varied, changed, place, seed=seed) for seed in range(repeats)]
+        if name != AS_THEY_ARE:
+            rows += _rows(study.name, NO_DEFENCE, name, pairs)
+        levels.append(_difficulty(study, name, pairs, varied.members / len(np.unique(changed.y))))
+    return rows, levels
+
+
+def noisy(records: Records, classes: np.ndarray, share: float, seed: int = 0) -> Records:
+    """The same records; among those of some classes, a share of the labels is drawn anew from these classes."""
+    rng = np.random.default_rng(seed)
+    y = records.y.copy()
+    chosen = np.isin(y, classes) & (rng.random(len(y)) < share)
+    y[chosen] = rng.choice(classes, size=int(chosen.sum()))
+    return Records(records.x, y)
+
+
+def _variants(study: Study, records: Records) -> dict[str, tuple[Study, Records]]:
+    """Name of a change to the study and records; as much noise in all classes as in half of them, on average."""
+    classes = np.unique(records.y)
+    half = classes[: len(classes) // 2]
+
+    def of(name: str, members: int = study.members) -> Study:
+        return replace(study, name=f"{study.name}, {name}", members=members, steps=(study.epochs,), memguard=False)
+
+    return {
+        AS_THEY_ARE: (study, records),
+        FEW_RECORDS: (of(FEW_RECORDS, round(FEW * study.members)), records),
+        EVEN: (of(EVEN), noisy(records, classes, NOISE * len(half) / len(classes))),
+        UNEVEN: (of(UNEVEN), noisy(records, half, NOISE)),
+    }
+
+
+def _rows(dataset: str, training: str, changed: str, pairs: list[Pair]) -> list[Accuracy]:
+    names = [*METRICS, *(f"class_{name}" for name in METRICS)]
+    found = [gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=names, blind=False) for pair in pairs]
+    accuracy = {name: [one.attack(name).balanced_accuracy.value for one in found] for name in names}
+    rows = []
+    for name in METRICS:
+        single, per_class = accuracy[name], accuracy[f"class_{name}"]
+        gains = [b - a for a, b in zip(single, per_class, strict=True)]
+        figures = (part for values in (single, per_class, gains) for part in percent(values))
+        rows.append(Accuracy(dataset, training, changed, name, *figures))
+    return rows
+
+
+def _difficulty(study: Study, name: str, pairs: list[Pair], members: float) -> Difficulty:
+    reached = (percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1))
+    spread = percent([_unequal(pair) for pair in pairs])[0]
+    return Difficulty(study.name, name, members, *reached, spread)
+
+
+def _unequal(pair: Pair) -> float:
+    """Standard deviation over classes of the accuracy among non-members."""
+    target = pair.target
+    right = target.scale.correct(target.answers, target.labels)
+    outside = ~target.member
+    by_class = [right[outside & (target.labels == label)].mean() for label in np.unique(target.labels[outside])]
+    return float(np.std(by_class))

@@ -23,7 +23,7 @@ from guestlist.cli.request import Request, carry_out, means, means_of
 @click.option(
     "--shadow",
     type=click.Path(path_type=Path),
-    help="With --predictions: a shadow model's answers, which teach thresholds.",
+    help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
     "--scale",
