@@ -27,7 +27,8 @@ thresholds on the shadow's answers and calls the target's records. Ours (paper's
 
 TABLE_4_NETWORKS = """The paper's other column is the best of six networks of Jia et al. (2019), most of which do not know of the
 defence. With a shadow's whole answers, `audit_predictions` runs two networks. An adaptive attacker's learns from answers of the
-shadow that MemGuard changed, too; a naive one's from answers as they were:
+shadow that MemGuard changed, too; a naive one's from answers as they were. Both of ours are told the true class, those of Jia
+et al. are not; a network of sorted probabilities alone stands beside:
 """
 
 TABLE_2 = """## Defences on models of our own (Tables 1, 2 and 4)

@@ -158,8 +158,8 @@ def _figure2(result: dict) -> str:
         f"Without a defence the test accuracy is largest after {best['epochs']} epochs. The score is furthest from a "
         f"probability after {rows[int(np.argmax(errors))]['epochs']} ({max(errors):.2f}); after {rows[-1]['epochs']} it is "
         f"{errors[-1]:.2f} off{usual}.{depends if min(errors) <= LIMIT < max(errors) else ''} Over all epochs and targets, "
-        f"Spearman's correlation of the error with the distance between target and shadow in training accuracy is {together:+.2f}; both "
-        f"change with training, which alone shows no cause. {_said_of_course(every)}\n"
+        f"Spearman's correlation of the error with the distance between target and shadow in training accuracy is "
+        f"{together:+.2f}; both change with training, which alone shows no cause. {_said_of_course(every)}\n"
     )
     return "\n".join([prose.FIGURE_2, table(every, columns), said, prose.figure("figure2", "accuracy by epochs")])
 
