@@ -58,7 +58,8 @@ THRESHOLDS = """What does the gain come with? The same network without a defence
 leaves three members in ten. "Noise in half of the classes" draws 60 % of the labels of half of the classes anew among these
 classes, which makes them harder than the others; "noise in all classes" has as many such labels, spread evenly. "Test by
 class, spread" is the standard deviation over classes of the test accuracy, in points (few records of a class make some
-of it):
+of it). Models are looked at where they have learnt their members by heart, and, "as in the paper", after the step whose
+training accuracy is nearest to the 81 % of the paper's Texas100 model:
 """
 
 RISES = """## Whose risk a defence raises
