@@ -33,7 +33,7 @@ from papers.systematic_evaluation import (
 )
 from papers.systematic_evaluation.data import location30
 from papers.systematic_evaluation.models import Setting
-from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, Study
+from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, TEN, Study
 from papers.systematic_evaluation.results import write
 
 REPEATS = 3
@@ -74,7 +74,8 @@ BOTH = {LOCATION: 3, CIFAR: 1}
 WITHOUT = ("model without each member", "models without each member")
 PAIR_COMMANDS = {
     "table2": PairCommand(defended.defended, ("attacked", "fitted"), BOTH),
-    "table3": PairCommand(thresholds.comparison, ("accuracies", "difficulty"), {LOCATION: 3}),
+    "table3": PairCommand(thresholds.comparison, ("accuracies",), {LOCATION: 3}),
+    "difficulty": PairCommand(thresholds.difficulty, ("accuracies", "levels"), {LOCATION: 3, TEN: 1}),
     "rises": PairCommand(rises.rises, ("rises",), {LOCATION: 3}),
     "figure3": PairCommand(calibrations.validation, ("calibrated",), BOTH),
     "figure5": PairCommand(distributions.spreads, ("spreads",), BOTH),

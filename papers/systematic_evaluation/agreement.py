@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean
 
-from papers.systematic_evaluation.defence_page import gain_of
 from papers.systematic_evaluation.pairs import LOCATION, NO_DEFENCE
 from papers.systematic_evaluation.published import (
     GAP_CORRELATION,
@@ -15,7 +14,6 @@ from papers.systematic_evaluation.published import (
 )
 from papers.systematic_evaluation.risk_page import LIMIT
 from papers.systematic_evaluation.risk_scores import NETWORK, RISK
-from papers.systematic_evaluation.thresholds import AS_THEY_ARE, BY_HEART
 from papers.systematic_evaluation.white_box import THRESHOLDS
 
 AUTHORS_TEST = 60.7  # test accuracy of the authors' Location30 model, Table 4
@@ -38,12 +36,11 @@ def _table4(result: dict) -> str:
 
 
 def _table3(result: dict) -> str:
-    gain = gain_of([row for row in result["accuracies"] if row["training"] == NO_DEFENCE], AS_THEY_ARE, BY_HEART)
-    theirs = fmean(b - a for name, (a, b) in TEXAS_THRESHOLDS[NO_DEFENCE].items() if name != "entropy")
+    gain = fmean(row["gain"] for row in result["accuracies"])
+    theirs = fmean(b - a for by_metric in TEXAS_THRESHOLDS.values() for a, b in by_metric.values())
     return (
-        f"**The gain of thresholds per class is {'reproduced' if gain > 1 else 'not reproduced'} on Location30 as it is**: "
-        f"{gain:+.1f} points of confidence and modified entropy, {theirs:+.1f} in the paper (Texas100). The experiment under "
-        "Table 3 tells what it comes with."
+        f"**The gain of thresholds per class is {'reproduced' if gain > 1 else 'not reproduced'} on Location30**: "
+        f"{gain:+.1f} points on average of all rows of Table 3, {theirs:+.1f} in the paper (Texas100)."
     )
 
 

@@ -160,67 +160,64 @@ def _benchmark(dataset: str, training: str, best: Callable, paper: dict) -> str:
 
 
 def table3(result: dict) -> str:
-    """Thresholds by way to train, beside Texas100; then the experiment."""
-    own = [row for row in result["accuracies"] if (row["records"], row["learnt"]) == (AS_THEY_ARE, BY_HEART)]
-    gains = {
-        "one threshold": lambda row: spread(row["single"], row["single_spread"]),
-        "per class": lambda row: spread(row["per_class"], row["per_class_spread"]),
-        "gain": lambda row: spread(row["gain"], row["gain_spread"], "+"),
-    }
+    """Thresholds by way to train, beside Texas100."""
     columns = {
         "model": lambda row: row["training"],
         "metric": lambda row: row["metric"],
-        **gains,
+        **_gains(),
         "Texas100 (paper): one, per class, gain": _texas,
     }
-    levels = {(row["learnt"], row["records"]): row for row in result["difficulty"]}
-    undefended = [row for row in result["accuracies"] if row["training"] == NO_DEFENCE]
-    changed = sorted(undefended, key=lambda row: list(levels).index((row["learnt"], row["records"])))
+    return "\n".join([prose.TABLE_3, table(result["accuracies"], columns)])
+
+
+def difficulty(result: dict) -> str:
+    """What the gain of thresholds per class comes with: modified entropy, where records were changed."""
+    levels = {(row["dataset"], row["learnt"], row["records"]): row for row in result["levels"]}
 
     def level(field: str, digits: int) -> Callable[[dict], str]:
-        return lambda row: f"{levels[row['learnt'], row['records']][field]:.{digits}f}"
+        return lambda row: f"{levels[row['dataset'], row['learnt'], row['records']][field]:.{digits}f}"
 
-    experiment = {
+    columns = {
+        "dataset": lambda row: row["dataset"],
         "learnt": lambda row: row["learnt"],
         "records": lambda row: row["records"],
         "members of a class": level("members", 0),
         "training": level("train_accuracy", 1),
         "test": level("test_accuracy", 1),
         "test by class, spread": level("spread", 1),
-        "metric": lambda row: row["metric"],
-        **gains,
+        **_gains(),
     }
-    return "\n".join([
-        prose.TABLE_3, table(own, columns), prose.THRESHOLDS, table(changed, experiment), _said_of_gains(undefended),
-    ])  # fmt: skip
+    rows = [row for row in result["accuracies"] if row["metric"] == "mentr"]
+    datasets = dict.fromkeys(row["dataset"] for row in rows)
+    said = [_said_of_gains(name, [row for row in rows if row["dataset"] == name]) for name in datasets]
+    return "\n".join([prose.DIFFICULTY, table(rows, columns), "\n".join(said) + "\n"])
 
 
-def gain_of(rows: list[dict], records: str, learnt: str) -> float:
-    """Mean gain in points of the two metrics that read the true class."""
-    return fmean(
-        row["gain"]
-        for row in rows
-        if (row["records"], row["learnt"]) == (records, learnt) and row["metric"] != "entropy"
+def _said_of_gains(dataset: str, rows: list[dict]) -> str:
+    partly, by_heart = (
+        {row["records"]: row["gain"] for row in rows if row["learnt"] == learnt} for learnt in (PARTLY, BY_HEART)
     )
-
-
-def _said_of_gains(rows: list[dict]) -> str:
-    names = list(dict.fromkeys(row["records"] for row in rows))
-    partly, by_heart = ({name: gain_of(rows, name, learnt) for name in names} for learnt in (PARTLY, BY_HEART))
     others = "; ".join(f"{name} {gain:+.1f}" for name, gain in partly.items() if name != UNEVEN)
     uneven = partly[UNEVEN] > 1 and partly[UNEVEN] - max(partly[AS_THEY_ARE], partly[EVEN]) > 1
     verdict = (
-        "The gain comes with classes of unequal difficulty, not with noise as such, nor with few records."
+        "The gain comes with classes of unequal difficulty, not with noise as such."
         if uneven
         else "That the gain comes with classes of unequal difficulty is not shown here."
     )
     largest = max(by_heart.values())
+    known = f"they gain {largest:+.1f} at most" if largest > 0 else f"they gain nothing ({largest:+.1f} at best)"
     return (
-        f"On average of confidence and modified entropy, and learnt as in the paper, thresholds per class gain "
-        f"{partly[UNEVEN]:+.1f} points with {UNEVEN} ({others}). {verdict} Where members are known by heart, they gain "
-        f"{f'{largest:+.1f} points at most' if largest > 0 else f'nothing ({largest:+.1f} at best)'}, however unlike the classes "
-        "are.\n"
+        f"* {dataset}, learnt as in the paper: thresholds per class gain {partly[UNEVEN]:+.1f} points with {UNEVEN} ({others}). "
+        f"{verdict} Where members are known by heart, {known}."
     )
+
+
+def _gains() -> dict[str, Callable]:
+    return {
+        "one threshold": lambda row: spread(row["single"], row["single_spread"]),
+        "per class": lambda row: spread(row["per_class"], row["per_class_spread"]),
+        "gain": lambda row: spread(row["gain"], row["gain_spread"], "+"),
+    }
 
 
 def rises(result: dict) -> str:
@@ -247,8 +244,8 @@ def rises(result: dict) -> str:
     precision, recall = CONFIDENT["Purchase100, adversarial regularisation"][CONFIDENT_AT.index(SURE)]
     return "\n".join([
         prose.RISES, table(rows, columns),
-        f"With AdvReg scores move by {defended['mean']:+.2f} on average, and yet that of {_one(defended['rises'])} % of the members "
-        f"rises by more than {MUCH}. Where models are only trained anew, that of {_one(anew['rises'])} % does: "
+        f"With AdvReg scores move by {defended['mean']:+.2f} on average, and yet that of {_one(defended['rises'])} % of the "
+        f"members rises by more than {MUCH}. Where models are only trained anew, that of {_one(anew['rises'])} % does: "
         f"{'the defence raises more than chance does' if shown else 'that the defence does more than chance is not shown'}. "
         f"At {SURE}, {sure} (paper, Purchase100: {recall} % and {precision} %, and nobody without a defence).\n",
     ])  # fmt: skip
@@ -289,4 +286,4 @@ def _one(value: float) -> str:
     return f"{value:.1f}"
 
 
-SECTIONS = {"table4": table4, "table2": table2, "table3": table3}
+SECTIONS = {"table4": table4, "table2": table2, "table3": table3, "difficulty": difficulty}

@@ -67,18 +67,21 @@ class Difficulty:
     spread: float
 
 
-def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Accuracy], list[Difficulty]]:
-    """A row per way to train and metric, then per change of the records and metric, over ``repeats`` targets."""
-    rows = []
-    for training, pairs in own(study, records, place, repeats=repeats).items():
-        if training != MEMGUARD:  # the paper's table is about ways to train
-            rows += _rows(study.name, training, AS_THEY_ARE, BY_HEART, pairs)
-    levels = []
+def comparison(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Accuracy]]:
+    """Table 3: a row per way to train and metric, over ``repeats`` targets."""
+    found = own(study, records, place, repeats=repeats)
+    found.pop(MEMGUARD, None)  # the paper's table is about ways to train
+    rows = (_rows(study.name, training, AS_THEY_ARE, BY_HEART, pairs) for training, pairs in found.items())
+    return ([row for part in rows for row in part],)
+
+
+def difficulty(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Accuracy], list[Difficulty]]:
+    """A row per change of the records and metric, for models without a defence, over ``repeats`` targets."""
+    rows, levels = [], []
     for learnt, end in ((BY_HEART, trained), (PARTLY, _partly)):
         for name, (varied, changed) in _variants(study, records).items():
             pairs = [end(varied, changed, place, seed=seed) for seed in range(repeats)]
-            if (name, learnt) != (AS_THEY_ARE, BY_HEART):
-                rows += _rows(study.name, NO_DEFENCE, name, learnt, pairs)
+            rows += _rows(study.name, NO_DEFENCE, name, learnt, pairs)
             levels.append(_difficulty(study, name, learnt, pairs, varied.members / len(np.unique(changed.y))))
     return rows, levels
 
