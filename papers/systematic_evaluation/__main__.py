@@ -19,6 +19,7 @@ from papers.systematic_evaluation import (
     class_gaps,
     confident,
     defended,
+    difficulty,
     distributions,
     embeddings,
     epochs,
@@ -33,7 +34,7 @@ from papers.systematic_evaluation import (
 )
 from papers.systematic_evaluation.data import location30
 from papers.systematic_evaluation.models import Setting
-from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, TEN, Study
+from papers.systematic_evaluation.pairs import CIFAR, LOCATION, STUDIES, Study
 from papers.systematic_evaluation.results import write
 
 REPEATS = 3
@@ -51,7 +52,10 @@ class Command:
     tables: tuple[str, ...]
 
 
-COMMANDS = {"table5": Command(white_box.outcomes, ("outcomes", "fitted"))}
+COMMANDS = {
+    "table5": Command(white_box.outcomes, ("outcomes", "fitted")),
+    "difficulty": Command(difficulty.difficulty, ("changed", "levels")),
+}
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,7 @@ BOTH = {LOCATION: 3, CIFAR: 1}
 WITHOUT = ("model without each member", "models without each member")
 PAIR_COMMANDS = {
     "table2": PairCommand(defended.defended, ("attacked", "fitted"), BOTH),
-    "table3": PairCommand(thresholds.comparison, ("accuracies",), {LOCATION: 3}),
-    "difficulty": PairCommand(thresholds.difficulty, ("accuracies", "levels"), {LOCATION: 3, TEN: 1}),
+    "table3": PairCommand(thresholds.comparison, ("trained",), {LOCATION: 3}),
     "rises": PairCommand(rises.rises, ("rises",), {LOCATION: 3}),
     "figure3": PairCommand(calibrations.validation, ("calibrated",), BOTH),
     "figure5": PairCommand(distributions.spreads, ("spreads",), BOTH),

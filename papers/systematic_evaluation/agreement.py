@@ -36,7 +36,7 @@ def _table4(result: dict) -> str:
 
 
 def _table3(result: dict) -> str:
-    gain = fmean(row["gain"] for row in result["accuracies"])
+    gain = fmean(gain["gain"] for row in result["trained"] for gain in row["gains"])
     theirs = fmean(b - a for by_metric in TEXAS_THRESHOLDS.values() for a, b in by_metric.values())
     return (
         f"**The gain of thresholds per class is {'reproduced' if gain > 1 else 'not reproduced'} on Location30**: "

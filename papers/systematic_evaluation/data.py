@@ -44,13 +44,6 @@ def cifar100() -> Records:
     return Records(x / x.std(), y.astype(int))
 
 
-def ten_classes() -> Records:
-    """The first ten classes of those images: few classes, with many records each."""
-    records = cifar100()
-    rows = records.y < 10
-    return Records(records.x[rows], records.y[rows])
-
-
 def published_answers(which: str, *, defended: bool) -> gl.Predictions:
     """What the authors' "target" or "shadow" model answered, as MemGuard changed it or not."""
     with np.load(_path(PREDICTIONS), allow_pickle=False) as file:

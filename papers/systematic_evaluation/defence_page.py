@@ -10,6 +10,7 @@ from papers.markdown import table
 from papers.systematic_evaluation import prose
 from papers.systematic_evaluation.confident import THRESHOLDS as CONFIDENT_AT
 from papers.systematic_evaluation.defended import ADAPTIVE, NAIVE
+from papers.systematic_evaluation.difficulty import UNEVEN
 from papers.systematic_evaluation.memguard import WITHOUT_LABEL
 from papers.systematic_evaluation.pairs import ADV_REG, EARLY, MEMGUARD, NO_DEFENCE
 from papers.systematic_evaluation.published import (
@@ -21,7 +22,6 @@ from papers.systematic_evaluation.published import (
     TEXAS_THRESHOLDS,
 )
 from papers.systematic_evaluation.rises import ANEW, MUCH, SURE
-from papers.systematic_evaluation.thresholds import AS_THEY_ARE, BY_HEART, EVEN, PARTLY, UNEVEN
 
 GUESS = 3.0  # points: an attack this near to 50 guesses
 METRIC_ATTACKS = tuple(name for name in ATTACKS if name not in NETWORKS)
@@ -161,54 +161,57 @@ def _benchmark(dataset: str, training: str, best: Callable, paper: dict) -> str:
 
 def table3(result: dict) -> str:
     """Thresholds by way to train, beside Texas100."""
+    rows = [gain | {"training": row["training"]} for row in result["trained"] for gain in row["gains"]]
     columns = {
         "model": lambda row: row["training"],
         "metric": lambda row: row["metric"],
         **_gains(),
         "Texas100 (paper): one, per class, gain": _texas,
     }
-    return "\n".join([prose.TABLE_3, table(result["accuracies"], columns)])
+    return "\n".join([prose.TABLE_3, table(rows, columns)])
 
 
 def difficulty(result: dict) -> str:
-    """What the gain of thresholds per class comes with: modified entropy, where records were changed."""
-    levels = {(row["dataset"], row["learnt"], row["records"]): row for row in result["levels"]}
+    """What the gain of thresholds per class comes with, by modified entropy."""
+    levels = {row["records"]: row for row in result["levels"]}
+    rows = [row | gain for row in result["changed"] for gain in row["gains"] if gain["metric"] == "mentr"]
 
     def level(field: str, digits: int) -> Callable[[dict], str]:
-        return lambda row: f"{levels[row['dataset'], row['learnt'], row['records']][field]:.{digits}f}"
+        return lambda row: f"{levels[row['records']][field]:.{digits}f}"
 
     columns = {
-        "dataset": lambda row: row["dataset"],
-        "learnt": lambda row: row["learnt"],
         "records": lambda row: row["records"],
         "members of a class": level("members", 0),
         "training": level("train_accuracy", 1),
         "test": level("test_accuracy", 1),
         "test by class, spread": level("spread", 1),
+        "references": lambda row: row["references"],
         **_gains(),
     }
-    rows = [row for row in result["accuracies"] if row["metric"] == "mentr"]
-    datasets = dict.fromkeys(row["dataset"] for row in rows)
-    said = [_said_of_gains(name, [row for row in rows if row["dataset"] == name]) for name in datasets]
-    return "\n".join([prose.DIFFICULTY, table(rows, columns), "\n".join(said) + "\n"])
+    return "\n".join([prose.DIFFICULTY, table(rows, columns), _said_of_gains(rows)])
 
 
-def _said_of_gains(dataset: str, rows: list[dict]) -> str:
-    partly, by_heart = (
-        {row["records"]: row["gain"] for row in rows if row["learnt"] == learnt} for learnt in (PARTLY, BY_HEART)
-    )
-    others = "; ".join(f"{name} {gain:+.1f}" for name, gain in partly.items() if name != UNEVEN)
-    uneven = partly[UNEVEN] > 1 and partly[UNEVEN] - max(partly[AS_THEY_ARE], partly[EVEN]) > 1
+def _said_of_gains(rows: list[dict]) -> str:
+    found = {(row["records"], row["references"]): row["gain"] for row in rows}
+    one, most = (pick(references for _, references in found) for pick in (min, max))
+    others = {name: gain for (name, references), gain in found.items() if references == most and name != UNEVEN}
+    uneven = found[UNEVEN, most]
+    shown = uneven > 1 and uneven - max(others.values()) > 0.5
     verdict = (
-        "The gain comes with classes of unequal difficulty, not with noise as such."
-        if uneven
-        else "That the gain comes with classes of unequal difficulty is not shown here."
+        "The gain comes with classes of unequal difficulty, not with noise as such, nor with few records"
+        if shown
+        else "That the gain comes with classes of unequal difficulty is not shown"
     )
-    largest = max(by_heart.values())
-    known = f"they gain {largest:+.1f} at most" if largest > 0 else f"they gain nothing ({largest:+.1f} at best)"
+    taught = found[UNEVEN, most] - found[UNEVEN, one]
+    needs = (
+        "and it takes records to learn so many thresholds from"
+        if taught > 1
+        else "and more references hardly add to it"
+    )
+    told = "; ".join(f"{name} {gain:+.1f}" for name, gain in others.items())
     return (
-        f"* {dataset}, learnt as in the paper: thresholds per class gain {partly[UNEVEN]:+.1f} points with {UNEVEN} ({others}). "
-        f"{verdict} Where members are known by heart, {known}."
+        f"With {most} references, thresholds per class gain {uneven:+.1f} points with {UNEVEN} ({told}). {verdict}; {needs}: "
+        f"with {one} reference the gain is {found[UNEVEN, one]:+.1f}.\n"
     )
 
 

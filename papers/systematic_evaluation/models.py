@@ -62,12 +62,15 @@ class Subject:
 def subject(records: Records, setting: Setting, seed: int, place: Path) -> Subject:
     """A model trained on records drawn with ``seed``; its audits have a folder of their own in ``place``."""
     members, nonmembers = records.sides(setting.records, seed)
-    classes = int(records.y.max()) + 1
     fit = setting.fit
-    network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
-    module = fit(network, gl.Data(*members), np.random.default_rng([seed, 1]))
+    module = fit(network(records, setting), gl.Data(*members), np.random.default_rng([seed, 1]))
     folder = place / f"no-defence-{seed}"
     return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
+
+
+def network(records: Records, setting: Setting):
+    """What is trained, with parameters that training draws anew."""
+    return gl.mlp(records.x.shape[1], int(records.y.max()) + 1, hidden=setting.hidden)
 
 
 def percent(values: list[float]) -> tuple[float, float]:

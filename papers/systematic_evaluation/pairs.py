@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import guestlist as gl
-from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers, ten_classes
+from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers
 
-LOCATION, CIFAR, TEN = "Location30", "CIFAR100 features", "CIFAR100 features, ten classes"
+LOCATION, CIFAR = "Location30", "CIFAR100 features"
 NO_DEFENCE, ADV_REG, EARLY, MEMGUARD = "no defence", "AdvReg", "early stopping", "MemGuard"
 # By depth: the paper drops the last hidden layer, or adds a wide one.
 HIDDEN = {3: (1024, 512, 256), 4: (1024, 512, 256, 128), 5: (2048, 1024, 512, 256, 128)}
@@ -67,7 +67,6 @@ class Study:
 STUDIES = {
     LOCATION: Study(LOCATION, location30, members=1000, epochs=20, steps=(1, 2, 3, 4, 5, 6, 8, 12, 20), memguard=True),
     CIFAR: Study(CIFAR, cifar100, members=5000, epochs=12, steps=(1, 2, 3, 4, 6, 8, 12)),
-    TEN: Study(TEN, ten_classes, members=1500, epochs=20, steps=(1, 2, 3, 4, 6, 8, 12, 20)),
 }
 
 

@@ -1,10 +1,21 @@
 """Song & Mittal's tables on small models: the same code, the same directions."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
-from papers.systematic_evaluation import memguard, models, page, published, results, white_box
+from papers.systematic_evaluation import (
+    defence_page,
+    difficulty,
+    memguard,
+    models,
+    page,
+    published,
+    results,
+    thresholds,
+    white_box,
+)
 from papers.systematic_evaluation.__main__ import COMMANDS, PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
 
@@ -45,6 +56,38 @@ def test_missing_data_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
     with pytest.raises(InputError, match=rf"{PREDICTIONS} is not in \$GUESTLIST_DATA"):
         published_answers("target", defended=False)
+
+
+def test_noise_is_where_it_is_said_to_be():
+    records = Records(np.zeros((6000, 1)), np.repeat(np.arange(6), 1000))
+    half = difficulty.noisy(records, np.arange(3), 0.6)
+    changed = half.y != records.y
+    assert not changed[3000:].any()
+    assert set(half.y[:3000]) == {0, 1, 2}
+    assert changed[:3000].mean() == pytest.approx(0.6 * 2 / 3, abs=0.03), "a third is drawn as it was"
+
+
+@pytest.mark.slow
+def test_gains_stand_beside_how_hard_classes_are(tmp_path):
+    rows, levels = difficulty.difficulty(clusters(), SMALL, tmp_path, repeats=1)
+    names = [difficulty.AS_THEY_ARE, difficulty.FEW_RECORDS, difficulty.EVEN, difficulty.UNEVEN]
+    assert [(row.records, row.references) for row in rows] == [(name, count) for name in names for count in (1, 2)]
+    level = {row.records: row for row in levels}
+    assert level[difficulty.AS_THEY_ARE].members == SMALL.records / 6
+    assert level[difficulty.FEW_RECORDS].members == 72 / 6
+    assert level[difficulty.UNEVEN].spread > level[difficulty.EVEN].spread
+    assert level[difficulty.EVEN].test_accuracy < level[difficulty.AS_THEY_ARE].test_accuracy
+
+
+@pytest.mark.parametrize(("uneven", "said"), [(2.0, "The gain comes with"), (0.5, "is not shown")])
+def test_what_is_said_of_the_gain_turns_with_it(uneven, said):
+    names = {difficulty.AS_THEY_ARE: 0.0, difficulty.UNEVEN: uneven}
+    gains = {name: thresholds.Gain("mentr", 60.0, 1.0, 60 + gain, 1.0, gain, 1.0) for name, gain in names.items()}
+    result = {
+        "changed": [asdict(difficulty.Changed(name, count, [gains[name]])) for name in names for count in (1, 8)],
+        "levels": [asdict(difficulty.Level(name, 33.0, 80.0, 50.0, 10.0, [3])) for name in names],
+    }
+    assert said in defence_page.difficulty(result)
 
 
 def test_sides_are_apart():

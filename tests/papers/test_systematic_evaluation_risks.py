@@ -154,25 +154,10 @@ def test_a_naive_attacker_has_a_shadow_without_a_defence(guarded, place):
     assert cells[pairs.MEMGUARD, defended.NAIVE, "class_mentr"] == pytest.approx(expected)
 
 
-def test_noise_is_where_it_is_said_to_be():
-    records = Records(np.zeros((6000, 1)), np.repeat(np.arange(6), 1000))
-    half = thresholds.noisy(records, np.arange(3), 0.6)
-    changed = half.y != records.y
-    assert not changed[3000:].any()
-    assert set(half.y[:3000]) == {0, 1, 2}
-    assert changed[:3000].mean() == pytest.approx(0.6 * 2 / 3, abs=0.03), "a third is drawn as it was"
-
-
-@pytest.mark.slow
 def test_gains_are_taken_target_by_target(place):
-    rows, levels = thresholds.difficulty(small(), clusters(), place, repeats=1)
-    names = [thresholds.AS_THEY_ARE, thresholds.FEW_RECORDS, thresholds.EVEN, thresholds.UNEVEN]
-    assert [row.records for row in levels] == 2 * names
-    assert [row.learnt for row in levels] == 4 * [thresholds.BY_HEART] + 4 * [thresholds.PARTLY]
-    assert levels[0].train_accuracy > levels[4].train_accuracy
-    assert all(row.gain == pytest.approx(row.per_class - row.single) for row in rows)
-    assert levels[0].members == MEMBERS / CLASSES
-    assert levels[3].test_accuracy < levels[0].test_accuracy, "noise makes records harder"
+    [rows] = thresholds.comparison(small(), clusters(), place, repeats=1)
+    assert [row.training for row in rows] == [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY]
+    assert all(gain.gain == pytest.approx(gain.per_class - gain.single) for row in rows for gain in row.gains)
 
 
 def test_rises_are_counted_over_members(pair, place):
@@ -349,8 +334,7 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     monkeypatch.setattr(calibrations, "NETWORKS", calibrations.NETWORKS[:2])
     # Three members are enough to see that it runs.
     monkeypatch.setattr(sensitivity, "MEMBERS", 3)
-    # The third is about thresholds alone, and needs no models of its own to be seen to run.
-    studies = {name: small(name) for name in pairs.STUDIES} | {pairs.TEN: small(pairs.LOCATION)}
+    studies = {name: small(name) for name in pairs.STUDIES}
     for name in PAIR_COMMANDS:
         main([name, "--repeats", "1", "--folder", str(place)], studies=studies)
         written = json.loads((tmp_path / f"{name}.json").read_text())
@@ -375,7 +359,7 @@ def test_clouds_have_a_dot_for_each_point_and_the_names_where_they_belong():
 
 
 def test_every_command_has_its_section():
-    assert {*defence_page.SECTIONS, *risk_page.SECTIONS} == {"table4", *PAIR_COMMANDS}
+    assert {*defence_page.SECTIONS, *risk_page.SECTIONS} == {"table4", "difficulty", *PAIR_COMMANDS}
 
 
 def test_the_figures_are_drawn_from_the_results():
