@@ -88,20 +88,19 @@ def table2(result: dict) -> str:
         "attacker": lambda place: "–" if place[1] == NO_DEFENCE else place[2],
     } | {f"`{name}`": lambda place, name=name: spread(*cells[*place, name]) for name in ATTACKS}
     paper = {
-        "model": lambda name: name,
-        "training": lambda name: _paper(name)[0][0],
-        "test": lambda name: _paper(name)[0][1],
-        "network": lambda name: "–" if _paper(name)[1][0] is None else _paper(name)[1][0],
+        "model": lambda row: row[0],
+        "training": lambda row: row[1][0][0],
+        "test": lambda row: row[1][0][1],
+        "network": lambda row: "–" if row[1][1][0] is None else row[1][1][0],
     } | {
-        name.removeprefix("class_"): lambda of, at=at: _paper(of)[1][at]
-        for at, name in enumerate(METRIC_ATTACKS, start=1)
+        name.removeprefix("class_"): lambda row, at=at: row[1][1][at] for at, name in enumerate(METRIC_ATTACKS, start=1)
     }
     mean = {place: accuracy for place, (accuracy, _) in cells.items()}
     said = [line for dataset in dict.fromkeys(row["dataset"] for row in result["fitted"])
             for line in _said_of_defences(dataset, mean, result["fitted"])]  # fmt: skip
     return "\n".join([
         prose.TABLE_2, table(result["fitted"], models), prose.TABLE_2_ATTACKS, table(places, attacks),
-        "\n".join(said) + "\n", prose.TABLE_2_PAPER, table([*BY_ADV_REG, *BY_MEMGUARD], paper),
+        "\n".join(said) + "\n", prose.TABLE_2_PAPER, table([*BY_ADV_REG.items(), *BY_MEMGUARD.items()], paper),
     ])  # fmt: skip
 
 
@@ -116,7 +115,7 @@ def _said_of_defences(dataset: str, mean: dict, fitted: list[dict]) -> list[str]
     plain, defended, early = (best(training) for training in (NO_DEFENCE, ADV_REG, EARLY))
     no_better = defended > early - 0.5
     theirs = "; ".join(
-        f"{name} {', '.join(str(_best(f'{name}, {training}')) for training in (NO_DEFENCE, ADV_REG, EARLY))}"
+        f"{name} {', '.join(str(_best(BY_ADV_REG[f'{name}, {training}'])) for training in (NO_DEFENCE, ADV_REG, EARLY))}"
         for name in ("Purchase100", "Texas100")
     )
     lines = [
@@ -145,8 +144,8 @@ def _said_of_defences(dataset: str, mean: dict, fitted: list[dict]) -> list[str]
 def _benchmark(dataset: str, training: str, best: Callable, paper: dict) -> str:
     """Table 1: what an evaluation with networks that do not know of the defence would have reported."""
     theirs = ", ".join(
-        f"{name.partition(',')[0]} {_best(name) - figures[0]:+.1f}"
-        for name, (_, figures) in paper.items()
+        f"{name.partition(',')[0]} {_best(figures) - figures[1][0]:+.1f}"
+        for name, figures in paper.items()
         if name.endswith(training)
     )
     reported, found = best(training, NAIVE, NETWORKS), best(training, ADAPTIVE, METRIC_ATTACKS)
@@ -263,13 +262,9 @@ def _larger(one: dict, other: dict, targets: int) -> bool:
     )
 
 
-def _paper(name: str) -> tuple:
-    return BY_ADV_REG[name] if name in BY_ADV_REG else BY_MEMGUARD[name]
-
-
-def _best(name: str) -> float:
+def _best(figures: tuple) -> float:
     """Of the paper's own attacks on one of its models."""
-    return max(_paper(name)[1][1:])
+    return max(figures[1][1:])
 
 
 def _texas(row: dict) -> str:

@@ -195,10 +195,9 @@ def _figure5(result: dict) -> str:
         means = {row["training"]: row["mean"] for row in rows if row["dataset"] == dataset}
         lower = "lower" if means[EARLY] < means[NO_DEFENCE] else "not lower"
         said.append(f"On {dataset}, members' scores are {lower} on average where training stops early.")
-        less = "lower" if means[ADV_REG] < means[EARLY] else "not lower"
-        said.append(
-            f"With AdvReg they are {less} than with early stopping ({means[ADV_REG]:.2f} and {means[EARLY]:.2f})."
-        )
+        apart = round(means[ADV_REG], 2) - round(means[EARLY], 2)
+        beside = "as with" if not apart else "lower than with" if apart < 0 else "higher than with"
+        said.append(f"With AdvReg they are {beside} early stopping ({means[ADV_REG]:.2f} and {means[EARLY]:.2f}).")
     picture = prose.figure("figure5", "share of members up to each risk score")
     return "\n".join([prose.FIGURE_5, table(rows, columns), " ".join(said) + "\n", picture])
 
