@@ -67,18 +67,6 @@ def test_noise_is_where_it_is_said_to_be():
     assert changed[:3000].mean() == pytest.approx(0.6 * 2 / 3, abs=0.03), "a third is drawn as it was"
 
 
-@pytest.mark.slow
-def test_gains_stand_beside_how_hard_classes_are(tmp_path):
-    rows, levels = difficulty.difficulty(clusters(), SMALL, tmp_path, repeats=1)
-    names = [difficulty.AS_THEY_ARE, difficulty.FEW_RECORDS, difficulty.EVEN, difficulty.UNEVEN]
-    assert [(row.records, row.references) for row in rows] == [(name, count) for name in names for count in (1, 2)]
-    level = {row.records: row for row in levels}
-    assert level[difficulty.AS_THEY_ARE].members == SMALL.records / 6
-    assert level[difficulty.FEW_RECORDS].members == 72 / 6
-    assert level[difficulty.UNEVEN].spread > level[difficulty.EVEN].spread
-    assert level[difficulty.EVEN].test_accuracy < level[difficulty.AS_THEY_ARE].test_accuracy
-
-
 @pytest.mark.parametrize(("uneven", "said"), [(2.0, "The gain comes with"), (0.5, "is not shown")])
 def test_what_is_said_of_the_gain_turns_with_it(uneven, said):
     names = {difficulty.AS_THEY_ARE: 0.0, difficulty.UNEVEN: uneven}
@@ -111,23 +99,41 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
     real_data(PREDICTIONS)
     monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(memguard, "EPOCHS", 2)
+    monkeypatch.setattr(difficulty, "MOST", 4)
     main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, references=2))
     written = json.loads((tmp_path / f"{name}.json").read_text())
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
     assert "Location30" in written["sizes"]
-    if name == "table4":
-        check_networks(written["networks"])
+    if name in CHECKS:
+        CHECKS[name](written)
     cells = [line for line in page.text().splitlines() if line.startswith("|")]
     assert not any("±" in line for line in cells), "a single target has no spread"
     assert "| --- |" in page.text()
 
 
-def check_networks(rows):
-    networks = {(row["defended"], row["shadow_defended"], row["attack"]): row["accuracy"] for row in rows}
+def check_networks(written):
+    networks = {
+        (row["defended"], row["shadow_defended"], row["attack"]): row["accuracy"] for row in written["networks"]
+    }
     for name in published.NETWORKS:
         assert networks[False, False, name] > 65
         assert networks[True, True, name] < networks[False, False, name], "MemGuard takes something from networks"
+
+
+def check_difficulty(written):
+    names = [difficulty.AS_THEY_ARE, difficulty.FEW_RECORDS, difficulty.EVEN, difficulty.UNEVEN]
+    rows = [(row["records"], row["references"]) for row in written["changed"]]
+    assert rows == [(name, count) for name in names for count in (1, 2)]
+    gains = [gain for row in written["changed"] for gain in row["gains"]]
+    assert all(gain["gain"] == pytest.approx(gain["per_class"] - gain["single"], abs=1e-3) for gain in gains)
+    level = {row["records"]: row for row in written["levels"]}
+    assert level[difficulty.FEW_RECORDS]["members"] == 60 / 30
+    assert level[difficulty.EVEN]["test_accuracy"] < level[difficulty.AS_THEY_ARE]["test_accuracy"], "noise is hard"
+
+
+CHECKS = {"table4": check_networks, "difficulty": check_difficulty}
 
 
 def test_the_page_is_made_from_the_results():
