@@ -10,7 +10,7 @@ from papers.markdown import table
 from papers.systematic_evaluation import prose
 from papers.systematic_evaluation.confident import THRESHOLDS as CONFIDENT_AT
 from papers.systematic_evaluation.defended import ADAPTIVE, NAIVE
-from papers.systematic_evaluation.difficulty import UNEVEN
+from papers.systematic_evaluation.difficulty import AS_THEY_ARE, EVEN, FEW_RECORDS, UNEVEN
 from papers.systematic_evaluation.memguard import WITHOUT_LABEL
 from papers.systematic_evaluation.pairs import ADV_REG, EARLY, MEMGUARD, NO_DEFENCE
 from papers.systematic_evaluation.published import (
@@ -187,31 +187,34 @@ def difficulty(result: dict) -> str:
         "references": lambda row: row["references"],
         **_gains(),
     }
-    return "\n".join([prose.DIFFICULTY, table(rows, columns), _said_of_gains(rows)])
+    return "\n".join([prose.DIFFICULTY, table(rows, columns), _said_of_gains(rows, result["repeats"]["count"])])
 
 
-def _said_of_gains(rows: list[dict]) -> str:
-    found = {(row["records"], row["references"]): row["gain"] for row in rows}
+def _said_of_gains(rows: list[dict], targets: int) -> str:
+    found = {(row["records"], row["references"]): (row["gain"], row["gain_spread"]) for row in rows}
     one, most = (pick(references for _, references in found) for pick in (min, max))
-    others = {name: gain for (name, references), gain in found.items() if references == most and name != UNEVEN}
-    uneven = found[UNEVEN, most]
-    shown = uneven > 1 and uneven - max(others.values()) > 0.5
+    uneven, few = found[UNEVEN, most], found[FEW_RECORDS, most]
+    shown = all(_beyond(uneven, found[name, most], targets) for name in (AS_THEY_ARE, EVEN))
     verdict = (
-        "The gain comes with classes of unequal difficulty, not with noise as such, nor with few records"
+        "The gain comes with classes of unequal difficulty, and not with noise as such"
         if shown
         else "That the gain comes with classes of unequal difficulty is not shown"
     )
-    taught = found[UNEVEN, most] - found[UNEVEN, one]
-    needs = (
-        "and it takes records to learn so many thresholds from"
-        if taught > 1
-        else "and more references hardly add to it"
-    )
-    told = "; ".join(f"{name} {gain:+.1f}" for name, gain in others.items())
+    also = "Fewer records gain, too" if _beyond(few, (0.0, 0.0), targets) else "That fewer records gain is not shown"
     return (
-        f"With {most} references, thresholds per class gain {uneven:+.1f} points with {UNEVEN} ({told}). {verdict}; {needs}: "
-        f"with {one} reference the gain is {found[UNEVEN, one]:+.1f}.\n"
+        f"With {most} references, thresholds per class gain {uneven[0]:+.1f} points with {UNEVEN}, {found[EVEN, most][0]:+.1f} "
+        f"with {EVEN}, and {found[AS_THEY_ARE, most][0]:+.1f} with records as they are. {verdict}. {also} ({few[0]:+.1f}). With {one} "
+        f"reference to learn thresholds from, the gain with {UNEVEN} is {found[UNEVEN, one][0]:+.1f}, and "
+        f"{found[AS_THEY_ARE, one][0]:+.1f} with records as they are.\n"
     )
+
+
+def _beyond(one: tuple, other: tuple, targets: int) -> bool:
+    """Whether a (mean, standard deviation) over targets is larger by two standard errors; never with a single target."""
+    (high, spread_of_high), (low, spread_of_low) = one, other
+    if spread_of_high is None or spread_of_low is None:
+        return False
+    return high - low > 2 * math.hypot(spread_of_high, spread_of_low) / math.sqrt(targets)
 
 
 def _gains() -> dict[str, Callable]:
@@ -236,7 +239,8 @@ def rises(result: dict) -> str:
     }
     by = {row["training"]: row for row in rows}
     defended, anew = by[ADV_REG], by[ANEW]
-    shown = _larger(defended, anew, result["repeats"]["count"])
+    moved, by_chance = ((row["rises"], row["rises_spread"]) for row in (defended, anew))
+    shown = _beyond(moved, by_chance, result["repeats"]["count"])
     sure = (
         "nobody has so large a score"
         if defended["precision"] is None
@@ -251,15 +255,6 @@ def rises(result: dict) -> str:
         f"{'the defence raises more than chance does' if shown else 'that the defence does more than chance is not shown'}. "
         f"At {SURE}, {sure} (paper, Purchase100: {recall} % and {precision} %, and nobody without a defence).\n",
     ])  # fmt: skip
-
-
-def _larger(one: dict, other: dict, targets: int) -> bool:
-    """Whether a mean share of rises is larger by more than two standard errors; never with a single target."""
-    if one["rises_spread"] is None or other["rises_spread"] is None:
-        return False
-    return one["rises"] - other["rises"] > 2 * math.hypot(one["rises_spread"], other["rises_spread"]) / math.sqrt(
-        targets
-    )
 
 
 def _best(figures: tuple) -> float:

@@ -1,8 +1,7 @@
 """What the gain of thresholds per class comes with: classes of unequal difficulty, and enough records to learn them from.
 
 Labels of half of the classes are made noisy, which makes these harder. As much noise in all classes, and fewer records, are
-tried beside. Models are trained until they know their members as far as the paper's do: one that knows all by heart gives
-every class the same threshold.
+tried beside. Models are trained until they know their members as far as the paper's do.
 """
 
 from __future__ import annotations

@@ -67,11 +67,12 @@ def test_noise_is_where_it_is_said_to_be():
     assert changed[:3000].mean() == pytest.approx(0.6 * 2 / 3, abs=0.03), "a third is drawn as it was"
 
 
-@pytest.mark.parametrize(("uneven", "said"), [(2.0, "The gain comes with"), (0.5, "is not shown")])
+@pytest.mark.parametrize(("uneven", "said"), [(2.0, "The gain comes with"), (0.5, "unequal difficulty is not shown")])
 def test_what_is_said_of_the_gain_turns_with_it(uneven, said):
-    names = {difficulty.AS_THEY_ARE: 0.0, difficulty.UNEVEN: uneven}
+    names = {difficulty.AS_THEY_ARE: 0.0, difficulty.FEW_RECORDS: 0.0, difficulty.EVEN: 0.0, difficulty.UNEVEN: uneven}
     gains = {name: thresholds.Gain("mentr", 60.0, 1.0, 60 + gain, 1.0, gain, 1.0) for name, gain in names.items()}
     result = {
+        "repeats": {"count": 3},
         "changed": [asdict(difficulty.Changed(name, count, [gains[name]])) for name in names for count in (1, 8)],
         "levels": [asdict(difficulty.Level(name, 33.0, 80.0, 50.0, 10.0, [3])) for name in names],
     }
