@@ -203,8 +203,8 @@ def _said_of_gains(rows: list[dict], targets: int) -> str:
     also = "Fewer records gain, too" if _beyond(few, (0.0, 0.0), targets) else "That fewer records gain is not shown"
     return (
         f"With {most} references, thresholds per class gain {uneven[0]:+.1f} points with {UNEVEN}, {found[EVEN, most][0]:+.1f} "
-        f"with {EVEN}, and {found[AS_THEY_ARE, most][0]:+.1f} with records as they are. {verdict}. {also} ({few[0]:+.1f}). With {one} "
-        f"reference to learn thresholds from, the gain with {UNEVEN} is {found[UNEVEN, one][0]:+.1f}, and "
+        f"with {EVEN}, and {found[AS_THEY_ARE, most][0]:+.1f} with records as they are. {verdict}. {also} ({few[0]:+.1f}). "
+        f"With {one} reference to learn thresholds from, the gain with {UNEVEN} is {found[UNEVEN, one][0]:+.1f}, and "
         f"{found[AS_THEY_ARE, one][0]:+.1f} with records as they are.\n"
     )
 
