@@ -14,7 +14,8 @@ CIFAR100.
 
 Models of Location30 are trained for 20 epochs, those of CIFAR100 for 12, with AdamW (learning rate 0.001, batches of 64), from
 Glorot's initial weights, with AdvReg or without. Without a defence, 8 epochs are enough to know all members of Location30;
-the numbers were chosen by that, before any risk score was looked at. Figure 2 shows the way.
+the numbers were chosen by that and by the time that training takes, before risk scores of these models were looked at. Figure 2
+shows the way.
 """
 
 FIGURE_3 = """## Is the risk score a probability? (Figures 3 and 11)
