@@ -77,11 +77,11 @@ def _figure4(result: dict) -> str:
     errors = {row["training"]: fmean(value for value, _, _ in row["rmse"]) for row in result["calibrated"]}
     off = [name for name, value in errors.items() if value >= RMSE_ARCHITECTURES]
     if not off:
-        return "**Architecture does not matter to the score's error**, as in the paper: all are below its limit, on one target each."
+        return "**Architecture does not matter to the score's error**, as in the paper: all are below its limit."
     mended = [name for name in off if aligned[name] < RMSE_ARCHITECTURES]
     return (
         f"**A shadow has to know its members as well as the target does.** The score is off for {'; '.join(off)}; with the "
-        f"shadow's entropies moved to the target's, {len(mended)} of {len(off)} of these are not (Figure 4, one target each)."
+        f"shadow's entropies moved to the target's, {len(mended)} of {len(off)} of these are not (Figure 4; one target each)."
     )
 
 
