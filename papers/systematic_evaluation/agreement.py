@@ -79,9 +79,14 @@ def _figure4(result: dict) -> str:
     if not off:
         return "**Architecture does not matter to the score's error**, as in the paper: all are below its limit."
     mended = [name for name in off if aligned[name] < RMSE_ARCHITECTURES]
+    headline = (
+        "A shadow has to know its members as well as the target does."
+        if mended
+        else "Not every architecture has a calibrated score."
+    )
     return (
-        f"**A shadow has to know its members as well as the target does.** The score is off for {'; '.join(off)}; with the "
-        f"shadow's entropies moved to the target's, {len(mended)} of {len(off)} of these are not (Figure 4; one target each)."
+        f"**{headline}** It is off for {'; '.join(off)}; with the shadow's entropies moved to the target's, "
+        f"{len(mended) or 'none'} of these {'is' if len(mended) == 1 else 'are'} within the paper's limit (Figure 4; one target each)."
     )
 
 
