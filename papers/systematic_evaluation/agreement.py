@@ -86,7 +86,7 @@ def _figure4(result: dict) -> str:
     )
     return (
         f"**{headline}** It is off for {'; '.join(off)}; with the shadow's entropies moved to the target's, "
-        f"{len(mended) or 'none'} of these {'is' if len(mended) == 1 else 'are'} within the paper's limit (Figure 4; one target each)."
+        f"{len(mended) or 'none'} of these {'is' if len(mended) == 1 else 'are'} within its limit (Figure 4; one target each)."
     )
 
 
