@@ -3,6 +3,8 @@ import pandas as pd
 import pytest
 
 import guestlist as gl
+from guestlist.attacks.classifiers import labelled_features
+from guestlist.attacks.learning import ROWS, balanced, hashes, learn
 from guestlist.errors import FolderError, InputError
 from guestlist.targets.predictions import read_predictions
 
@@ -73,6 +75,39 @@ def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
     assert found.attack("class_mentr").unscored == 0
 
 
+def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
+    """Each record is scored by the network that the shadow's own answers teach, written out here."""
+    target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
+    found = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
+    assert {"nn_shokri", "nn_nasr"} <= {one.name for one in found.outcomes}
+    log_p, own = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
+    taken = balanced(shadow.member, hashes(log_p, shadow.labels), ROWS)
+    network = learn(labelled_features(log_p, shadow.labels)[taken], shadow.member[taken])
+    expected = network(labelled_features(own, target.labels))
+    rows = found.records["id"].str.removeprefix("row:").astype(int).to_numpy()
+    np.testing.assert_allclose(found.records["score_nn_nasr"], expected[rows], rtol=1e-6)
+    assert found.attack("nn_nasr").unscored == 0
+    again = gl.read_case(tmp_path / "a")
+    scores = again.attacks["nn_nasr"].score(again.view)[again.truth.asked]
+    np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.asked]], rtol=1e-6)
+
+
+def test_networks_find_what_the_true_class_does_not_tell():
+    """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
+    target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
+    found = gl.audit_predictions(target, shadow=shadow, blind=False)
+    assert abs(found.attack("class_mentr").auc.value - 0.5) < 0.1
+    assert found.attack("nn_nasr").auc.value > 0.9
+
+
+def test_networks_need_a_shadow_and_classes(answers):
+    target = gl.Predictions(*_fields(answers))
+    with pytest.raises(InputError, match=r"nn_nasr learns from what a shadow model answers .* give shadow="):
+        gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
+    values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
+    assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, blind=False).outcomes}
+
+
 def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
     predictions = gl.Predictions(*_fields(answers))
     gl.audit_predictions(predictions, folder=tmp_path / "a")
@@ -125,6 +160,25 @@ def test_wrong_tables_say_what_was_found(answers, tmp_path):
     (tmp_path / "c.npz").write_bytes(b"")
     with pytest.raises(InputError, match="cannot be read as npz"):
         read_predictions(tmp_path / "c.npz")
+
+
+def _other(seed, *, told_by_another_class=False):
+    """300 other records; or ones whose members prefer, of the two wrong classes, the one after their own."""
+    rng = np.random.default_rng(seed)
+    labels, member = rng.integers(3, size=300), rng.random(300) < 0.5
+    rows, logits = np.arange(300), rng.normal(size=(300, 3))
+    if told_by_another_class:
+        larger = np.sort(logits[:, :2], axis=1)  # the same two values, whichever class has the larger one
+        after, before = (labels + 1) % 3, (labels + 2) % 3
+        logits[rows, after], logits[rows, before] = (
+            larger[rows, member.astype(int)],
+            larger[rows, 1 - member.astype(int)],
+        )
+        logits[rows, labels] = rng.normal(size=300)
+    else:
+        logits[rows, labels] += 1 + member
+    powers = np.exp(logits)
+    return gl.Predictions(powers / powers.sum(axis=1, keepdims=True), labels, member)
 
 
 def _fields(answers):

@@ -18,6 +18,8 @@ from papers.systematic_evaluation import (
     calibrations,
     class_gaps,
     confident,
+    defended,
+    difficulty,
     distributions,
     embeddings,
     epochs,
@@ -25,6 +27,7 @@ from papers.systematic_evaluation import (
     memguard,
     page,
     references,
+    rises,
     sensitivity,
     thresholds,
     white_box,
@@ -50,15 +53,14 @@ class Command:
 
 
 COMMANDS = {
-    # In this order: the white box keeps more of what references answer, and the thresholds need no others.
     "table5": Command(white_box.outcomes, ("outcomes", "fitted")),
-    "table3": Command(thresholds.comparison, ("accuracies", "fitted")),
+    "difficulty": Command(difficulty.difficulty, ("changed", "levels")),
 }
 
 
 @dataclass(frozen=True)
-class RiskCommand:
-    """What a table or figure of risk scores is made by.
+class PairCommand:
+    """What a table or figure of a target and its shadow is made by.
 
     Args:
         of: ``(study, records, place, repeats=)`` to the lists of rows that ``tables`` names.
@@ -72,21 +74,24 @@ class RiskCommand:
     unit: tuple[str, str] = ("target", "targets")
 
 
-BOTH = {LOCATION: 5, CIFAR: 3}
+BOTH = {LOCATION: 3, CIFAR: 1}
 WITHOUT = ("model without each member", "models without each member")
-RISK_COMMANDS = {
-    "figure3": RiskCommand(calibrations.validation, ("calibrated",), BOTH),
-    "figure5": RiskCommand(distributions.spreads, ("spreads",), BOTH),
-    "figure8": RiskCommand(class_gaps.class_gaps, ("gaps",), BOTH),
-    "figure9": RiskCommand(embeddings.embeddings, ("shown", "ends"), {LOCATION: 5}),
-    "figure10": RiskCommand(distributions.priors, ("priors",), BOTH),
-    "table6": RiskCommand(confident.confident, ("calls",), BOTH),
-    "table7": RiskCommand(images.attacked, ("attacked", "fitted"), {CIFAR: 3}),
-    "figure2": RiskCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
-    "attack_networks": RiskCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 2}),
-    "references": RiskCommand(references.references, ("learnt",), {LOCATION: 2}),
-    "figure4": RiskCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
-    "figure7": RiskCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, WITHOUT),
+PAIR_COMMANDS = {
+    "table2": PairCommand(defended.defended, ("attacked", "fitted"), BOTH),
+    "table3": PairCommand(thresholds.comparison, ("trained",), {LOCATION: 3}),
+    "rises": PairCommand(rises.rises, ("rises",), {LOCATION: 3}),
+    "figure3": PairCommand(calibrations.validation, ("calibrated",), BOTH),
+    "figure5": PairCommand(distributions.spreads, ("spreads",), BOTH),
+    "figure8": PairCommand(class_gaps.class_gaps, ("gaps",), BOTH),
+    "figure9": PairCommand(embeddings.embeddings, ("shown", "ends"), {LOCATION: 3}),
+    "figure10": PairCommand(distributions.priors, ("priors",), BOTH),
+    "table6": PairCommand(confident.confident, ("calls",), BOTH),
+    "table7": PairCommand(images.attacked, ("attacked", "fitted"), {CIFAR: 1}),
+    "figure2": PairCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
+    "attack_networks": PairCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 1}),
+    "references": PairCommand(references.references, ("learnt",), {LOCATION: 1}),
+    "figure4": PairCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
+    "figure7": PairCommand(sensitivity.sensitivity, ("removed", "ranked"), {LOCATION: 1}, WITHOUT),
 }
 
 
@@ -102,17 +107,24 @@ def main(
     setting = setting or Setting()
     if options.command in ("table4", "all"):
         start = time.perf_counter()
-        rows = memguard.accuracies()
+        rows, learnt = memguard.accuracies(), memguard.networks()
         sizes = {"Location30": {"members": 1000, "nonmembers": 1000}}
         once = {"count": 1, "of": "target and its shadow model"}
-        write("table4", _spelt("table4"), sizes, once, time.perf_counter() - start, {"accuracies": rows})
+        write(
+            "table4",
+            _spelt("table4"),
+            sizes,
+            once,
+            time.perf_counter() - start,
+            {"accuracies": rows, "networks": learnt},
+        )
     with tempfile.TemporaryDirectory() as fleeting:
         for name, command in COMMANDS.items():
             if options.command in (name, "all"):
                 _train(name, command, setting, options.folder or Path(fleeting), options.repeats or REPEATS)
-        for name, figure in RISK_COMMANDS.items():
+        for name, figure in PAIR_COMMANDS.items():
             if options.command in (name, "all"):
-                _risks(name, figure, studies or STUDIES, options.folder or Path(fleeting), options.repeats)
+                _pairs(name, figure, studies or STUDIES, options.folder or Path(fleeting), options.repeats)
     if options.command in ("page", "all"):
         page.write()
 
@@ -130,7 +142,7 @@ def _train(name: str, command: Command, setting: Setting, place: Path, repeats: 
     )
 
 
-def _risks(name: str, command: RiskCommand, studies: dict[str, Study], place: Path, repeats: int | None) -> None:
+def _pairs(name: str, command: PairCommand, studies: dict[str, Study], place: Path, repeats: int | None) -> None:
     _one_thread()
     start, found = time.perf_counter(), {table: [] for table in command.tables}
     counts = {dataset: repeats or count for dataset, count in command.repeats.items()}
@@ -157,7 +169,7 @@ def _one_thread() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.systematic_evaluation", description=__doc__)
-    parser.add_argument("command", choices=["table4", *COMMANDS, *RISK_COMMANDS, "page", "all"])
+    parser.add_argument("command", choices=["table4", *COMMANDS, *PAIR_COMMANDS, "page", "all"])
     parser.add_argument("--repeats", type=int, help="targets to train; fewer is quicker")
     parser.add_argument("--folder", type=Path, help="keeps what was trained: it is not trained again")
     return parser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import Study, correct, trained
+from papers.systematic_evaluation.pairs import ADV_REG, NO_DEFENCE, Study, correct, trained
 from papers.systematic_evaluation.risk_scores import risk_scores
 
 
@@ -26,6 +27,7 @@ class Epoch:
     """
 
     dataset: str
+    training: str
     epochs: int
     train_accuracy: float
     test_accuracy: float
@@ -35,14 +37,15 @@ class Epoch:
 
 
 def epochs(study: Study, records: Records, place: Path, *, repeats: int) -> tuple[list[Epoch]]:
-    """A row per step. Fewer epochs from the same seed are the first of more: these are one training, looked at on the way."""
+    """A row per way to train and step: these are one training each, looked at on the way."""
     rows = []
-    for step in study.steps:
-        pairs = [trained(study, records, place, seed=seed, epochs=step) for seed in range(repeats)]
+    for training, step in itertools.product((NO_DEFENCE, ADV_REG), study.steps):
+        pairs = [trained(study, records, place, seed=seed, training=training, epochs=step) for seed in range(repeats)]
         scores = [(risk_scores(pair), pair.target.member) for pair in pairs]
         rows.append(
             Epoch(
                 study.name,
+                training,
                 step,
                 *(percent([pair.accuracy[side] for pair in pairs])[0] for side in (0, 1)),
                 float(np.mean([risks[member].mean() for risks, member in scores])),

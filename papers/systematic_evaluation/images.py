@@ -8,8 +8,8 @@ from pathlib import Path
 import guestlist as gl
 from guestlist.evaluate import balanced_accuracy
 from papers.systematic_evaluation.data import Records
-from papers.systematic_evaluation.models import NO_DEFENCE, percent
-from papers.systematic_evaluation.pairs import Pair, Study, trained
+from papers.systematic_evaluation.models import percent
+from papers.systematic_evaluation.pairs import NO_DEFENCE, Pair, Study, trained
 from papers.systematic_evaluation.risk_scores import NETWORK, network_outputs
 
 METRIC_ATTACKS = ("correctness", "class_confidence", "class_entropy", "class_mentr")

@@ -10,8 +10,6 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 
-NO_DEFENCE, EARLY = "no defence", "early stopping"
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -19,17 +17,16 @@ class Setting:
 
     Args:
         epochs: until the training records are learnt by heart.
-        early: epochs of a model that is stopped early.
     """
 
     records: int = 1000
     hidden: tuple[int, ...] = (1024, 512, 256, 128)
     epochs: int = 12
-    early: int = 5
     references: int = 8
 
-    def fit(self, training: str) -> gl.Fit:
-        return gl.Fit(epochs=self.epochs if training == NO_DEFENCE else self.early)
+    @property
+    def fit(self) -> gl.Fit:
+        return gl.Fit(epochs=self.epochs)
 
 
 @dataclass(frozen=True)
@@ -62,15 +59,18 @@ class Subject:
         )
 
 
-def subject(records: Records, setting: Setting, training: str, seed: int, place: Path) -> Subject:
+def subject(records: Records, setting: Setting, seed: int, place: Path) -> Subject:
     """A model trained on records drawn with ``seed``; its audits have a folder of their own in ``place``."""
     members, nonmembers = records.sides(setting.records, seed)
-    classes = int(records.y.max()) + 1
-    fit = setting.fit(training)
-    network = gl.mlp(records.x.shape[1], classes, hidden=setting.hidden)
-    module = fit(network, gl.Data(*members), np.random.default_rng([seed, 1]))
-    folder = place / f"{training.replace(' ', '-')}-{seed}"
+    fit = setting.fit
+    module = fit(network(records, setting), gl.Data(*members), np.random.default_rng([seed, 1]))
+    folder = place / f"no-defence-{seed}"
     return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
+
+
+def network(records: Records, setting: Setting):
+    """What is trained, with parameters that training draws anew."""
+    return gl.mlp(records.x.shape[1], int(records.y.max()) + 1, hidden=setting.hidden)
 
 
 def percent(values: list[float]) -> tuple[float, float]:

@@ -9,12 +9,18 @@ import numpy as np
 from papers.svg import Axes, clouds, grid, histogram, lines
 from papers.systematic_evaluation.calibrations import NETWORKS
 from papers.systematic_evaluation.distributions import GRID
-from papers.systematic_evaluation.models import EARLY, NO_DEFENCE
-from papers.systematic_evaluation.pairs import LOCATION
+from papers.systematic_evaluation.pairs import ADV_REG, EARLY, LOCATION, MEMGUARD, NO_DEFENCE
 from papers.systematic_evaluation.risk_scores import NETWORK, RISK
-from papers.systematic_evaluation.subjects import AUTHORS, MEMGUARD
+from papers.systematic_evaluation.subjects import AUTHORS, AUTHORS_MEMGUARD
 
-SHORT = {NO_DEFENCE: "no defence", EARLY: "early", AUTHORS: "authors'", MEMGUARD: "MemGuard"}
+SHORT = {
+    NO_DEFENCE: "no defence",
+    ADV_REG: "AdvReg",
+    EARLY: "early",
+    MEMGUARD: "MemGuard",
+    AUTHORS: "authors'",
+    AUTHORS_MEMGUARD: "authors', MemGuard",
+}
 IDEAL = {"ideal": ((0.0, 1.0), (0.0, 1.0))}
 PROBABILITY = Axes(x_label="estimate", y_label="share of members")
 
@@ -27,9 +33,10 @@ def drawn(read: Callable[[str], dict | None]) -> dict[str, str]:
 
 def _figure2(result: dict) -> str:
     rows = result["epochs"]
-    steps = [row["epochs"] for row in rows]
+    steps = list(dict.fromkeys(row["epochs"] for row in rows))
     curves = {
-        name: (steps, [row[field] / 100 for row in rows])
+        f"{name}, {SHORT[training]}": (steps, [row[field] / 100 for row in rows if row["training"] == training])
+        for training in (NO_DEFENCE, ADV_REG)
         for name, field in (("training", "train_accuracy"), ("test", "test_accuracy"))
     }
     axes = Axes((0, max(steps)), (0, 1), "epochs", "accuracy")
@@ -41,8 +48,12 @@ def _figure3(result: dict) -> str:
     for dataset in dict.fromkeys(row["dataset"] for row in result["calibrated"]):
         for kind in (RISK, NETWORK):
             own = [row for row in result["calibrated"] if (row["dataset"], row["estimate"]) == (dataset, kind)]
-            panels = [_distribution(row) for row in own if row["training"] in (NO_DEFENCE, EARLY, MEMGUARD)]
-            curves = {SHORT[row["training"]]: _curve(row) for row in own if row["training"] != AUTHORS}
+            panels = [_distribution(row) for row in own if row["training"] in (NO_DEFENCE, ADV_REG, EARLY)]
+            curves = {
+                SHORT[row["training"]]: _curve(row)
+                for row in own
+                if row["training"] in (NO_DEFENCE, ADV_REG, EARLY, MEMGUARD)
+            }
             rows.append([*panels, lines(f"{dataset}: {kind}", curves | IDEAL, PROBABILITY)])
     return grid(rows)
 

@@ -20,8 +20,8 @@ from papers.systematic_evaluation.pairs import Study, fitted, logits, mentr, sid
 from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
-WITH = 4  # models trained anew on all members
-MEMBERS = 24  # that are left out, each of models of its own
+WITH = 2  # models trained anew on all members
+MEMBERS = 12  # that are left out, each of models of its own
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
 

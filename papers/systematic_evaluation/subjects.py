@@ -6,18 +6,37 @@ from pathlib import Path
 
 from guestlist.datasets import local
 from papers.systematic_evaluation.data import PREDICTIONS, Records
-from papers.systematic_evaluation.models import EARLY, NO_DEFENCE
-from papers.systematic_evaluation.pairs import LOCATION, Pair, Study, published, trained
+from papers.systematic_evaluation.pairs import (
+    ADV_REG,
+    EARLY,
+    LOCATION,
+    MEMGUARD,
+    NO_DEFENCE,
+    Pair,
+    Study,
+    published,
+    stopped,
+    trained,
+)
 
-AUTHORS, MEMGUARD = "authors' model", "authors' model, MemGuard"
+AUTHORS, AUTHORS_MEMGUARD = "authors' model", "authors' model, MemGuard"
+
+
+def own(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
+    """Name of a way to train, or to answer, to a pair for each target of ours."""
+    found = {
+        training: [trained(study, records, place, seed=seed, training=training) for seed in range(repeats)]
+        for training in (NO_DEFENCE, ADV_REG)
+    }
+    found[EARLY] = [stopped(study, records, place, seed=seed)[1] for seed in range(repeats)]
+    if study.memguard:
+        found[MEMGUARD] = [trained(study, records, place, seed=seed, training=MEMGUARD) for seed in range(repeats)]
+    return found
 
 
 def subjects(study: Study, records: Records, place: Path, *, repeats: int) -> dict[str, list[Pair]]:
-    """Name of a way to train to a pair for each target; the authors' models are there once."""
-    own = {
-        training: [trained(study, records, place, seed=seed, epochs=epochs) for seed in range(repeats)]
-        for training, epochs in ((NO_DEFENCE, study.epochs), (EARLY, study.early))
-    }
+    """The same, and on Location30 the authors' models, which are there once."""
+    found = own(study, records, place, repeats=repeats)
     if study.name != LOCATION or local(PREDICTIONS) is None:
-        return own
-    return own | {AUTHORS: [published(defended=False)], MEMGUARD: [published(defended=True)]}
+        return found
+    return found | {AUTHORS: [published(defended=False)], AUTHORS_MEMGUARD: [published(defended=True)]}

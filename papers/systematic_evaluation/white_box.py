@@ -9,7 +9,7 @@ from pathlib import Path
 import guestlist as gl
 from guestlist.evaluate import auc, balanced_accuracy
 from papers.systematic_evaluation.data import Records
-from papers.systematic_evaluation.models import NO_DEFENCE, Setting, percent, subject
+from papers.systematic_evaluation.models import Setting, percent, subject
 from papers.systematic_evaluation.published import WHITE_BOX
 
 # Where each attack calls a record a member; all but the first score how far a record is beyond its threshold.
@@ -39,7 +39,7 @@ def outcomes(records: Records, setting: Setting, place: Path, *, repeats: int) -
     """A row per attack, over ``repeats`` targets."""
     accuracy, aucs, subjects, asked = defaultdict(list), defaultdict(list), [], 0
     for seed in range(repeats):
-        one = subject(records, setting, NO_DEFENCE, seed, place)
+        one = subject(records, setting, seed, place)
         results = one.audit(setting.references, list(WHITE_BOX["Texas100"]), evidence=[gl.WhiteBox(), gl.FullAnswers()])
         # The attacker learnt from the known records and gives them no score: nobody is asked about those.
         unknown = results.records[results.records["score_white_box"].notna()]

@@ -1,7 +1,8 @@
 """An audit of predictions alone: what the target answered, the labels, and who was a member.
 
 Without the model there are no references, so the target-only attacks run. Predictions of a shadow model, on records of
-its own, teach the metric attacks their thresholds (Song & Mittal 2021).
+its own, teach the metric attacks their thresholds (Song & Mittal 2021), and the attacks that learn a classifier of whole
+answers (Shokri et al. 2017).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from guestlist.attacks import ATTACKS, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Check
+from guestlist.collecting.evidence.full_answers import FullAnswers, keep
+from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.inputs import Duplicates, digest, repeats
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
@@ -45,7 +48,7 @@ def audit_predictions(
     ignore: Sequence[str] = (),
     blind: bool = True,
 ) -> Results:
-    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds are learnt on those.
+    """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds and classifiers are learnt on those.
 
     Args:
         attacks, folder, prior, about, ignore: as for ``audit``.
@@ -54,13 +57,10 @@ def audit_predictions(
     check_codes(ignore)
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
-    looks = [name for name in attacks or () if isinstance(name, str) and name in ATTACKS and ATTACKS[name].evidence]
-    if looks:
-        raise InputError(
-            f"{', '.join(looks)} needs the model itself, not only its predictions: audit it with gl.audit."
-        )
+    _check_attacks(attacks or (), shadow)
     says = predictions.scale.signal_names
-    chosen = named(attacks, 0 if shadow is None else 1, signals=says)
+    evidence = [FullAnswers.name] if shadow is not None and predictions.scale.has_classes else []
+    chosen = named(attacks, 0 if shadow is None else 1, evidence, signals=says)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
@@ -70,10 +70,27 @@ def audit_predictions(
         with locked(place):
             store = _store(predictions, shadow, place, about or {})
             told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
-            case = case_in(store, chosen, prior=prior, checks=checks, ignore=tuple(ignore), blind=told)
+            seen = read_evidence(store, evidence)
+            case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)
             results = judge(case, Results)
             write_results(store.folder, results, case.scores)
             return results
+
+
+def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
+    """Raise where an attack looks at more than the answers that are there."""
+    looks = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
+    inside = [name for name, kind in looks.items() if kind and kind != FullAnswers.name]
+    if inside:
+        raise InputError(
+            f"{', '.join(inside)} needs the model itself, not only its predictions: audit it with gl.audit."
+        )
+    learns = [name for name, kind in looks.items() if kind == FullAnswers.name]
+    if learns and shadow is None:
+        raise InputError(
+            f"{', '.join(learns)} learns from what a shadow model answers about members and non-members of its own: give "
+            "shadow=…, or leave it out."
+        )
 
 
 def _blind(target: Predictions, store: Store) -> Blind | None:
@@ -113,6 +130,8 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
         stop = start + len(part.labels)
         said = scale.signals(part.answers, part.labels)
         store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
+        if k and scale.has_classes:
+            keep(store, k, _placed(scale.log_probabilities(part.answers), start, stop, parts))
         start = stop
     return store
 
@@ -155,8 +174,8 @@ def _split(parts: Sequence[Predictions]) -> Split:
 
 
 def _placed(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
-    """One model's signals among all records; NaN where it was not asked."""
-    everywhere = np.full(sum(len(part.labels) for part in parts), np.nan)
+    """What one model says of all records, given what it says of its own; NaN where it was not asked."""
+    everywhere = np.full((sum(len(part.labels) for part in parts), *values.shape[1:]), np.nan, dtype=values.dtype)
     everywhere[start:stop] = values
     return everywhere
 

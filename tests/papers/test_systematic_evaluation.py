@@ -1,18 +1,29 @@
 """Song & Mittal's tables on small models: the same code, the same directions."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
-from papers.systematic_evaluation import memguard, models, page, published, results, thresholds, white_box
-from papers.systematic_evaluation.__main__ import COMMANDS, RISK_COMMANDS, main
+from papers.systematic_evaluation import (
+    defence_page,
+    difficulty,
+    memguard,
+    models,
+    page,
+    published,
+    results,
+    thresholds,
+    white_box,
+)
+from papers.systematic_evaluation.__main__ import COMMANDS, PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import PREDICTIONS, Records, location30, published_answers
 
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
 
-SMALL = models.Setting(records=240, hidden=(64,), epochs=60, early=12, references=2)
+SMALL = models.Setting(records=240, hidden=(64,), epochs=60, references=2)
 
 
 def clusters(records=600, classes=6, seed=0) -> Records:
@@ -20,22 +31,6 @@ def clusters(records=600, classes=6, seed=0) -> Records:
     rng = np.random.default_rng(seed)
     y = rng.integers(classes, size=records)
     return Records((1.5 * np.eye(classes, 40)[y] + rng.normal(size=(records, 40))).astype(np.float32), y)
-
-
-@pytest.mark.slow
-def test_a_row_for_each_training_number_of_references_and_metric(tmp_path):
-    rows, fitted = thresholds.comparison(clusters(), SMALL, tmp_path, repeats=1)
-    assert [(row.training, row.references) for row in rows[::3]] == [
-        (training, references) for training in (models.NO_DEFENCE, models.EARLY) for references in (1, 2)
-    ]
-    by = {(row.training, row.references, row.metric): row for row in rows}
-    learnt = by[models.NO_DEFENCE, 2, "mentr"]
-    assert learnt.per_class > 55
-    assert learnt.gain == pytest.approx(learnt.per_class - learnt.single)
-    assert learnt.per_class > by[models.NO_DEFENCE, 2, "entropy"].per_class
-    assert learnt.per_class > by[models.EARLY, 2, "mentr"].per_class, "stopping early leaks less"
-    whole, early = fitted
-    assert whole.train_accuracy > early.train_accuracy > early.test_accuracy
 
 
 @pytest.mark.slow
@@ -63,6 +58,27 @@ def test_missing_data_is_said(monkeypatch, tmp_path):
         published_answers("target", defended=False)
 
 
+def test_noise_is_where_it_is_said_to_be():
+    records = Records(np.zeros((6000, 1)), np.repeat(np.arange(6), 1000))
+    half = difficulty.noisy(records, np.arange(3), 0.6)
+    changed = half.y != records.y
+    assert not changed[3000:].any()
+    assert set(half.y[:3000]) == {0, 1, 2}
+    assert changed[:3000].mean() == pytest.approx(0.6 * 2 / 3, abs=0.03), "a third is drawn as it was"
+
+
+@pytest.mark.parametrize(("uneven", "said"), [(2.0, "The gain comes with"), (0.5, "unequal difficulty is not shown")])
+def test_what_is_said_of_the_gain_turns_with_it(uneven, said):
+    names = {difficulty.AS_THEY_ARE: 0.0, difficulty.FEW_RECORDS: 0.0, difficulty.EVEN: 0.0, difficulty.UNEVEN: uneven}
+    gains = {name: thresholds.Gain("mentr", 60.0, 1.0, 60 + gain, 1.0, gain, 1.0) for name, gain in names.items()}
+    result = {
+        "repeats": {"count": 3},
+        "changed": [asdict(difficulty.Changed(name, count, [gains[name]])) for name in names for count in (1, 8)],
+        "levels": [asdict(difficulty.Level(name, 33.0, 80.0, 50.0, 10.0, [3])) for name in names],
+    }
+    assert said in defence_page.difficulty(result)
+
+
 def test_sides_are_apart():
     records = clusters(records=50)
     (inside, _), (outside, _) = records.sides(25, seed=1)
@@ -84,14 +100,41 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
     real_data(PREDICTIONS)
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, early=4, references=2))
+    monkeypatch.setattr(memguard, "EPOCHS", 2)
+    monkeypatch.setattr(difficulty, "MOST", 4)
+    main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, references=2))
     written = json.loads((tmp_path / f"{name}.json").read_text())
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
     assert "Location30" in written["sizes"]
+    if name in CHECKS:
+        CHECKS[name](written)
     cells = [line for line in page.text().splitlines() if line.startswith("|")]
     assert not any("±" in line for line in cells), "a single target has no spread"
     assert "| --- |" in page.text()
+
+
+def check_networks(written):
+    networks = {
+        (row["defended"], row["shadow_defended"], row["attack"]): row["accuracy"] for row in written["networks"]
+    }
+    for name in published.NETWORKS:
+        assert networks[False, False, name] > 65
+        assert networks[True, True, name] < networks[False, False, name], "MemGuard takes something from networks"
+
+
+def check_difficulty(written):
+    names = [difficulty.AS_THEY_ARE, difficulty.FEW_RECORDS, difficulty.EVEN, difficulty.UNEVEN]
+    rows = [(row["records"], row["references"]) for row in written["changed"]]
+    assert rows == [(name, count) for name in names for count in (1, 2)]
+    gains = [gain for row in written["changed"] for gain in row["gains"]]
+    assert all(gain["gain"] == pytest.approx(gain["per_class"] - gain["single"], abs=1e-3) for gain in gains)
+    level = {row["records"]: row for row in written["levels"]}
+    assert level[difficulty.FEW_RECORDS]["members"] == 60 / 30
+    assert level[difficulty.EVEN]["test_accuracy"] < level[difficulty.AS_THEY_ARE]["test_accuracy"], "noise is hard"
+
+
+CHECKS = {"table4": check_networks, "difficulty": check_difficulty}
 
 
 def test_the_page_is_made_from_the_results():
@@ -99,5 +142,5 @@ def test_the_page_is_made_from_the_results():
 
 
 def test_every_command_has_its_section():
-    assert set(page.SECTIONS) == {"table4", *COMMANDS, *RISK_COMMANDS}
+    assert set(page.SECTIONS) == {"table4", *COMMANDS, *PAIR_COMMANDS}
     assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(page.SECTIONS)

@@ -11,21 +11,26 @@ from papers.systematic_evaluation import (
     calibrations,
     class_gaps,
     confident,
+    defence_page,
+    defended,
     distributions,
     embeddings,
     page,
     pairs,
     references,
     results,
+    rises,
     risk_page,
     risk_scores,
     sensitivity,
     subjects,
+    thresholds,
 )
-from papers.systematic_evaluation.__main__ import RISK_COMMANDS, main
+from papers.systematic_evaluation.__main__ import PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, cifar100
 from papers.systematic_evaluation.risk_figures import FIGURES, drawn
 
+import guestlist as gl
 from guestlist.errors import InputError
 
 torch = pytest.importorskip("torch")
@@ -50,14 +55,14 @@ def _small():
 def clusters() -> Records:
     """Overlapping classes in many dimensions, the later ones nearer to each other."""
     rng = np.random.default_rng(0)
-    y = rng.integers(CLASSES, size=4 * MEMBERS)
+    y = rng.integers(CLASSES, size=5 * MEMBERS)  # a fifth is held out for defences
     far = np.linspace(3.0, 1.0, CLASSES)[y, None]
     return Records((far * np.eye(CLASSES, 30)[y] + rng.normal(size=(len(y), 30))).astype(np.float32), y)
 
 
 def small(name: str = "clusters") -> pairs.Study:
     network = pairs.Network(width=1 / 16, depth=3)
-    return pairs.Study(name, clusters, members=MEMBERS, epochs=40, early=20, steps=(20, 40), network=network)
+    return pairs.Study(name, clusters, members=MEMBERS, epochs=40, steps=(4, 20, 40), network=network)
 
 
 @pytest.fixture(scope="module")
@@ -80,15 +85,108 @@ def test_a_target_and_its_shadow_share_no_record(pair):
         assert said.labels.tolist() == records.y[of].tolist()
     inside, outside = pair.accuracy
     assert inside > outside + 0.05, "the members are learnt better than others"
+    few = Records(records.x[: 4 * MEMBERS], records.y[: 4 * MEMBERS])
     with pytest.raises(InputError, match=f"members={MEMBERS + 1} to be at most a quarter of the {4 * MEMBERS}"):
-        pairs.side(replace(small(), members=MEMBERS + 1), records, 0, 0)
+        pairs.side(replace(small(), members=MEMBERS + 1), few, 0, 0)
 
 
 def test_what_was_trained_is_not_trained_again(pair, place, monkeypatch):
-    monkeypatch.setattr(pairs, "fitted", None)
+    monkeypatch.setattr(pairs, "_course", None)
     again = pairs.trained(small(), clusters(), place, seed=0)
     assert again.target.answers.tobytes() == pair.target.answers.tobytes()
     assert again.hidden.tobytes() == pair.hidden.tobytes()
+
+
+def test_steps_are_those_of_one_training(pair, place):
+    """What is kept on the way is what a training that ends there gives."""
+    records, rows = clusters(), pairs.side(small(), clusters(), 0, 0)
+    module = pairs.fitted(records, rows[:MEMBERS], small().network, 4, [0, 0])
+    kept = pairs.trained(small(), records, place, seed=0, epochs=4)
+    np.testing.assert_array_equal(kept.target.answers, pairs.logits(module, records.x[rows]))
+    with pytest.raises(ValueError, match="epochs=5 to be one of steps"):
+        replace(small(), epochs=5)
+
+
+def test_defences_have_records_that_no_model_is_asked_about():
+    study, records = small(), clusters()
+    asked = np.concatenate([pairs.side(study, records, 0, number) for number in (0, 1)])
+    kept = [pairs.held_out(study, records, 0, number) for number in (0, 1)]
+    rows = [set(map(bytes, part.x)) for part in (*kept, gl.Data(records.x[asked], records.y[asked]))]
+    assert [len(part) for part in rows] == [MEMBERS // 2, MEMBERS // 2, 4 * MEMBERS]
+    assert len(set.union(*rows)) == 5 * MEMBERS
+    with pytest.raises(InputError, match="a defence needs records that are held out"):
+        pairs.held_out(study, Records(records.x[: 4 * MEMBERS], records.y[: 4 * MEMBERS]), 0, 0)
+
+
+@pytest.mark.slow
+def test_training_stops_where_the_test_accuracy_is_nearest_to_that_with_adv_reg(place):
+    study, records = small(), clusters()
+    wanted = pairs.trained(study, records, place, seed=0, training=pairs.ADV_REG).accuracy[1]
+    far = {e: abs(pairs.trained(study, records, place, seed=0, epochs=e).accuracy[1] - wanted) for e in study.steps}
+    epochs, found = pairs.stopped(study, records, place, seed=0)
+    assert far[epochs] == min(far.values())
+    assert abs(found.accuracy[1] - wanted) == far[epochs]
+
+
+GUARDED = ("nn_nasr", "class_mentr")
+
+
+@pytest.fixture(scope="module")
+def guarded(place):
+    """A smaller study with MemGuard, which takes long for each answer, and its tables of defences."""
+    study = replace(small("guarded"), members=40, epochs=20, steps=(2, 20), memguard=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(defended, "ATTACKS", GUARDED)
+        patch.setattr(pairs, "memguard", lambda held_out: gl.MemGuard(held_out, classifier=gl.Fit(epochs=5), steps=5))
+        return study, defended.defended(study, clusters(), place, repeats=1)
+
+
+@pytest.mark.slow
+def test_a_naive_attacker_has_a_shadow_without_a_defence(guarded, place):
+    study, (rows, fitted) = guarded
+    assert [row.training for row in fitted] == [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY, pairs.MEMGUARD]
+    assert [row.epochs for row in fitted][::3] == [[20], [20]]
+    cells = {(row.training, row.attacker, row.attack): row.accuracy for row in rows}
+    assert len(cells) == 7 * len(GUARDED)
+    plain, guard = (
+        pairs.trained(study, clusters(), place, seed=0, training=name) for name in (pairs.NO_DEFENCE, pairs.MEMGUARD)
+    )
+    assert (pairs.correct(plain.target) == pairs.correct(guard.target)).all(), "MemGuard keeps the class"
+    shadow = pairs.as_probabilities(plain.shadow)
+    naive = gl.audit_predictions(guard.target, shadow=shadow, attacks=["class_mentr"], blind=False)
+    expected = 100 * naive.attack("class_mentr").balanced_accuracy.value
+    assert cells[pairs.MEMGUARD, defended.NAIVE, "class_mentr"] == pytest.approx(expected)
+
+
+def test_gains_are_taken_target_by_target(place):
+    [rows] = thresholds.comparison(small(), clusters(), place, repeats=1)
+    assert [row.training for row in rows] == [pairs.NO_DEFENCE, pairs.ADV_REG, pairs.EARLY]
+    assert all(gain.gain == pytest.approx(gain.per_class - gain.single) for row in rows for gain in row.gains)
+
+
+def test_rises_are_counted_over_members(pair, place):
+    [rows] = rises.rises(small(), clusters(), place, repeats=1)
+    after = pairs.trained(small(), clusters(), place, seed=0, training=pairs.ADV_REG)
+    old, new = (risk_scores.risk_scores(one)[:MEMBERS] for one in (pair, after))
+    row = {row.training: row for row in rows}[pairs.ADV_REG]
+    assert row.rises == pytest.approx(100 * np.mean(new - old > 0.1 + 1e-9))
+    assert row.falls == pytest.approx(100 * np.mean(old - new > 0.1 + 1e-9))
+    assert row.newly == pytest.approx(100 * np.mean((new >= 0.9) & (old < 0.9)))
+    assert rows[0].training == rises.ANEW
+    assert rows[0].rises > 0, "other chances move scores, too"
+
+
+@pytest.mark.parametrize(("adv_reg", "said"), [(60.0, "is no better than"), (50.0, "is better than")])
+def test_statements_turn_with_the_figures(adv_reg, said):
+    accuracy = {pairs.NO_DEFENCE: 70.0, pairs.ADV_REG: adv_reg, pairs.EARLY: 55.0}
+    rows = [
+        vars(defended.Attacked("data", training, attacker, attack, accuracy[training], 1.0))
+        for training in accuracy
+        for attacker in (defended.ADAPTIVE, defended.NAIVE)
+        for attack in defended.ATTACKS
+    ]
+    fitted = [vars(defended.Fitted("data", training, 90.0, 50.0, [3])) for training in accuracy]
+    assert said in defence_page.table2({"attacked": rows, "fitted": fitted})
 
 
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
@@ -141,8 +239,8 @@ def test_the_attack_network_sees_answers_and_labels_of_the_shadow_alone(pair):
 def test_spreads_and_priors_are_counted_over_members(pair, place, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(place))  # where no published answers are
     risks = risk_scores.risk_scores(pair)[:MEMBERS]
-    [[spread, early]] = distributions.spreads(small(), clusters(), place, repeats=1)
-    assert (spread.training, early.training) == ("no defence", "early stopping")
+    [[spread, adv_reg, early]] = distributions.spreads(small(), clusters(), place, repeats=1)
+    assert (spread.training, adv_reg.training, early.training) == ("no defence", "AdvReg", "early stopping")
     assert spread.mean == pytest.approx(risks.mean())
     assert spread.below[10] == pytest.approx((risks <= 0.5 + 1e-9).mean())
     assert spread.above == pytest.approx([(risks > value).mean() for value in distributions.ABOVE])
@@ -240,14 +338,18 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     monkeypatch.setattr(calibrations, "NETWORKS", calibrations.NETWORKS[:2])
     # Three members are enough to see that it runs.
     monkeypatch.setattr(sensitivity, "MEMBERS", 3)
+    # The attacks are tried elsewhere, and networks take long.
+    monkeypatch.setattr(defended, "_accuracies", lambda pair: dict.fromkeys(defended.ATTACKS, 0.6))
     studies = {name: small(name) for name in pairs.STUDIES}
-    for name in RISK_COMMANDS:
+    for name in PAIR_COMMANDS:
         main([name, "--repeats", "1", "--folder", str(place)], studies=studies)
         written = json.loads((tmp_path / f"{name}.json").read_text())
         assert written["command"] == f"python -m papers.systematic_evaluation {name} --repeats 1"
-        assert set(RISK_COMMANDS[name].tables) < set(written)
+        assert set(PAIR_COMMANDS[name].tables) < set(written)
     found = page.text()
-    assert sum(line.startswith("## ") for line in found.splitlines()) == len(RISK_COMMANDS) + 2
+    assert sum(line.startswith("## ") for line in found.splitlines()) == len(PAIR_COMMANDS) + 2, (
+        "and the introduction's, and what agrees"
+    )
     assert not any("±" in line for line in found.splitlines() if line.startswith("|")), "a single target has no spread"
     assert set(drawn(results.read)) == {f"systematic_evaluation_{name}.svg" for name in FIGURES}
 
@@ -263,7 +365,7 @@ def test_clouds_have_a_dot_for_each_point_and_the_names_where_they_belong():
 
 
 def test_every_command_has_its_section():
-    assert set(risk_page.SECTIONS) == set(RISK_COMMANDS)
+    assert {*defence_page.SECTIONS, *risk_page.SECTIONS} == {"table4", "difficulty", *PAIR_COMMANDS}
 
 
 def test_the_figures_are_drawn_from_the_results():

@@ -18,7 +18,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option(
     "--shadow",
     type=click.Path(path_type=Path),
-    help="With --predictions: a shadow model's answers, which teach thresholds.",
+    help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
     "--scale",

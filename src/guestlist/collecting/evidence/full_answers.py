@@ -22,7 +22,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.store import Store, model_path, numbered, read_or_explain
-from guestlist.store.files import read_npz
+from guestlist.store.files import read_npz, write_npz
 from guestlist.targets.target import Target
 from guestlist.views.evidence import FullAnswersView
 
@@ -79,6 +79,12 @@ class Answering:
         if k in self.there:
             return kept
         return {model_path(self.reference.folder, k): readout.signals(answers), **kept}
+
+
+def keep(store: Store, k: int, log_p: np.ndarray) -> None:
+    """Write what model ``k`` answered where it was not trained by us: (records, classes), NaN where it was not asked."""
+    begin_plan(store, FullAnswers())
+    write_npz(_path(place(store, FullAnswers.name), k), log_p=log_p)
 
 
 def _path(folder: Path, k: int) -> Path:
