@@ -56,6 +56,8 @@ class DpSgd:
         for name in ("noise", "weight_decay"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"Expected {name}={getattr(self, name)} to be 0 or more.")
+        if self.noise and self.clip == inf:
+            raise ValueError(f"Expected clip={self.clip} to be a number: noise={self.noise} is in multiples of it.")
         if not 0 < self.rate <= 1:
             raise ValueError(f"Expected rate={self.rate} in (0, 1].")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
@@ -99,7 +101,10 @@ class DpSgd:
             raise InputError(
                 "Some features are not finite numbers: the gradient of such a record cannot be cut to a norm."
             )
-        optimizer, deviation, expected = self._optimizer(module), self.noise * self.clip, self.rate * len(y)
+        optimizer, expected = self._optimizer(module), self.rate * len(y)
+        deviation = (
+            self.noise * self.clip if self.noise else 0.0
+        )  # nothing may be cut: no noise is none of infinity, too
         parameters = trained_parameters(module)
         for parameter in parameters:  # lies in memory as its parameter does, which a fused optimiser relies on
             parameter.grad = torch.empty_like(parameter)
