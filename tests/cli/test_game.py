@@ -65,6 +65,7 @@ def test_wrong_games_end_with_a_sentence(people, tmp_path):
         "There is no column 'z'": ["cluster", "--label", "z"],
         "No record has place = west": ["groups", "--label", "y", "--column", "place", "--members-from", "west"],
         "each once": ["cluster", "--label", "y", "--epsilon", "1,1"],
+        "from 0.01 to 1000": ["cluster", "--label", "y", "--epsilon", "0.001,inf"],
         "such as 0.1,1,10,inf": ["cluster", "--label", "y", "--epsilon", "many"],
     }
     for words, arguments in wrong.items():

@@ -105,6 +105,8 @@ def test_what_cannot_be_paired_is_refused():
 
     for wrong, said in (
         ({"plain": audits["plain"]}, "two audits or more, found 1"),
+        (list(audits.values()), r"Expected audits=\{name: results"),
+        ({"plain": "audits/plain", "other": "audits/other"}, "gl.read_results"),
         (with_records(None), "'other' has no table of records"),
         (with_records(records.iloc[1:]), "1 records of 'plain' and 'other' are not in both"),
         (with_records(records.assign(member=~records["member"])), "100 records have another member"),
@@ -180,6 +182,9 @@ def test_from_the_command_line(blobs, tmp_path):
     assert out.read_text("utf-8").startswith("<!DOCTYPE html>")
     auc = next(row for row in found["differences"] if row["what"] == "auc")
     assert auc["difference"][2] < 0  # wide leaves give away less
+    twice = CliRunner().invoke(main, ["compare", folders[0], folders[0]])
+    assert twice.exit_code == 2
+    assert "given twice" in twice.output
     alone = CliRunner().invoke(main, ["compare", folders[0]])
     assert alone.exit_code == 2
     assert "two audits or more" in alone.output

@@ -384,3 +384,9 @@ def test_the_noise_for_an_epsilon_meets_it(epsilon):
 def test_no_noise_can_promise_everything():
     with pytest.raises(ValueError, match="Expected epsilon"):
         gl.dp_sgd_for(0.0)
+
+
+def test_where_delta_allows_for_everything_there_is_no_noise_to_find():
+    pytest.importorskip("opacus")
+    with pytest.raises(gl.InputError, match="no noise is needed"):
+        gl.dp_sgd_for(1.0, delta=0.01, rate=1e-4, epochs=1e-4)

@@ -106,6 +106,7 @@ def test_what_was_searched_for_trains_as_what_was_found(halves):
 
 
 def test_what_cannot_be_matched_is_refused(halves):
+    words = halves[0][0], np.where(halves[0][1] > 0, "yes", "no")
     for call, said in (
         (lambda: gl.stopped_at(0.5, Ridge(), *halves), "Ridge does not train in rounds"),
         (lambda: gl.stopped_at(0.5, "model", *halves), "Expected a torch module or an estimator, found str"),
@@ -115,6 +116,9 @@ def test_what_cannot_be_matched_is_refused(halves):
         ),
         (lambda: gl.stopped_at(0.5, network(), *halves, recipe=gl.Fit(loss="squared")), "Accuracy is that of classes"),
         (lambda: gl.dp_at(0.5, network(), *halves, recipe=gl.DpSgd(loss="squared")), "Accuracy is that of classes"),
+        (lambda: gl.dp_at(0.5, Ridge(), *halves), "Expected a torch module, found Ridge"),
+        (lambda: gl.dp_at(0.5, network(), words, halves[1]), "positions of classes"),
+        (lambda: gl.stopped_at(0.5, network(), halves[0], words), "positions of classes"),
     ):
         with pytest.raises(InputError, match=said):
             call()

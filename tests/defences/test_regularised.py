@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -96,6 +97,10 @@ def test_the_last_step_of_a_pipeline_is_regularised(some):
     one = next(grid(model, 1000))
     assert one.parameters == {"n_neighbors": 15}
     assert one(model, some, np.random.default_rng(0))[-1][-1].n_neighbors == 15
+
+
+def test_where_there_was_no_penalty_there_are_some_to_try():
+    assert [one.parameters["C"] for one in grid(LogisticRegression(C=np.inf), 100)] == [0.1, 0.01, 0.001]
 
 
 def test_neighbours_and_leaves_stay_a_part_of_the_records():

@@ -168,6 +168,7 @@ def test_wrong_input_is_refused_before_anything_is_trained(model, blobs, tmp_pat
         (blobs, {"defences": {AGAIN: gl.Refit()}}, "the target's own training has it"),
         (blobs, {"defences": {"plain": gl.Refit()}}, "the plain model has it"),
         (blobs, {"defences": {"a b": gl.Refit(), "a/b": gl.Refit()}}, "'a b' has it already"),
+        (blobs, {"defences": {"..": gl.Refit()}}, "a folder is named after it"),
         (blobs, {"defences": {"x": 3}}, "recipe"),
         ((twice, blobs[1]), {}, "record by record"),
     ):

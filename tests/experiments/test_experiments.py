@@ -131,13 +131,27 @@ def test_text_becomes_numbers():
     assert not numbers["one"].any()
 
 
-def test_wrong_experiments_are_told(people):
+def test_wrong_experiments_are_told(people, tmp_path):
     with pytest.raises(InputError, match="Sides is not a game of dependent records"):
         experiment(gl.Sides(10, 10), people, SMALL, label="y")
     with pytest.raises(InputError, match="leave out iid=True"):
         experiment(gl.Sources("place", "north", iid=True), people, SMALL, label="y")
     with pytest.raises(InputError, match="Expected 500 records of place = north"):
         experiment(gl.Sources("place", "north", members=500), people, SMALL, label="y")
-    for wrong in ({"epsilons": ()}, {"epsilons": (0.0,)}, {"epsilons": (1.0, 1.0)}, {"repeats": 1}, {"delta": 0.0}):
+    with pytest.raises(InputError, match="All records have label 1"):
+        experiment(NORTH, people.assign(y=1), SMALL, label="y")
+    with pytest.raises(InputError, match=r"features shaped \(20, 3, 3\)"):
+        experiment(gl.Clusters(5, 5), (np.zeros((20, 3, 3)), np.arange(20) % 2), SMALL)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(FolderError, match="holds an audit"):
+        experiment(NORTH, people, SMALL, label="y", folder=tmp_path)
+    for wrong in (
+        {"epsilons": ()},
+        {"epsilons": (0.0,)},
+        {"epsilons": (0.001,)},
+        {"epsilons": (1.0, 1.0)},
+        {"repeats": 1},
+        {"delta": 0.0},
+    ):
         with pytest.raises(ValueError, match="Expected"):
             ExperimentSetting(**wrong)

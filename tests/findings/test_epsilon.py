@@ -81,7 +81,8 @@ def test_where_nothing_is_claimed_there_is_no_finding(case):
         ("own split", {"name": "sides", "members": 200, "nonmembers": 200}, {"drawn": False}),
         ("own split", COINS, {"predictions": True}),
         ("rate", {"name": "bernoulli", "rate": 0.4}, {}),
-        ("game", {"name": "cluster"}, {}),
+        ("game", {"name": "clusters"}, {}),
+        ("game", {"name": "sources"}, {"drawn": False}),
     ],
 )
 def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes):
@@ -114,6 +115,15 @@ def test_only_attacks_that_do_not_know_the_truth(case):
     oracle = replace(case.attacks["loss"], oracle=True)
     with pytest.raises(gl.InputError, match="knows the truth"):
         gl.epsilon_bound(replace(case, attacks={**case.attacks, "best": oracle}), attack="best")
+
+
+def test_guesses_that_know_the_other_members_prove_nothing(case):
+    """Parity of all members, told but for a coin: who knows the others is right about all of them, or about none."""
+    others = replace(case.attacks["loss"], evidence="left_out")
+    with pytest.raises(gl.InputError, match="trained on the true members"):
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "others": others}), attack="others")
+    alone = epsilon.find(replace(case, attacks={"others": others}, mocks=None))
+    assert (alone.bound, alone.refused) == (None, "attack")
 
 
 def test_sides_of_fixed_size_prove_less(case):
@@ -157,6 +167,9 @@ def test_the_command_reads_the_claim_from_the_folder(folder):
     told = CliRunner().invoke(main, ["epsilon", str(folder)])
     assert told.exit_code == 0, told.output
     assert "No: the claim of ε = 0.5 at δ = 1e-06 is contradicted" in told.output
+    told = CliRunner().invoke(main, ["epsilon", str(folder), "--delta", "0.00001", "--json"])
+    assert json.loads(told.output)["claimed"] is None  # what is claimed at another delta is another claim
+    assert CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "inf"]).exit_code == 2
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "5", "--delta", "0.00001", "--json"])
     found = json.loads(told.output)
     assert found["claimed"] == {"epsilon": 5.0, "delta": 1e-5}

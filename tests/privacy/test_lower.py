@@ -156,3 +156,13 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match="Expected"):
             wrong()
+
+
+@pytest.mark.parametrize("records", [7, 11, 99])
+@pytest.mark.parametrize("how", [OneRun(), OneRunCurve(), OneRun(shares=(1.0,))], ids=repr)
+def test_nobody_is_guessed_about_twice(records, how):
+    member = np.arange(records) % 2 == 0
+    places, *_ = how.prepared(member * 1.0, member)
+    assert how.guesses(places, member, 1.0)[0] == records - 1
+    found = epsilon_lower_bound(member, member, how=how, delta=0)
+    assert found.epsilon == found.provable >= 0

@@ -74,7 +74,7 @@ def test_words_follow_from_intervals(found):
     assert "too few for any difference" in wording.exposed(few)
     old = replace(first, most_exposed=None, moved=None)
     assert "too few references" in wording.exposed(old)
-    assert "did not record" in wording.moved(old)
+    assert "too few references for mu, or did not record" in wording.moved(old)
 
 
 def test_what_users_wrote_is_text(tmp_path):

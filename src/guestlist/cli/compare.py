@@ -35,6 +35,8 @@ def compare(folders, fpr, beside, out, as_json):
     from guestlist.store.jsonable import to_json
 
     paths = [str(folder) for folder in folders]
+    if len(set(paths)) < len(paths):
+        raise click.UsageError("A folder is given twice. Give each of them once.")
     names = dict(zip(paths, named(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
     found = compared(audits, fpr=fpr, beside=_beside(beside, names))

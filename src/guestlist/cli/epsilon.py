@@ -18,7 +18,9 @@ from guestlist.cli.common import as_json
     help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
 )
 @click.option(
-    "--claimed", type=click.FloatRange(0), help="The epsilon of the promise.  [default: the one kept in FOLDER]"
+    "--claimed",
+    type=click.FloatRange(0, float("inf"), max_open=True),
+    help="The epsilon of the promise.  [default: the one kept in FOLDER, at its delta]",
 )
 @click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
 @click.option(
@@ -65,10 +67,14 @@ def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_js
     }
     case = read_case(folder)
     kept = case.setting.claimed
+    if delta is None:
+        delta = DELTA if kept is None else kept.delta
+    if claimed is None and kept is not None and delta == kept.delta:  # a claim is about its own delta alone
+        claimed = kept.epsilon
     found = epsilon_bound(
         case,
-        delta=delta if delta is not None else DELTA if kept is None else kept.delta,
-        claimed=claimed if claimed is not None or kept is None else kept.epsilon,
+        delta=delta,
+        claimed=claimed,
         attack=attack,
         how=ways[method],
         threshold=paid[threshold],

@@ -25,8 +25,11 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
         found = tuple(float(part) for part in value.split(","))
     except ValueError as error:
         raise click.BadParameter(f"Expected numbers such as 0.1,1,10,inf, found {value!r}.") from error
-    if any(not epsilon > 0 for epsilon in found) or len(set(found)) < len(found):
-        raise click.BadParameter(f"Expected numbers above 0, each once; inf for plain training. Found {value!r}.")
+    known = all(math.isinf(epsilon) or 0.01 <= epsilon <= 1000 for epsilon in found) and -math.inf not in found
+    if not known or len(set(found)) < len(found):
+        raise click.BadParameter(
+            f"Expected numbers from 0.01 to 1000, each once; inf for plain training. Found {value!r}."
+        )
     return found
 
 

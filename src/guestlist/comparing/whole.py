@@ -35,6 +35,8 @@ def compare(
     form: type[Form] = Comparisons,  # type: ignore[assignment]
 ) -> Form:
     """Every audit beside the first, and beside others that were asked for, as ``form``: see :func:`guestlist.compare`."""
+    if not isinstance(audits, Mapping) or not all(isinstance(one, Results) for one in audits.values()):
+        raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
     if len(audits) < 2:
         raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
     sides = {name: side_of(name, results) for name, results in audits.items()}

@@ -87,6 +87,9 @@ def dp_at(
     if tries < 1:
         raise ValueError(f"Expected tries={tries} to be 1 or more.")
     _check_classes(recipe)
+    if not hasattr(module, "state_dict"):
+        raise InputError(f"Expected a torch module, found {type(module).__name__}: noise is added to its gradients.")
+    _check_positions(members, held_out)
 
     def train(noise: float) -> tuple[Any, float]:
         trained = replace(recipe, noise=noise)(module, members, np.random.default_rng(seed))
@@ -166,6 +169,7 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
     if not hasattr(fit, "epochs_of"):
         raise InputError(f"Expected recipe=gl.Fit(…), whose epochs can be looked at, found {type(fit).__name__}.")
     _check_classes(fit)
+    _check_positions(members, held_out)
     best, tried = None, []
     for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1):
         reached = goodness(trained, held_out.x, held_out.y)
@@ -200,6 +204,14 @@ def _checked(accuracy: float, members, held_out) -> tuple[float, Data, Data]:
         raise ValueError(f"Expected accuracy={accuracy} in [0, 1].")
     found = [as_data(one, side=side) for one, side in ((members, "members"), (held_out, "held_out"))]
     return float(accuracy), *found  # type: ignore[return-value]
+
+
+def _check_positions(*some: Data) -> None:
+    for data in some:
+        if data.y.dtype.kind not in "iubf":
+            raise InputError(
+                f"Expected positions of classes, 0, 1, …, as labels of a torch module, found {data.y[0]!r}."
+            )
 
 
 def _check_classes(recipe) -> None:

@@ -64,10 +64,10 @@ class Knob:
 
 
 def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> Callable[[Any, int], list[Any]]:
-    """Multiples of the present value; of 0, of ``instead_of_0``."""
+    """Multiples of the present value; of 0, of ``instead_of_0``; of infinity, which is no penalty, of the default."""
 
     def stronger(now, records: int) -> list[Any]:
-        now = default if now is None else now
+        now = default if now is None or np.isinf(now) else now
         return [_like(now, factor * (now or instead_of_0)) for factor in factors]
 
     return stronger

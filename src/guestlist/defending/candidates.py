@@ -243,10 +243,10 @@ def _check_folders(own: Sequence[Candidate]) -> None:
     """Names of the user's own must be those of different folders, and of none that is there anyway."""
     taken = {PLAIN: "the plain model", Candidate(AGAIN, AGAIN).folder: "the target's own training"}
     for one in own:
-        if not one.name or one.folder in taken:
-            raise InputError(
-                f"Expected another name than {one.name!r}: {taken.get(one.folder, 'nothing')} has it already."
-            )
+        if not one.folder.strip("."):
+            raise InputError(f"Expected another name than {one.name!r}: a folder is named after it.")
+        if one.folder in taken:
+            raise InputError(f"Expected another name than {one.name!r}: {taken[one.folder]} has it already.")
         taken[one.folder] = repr(one.name)
 
 

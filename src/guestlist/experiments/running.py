@@ -161,6 +161,10 @@ class Runs:
 def _pool(game: Mixture, data, label: str | None) -> Data:
     records = without(as_data(data, side="data", label=label, group=hidden_by(game)), hidden_by(game))
     x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
+    if x.ndim != 2:
+        raise InputError(
+            f"Expected one row of numbers for each record, found features shaped {x.shape}. Flatten them first."
+        )
     return replace(records, x=np.ascontiguousarray(x, dtype=np.float32))
 
 
@@ -180,6 +184,8 @@ def _checked(game: Mixture, pool: Data, seed: int) -> int:
     split = draw(game, pool, 1, _seed(seed, 0))
     if not split.members.any() or not split.nonmembers.any():
         raise InputError(f"{game} draws no members, or none that are not, of {len(pool):,} records.")
+    if len(np.unique(pool.y)) < 2:
+        raise InputError(f"All records have label {pool.y[0]}: a model of them has nothing to learn.")
     lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
     if lacking:
         raise InputError(f"No member has label {sorted(map(str, lacking))[0]}: a model of them could not answer it.")
@@ -196,6 +202,8 @@ def _begin(place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, s
     }
     path = place / "plan.json"
     if not path.exists():
+        if (place / "manifest.json").exists():
+            raise FolderError(f"{place} holds an audit. Choose another folder.")
         write_json(path, fixed)
         return
     there = read_json(path)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from guestlist.defences import L2, Fit, dp_sgd_for
+from guestlist.defences.dp.accounting import NOISE_FOR
 from guestlist.defences.recipe import Recipe
 
 
@@ -40,6 +41,9 @@ class ExperimentSetting:
     def __post_init__(self):
         if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
             raise ValueError(f"Expected epsilons={self.epsilons} to be above 0; math.inf for plain training.")
+        low, high = NOISE_FOR
+        if any(not low <= epsilon <= high for epsilon in self.epsilons if not math.isinf(epsilon)):
+            raise ValueError(f"Expected epsilons={self.epsilons} in [{low:g}, {high:g}]; math.inf for plain training.")
         if len(set(self.epsilons)) < len(self.epsilons):
             raise ValueError(f"Expected epsilons={self.epsilons} to name each once.")
         if self.repeats < 2:

@@ -37,7 +37,11 @@ REFUSED = {
     "persons": "a coin decided about all records of a person together, and the promise is about one record: play without "
     "person=…",
     "game": "the game does not draw members from one pool by chance alone: play gl.Bernoulli(0.5)",
+    "attack": "the attack compares with models that were trained on the true members, and guesses that know the others are "
+    "right or wrong together: play gl.Bernoulli(0.5) with another attack",
 }
+# Evidence that is made with a look at who else is a member. Each guess alone is an honest one; their number is not.
+OTHERS_KNOWN = ("left_out",)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ def epsilon_bound(
     claim = None if claimed is None else Claim(claimed, delta)
     how = replace(how, membership=membership_of(case))
     name = case.of(headline.find).name if attack is None else _known(case, attack)
+    if case.attacks[name].evidence in OTHERS_KNOWN:
+        raise NoBoundError("attack")
     found = epsilon_lower_bound(
         case.scores[name][case.truth.asked],
         case.truth.of_asked,
@@ -139,10 +145,10 @@ class NoBoundError(InputError):
 def membership_of(case: Case) -> Coins | FixedSize:
     """How members were drawn; refused where a bound cannot rest on it."""
     game = case.setting.game
+    if not case.setting.predictions and game.get("name") not in ("bernoulli", "sides"):
+        raise NoBoundError("game")
     if case.setting.predictions or not case.setting.drawn:
         raise NoBoundError("own split")
-    if game.get("name") not in ("bernoulli", "sides"):
-        raise NoBoundError("game")
     if "person" in case.records and case.records["person"].duplicated().any():
         raise NoBoundError("persons")
     if game["name"] == "sides":

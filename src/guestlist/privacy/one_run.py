@@ -115,7 +115,7 @@ class _Guessing:
         if self.guess == "members":
             called = order[len(order) - round(share * len(order)) :]
             return len(called), int(member[called].sum())
-        each = round(share * len(order) / 2)
+        each = min(round(share * len(order) / 2), len(order) // 2)  # of an odd number, one is left in the middle
         high, low = order[len(order) - each :], order[:each]
         return 2 * each, int(member[high].sum() + (~member[low]).sum())
 

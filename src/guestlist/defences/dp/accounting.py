@@ -16,9 +16,11 @@ from guestlist.errors import InputError
 
 ACCOUNTANTS = ("prv", "rdp")
 LARGE, LARGEST = 10.0, 500.0  # beyond the first epsilon both accountants are asked, beyond the second RDP alone
+NOISE_FOR = 0.01, 1000.0  # epsilons for which a noise is looked for
 LITTLE = 0.5  # noise, with which epsilon may be as large as that
 ERROR = 0.01  # of PRV's epsilon, unless it is asked for less
 PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
+TINY = 1e-9  # the share of epsilon that counts as spent where none is
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,13 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
 
 def noise_for(epsilon: float, *, rate: float, steps: int, delta: float = 1e-5) -> float:
     """The least noise, to 1 % of epsilon, with which training spends no more than ``epsilon``."""
-    if not 0.01 <= epsilon <= 1000:
-        raise ValueError(f"Expected epsilon={epsilon} in [0.01, 1000].")
+    low, high = NOISE_FOR
+    if not low <= epsilon <= high:
+        raise ValueError(f"Expected epsilon={epsilon} in [{low:g}, {high:g}].")
+    if 1 - (1 - rate) ** steps <= delta:
+        raise InputError(
+            f"A record is looked at with a probability below delta={delta}: no noise is needed. Give a smaller one."
+        )
     return _noise(float(epsilon), float(rate), int(steps), float(delta))
 
 
@@ -98,7 +105,7 @@ def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
         spent = _epsilon(noise, rate, steps, delta, "prv")
         if spent <= epsilon <= (1 + PRECISION / 2) * spent:
             return noise
-        beyond = log(spent / epsilon)
+        beyond = log(max(spent / epsilon, TINY))
         if spent <= epsilon:
             high, below = noise, beyond
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 from guestlist.defences.plain import trained_parameters
@@ -128,15 +129,10 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     with torch.no_grad():
         parts = [_share(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
-        factor = _factors(norms, clip)
+        factor = _factor(norms, clip)
         found = {id(p): value for part in parts for p, value in part.sums(factor)}
     ours = trained_parameters(module)
     return Clipped([found[id(p)] if id(p) in found else torch.zeros_like(p) for p in ours], norms)
-
-
-def _factors(norms, clip: float):
-    """(records,) by what each gradient is scaled; no quotient of two that are infinite, where nothing is to be cut."""
-    return (clip / norms).clamp(max=1.0).nan_to_num(nan=1.0)  # a gradient of 0 stays as it is
 
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
@@ -156,8 +152,15 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
     with torch.no_grad():
         norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
-        factor = _factors(norms, clip)
+        factor = _factor(norms, clip)
         return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
+
+
+def _factor(norms, clip: float):
+    """(records,) by which gradients are scaled, so that none is longer than ``clip``; infinite: none is cut."""
+    import torch
+
+    return torch.ones_like(norms) if isinf(clip) else clip / norms.clamp(min=clip)
 
 
 def _share(layer, read, signal) -> _Rows | _Places:

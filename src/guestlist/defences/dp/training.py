@@ -56,6 +56,8 @@ class DpSgd:
         for name in ("noise", "weight_decay"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"Expected {name}={getattr(self, name)} to be 0 or more.")
+        if self.noise and self.clip == inf:
+            raise ValueError(f"Expected clip={self.clip} to be a number: noise={self.noise} is in multiples of it.")
         if not 0 < self.rate <= 1:
             raise ValueError(f"Expected rate={self.rate} in (0, 1].")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):

@@ -76,7 +76,7 @@ def moved(pair: Comparison) -> str:
     """How many members' risk rose and fell."""
     found = pair.moved
     if found is None:
-        return "Whose risk rose is not told: one of the audits did not record how sure it is of mu. Audit again to have it."
+        return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."
     rose, fell = (count(len(ids)) for ids in (found.rose, found.fell))
     return (
         f"Of {count(found.tested)} members, the risk (mu) of {rose} is shown to have risen and that of {fell} to have fallen; "
