@@ -19,7 +19,8 @@ Made by `python -m papers.data_dependencies all`. Members are drawn from one par
 the counterpart the same people are mixed. Networks of two hidden layers of 256 units, DP-Adam for 100 epochs, rate .01, L2 1e-5,
 δ = 1e-5, batches of 200 that are drawn as Poisson batches (the paper's did not overlap, and its accountant assumed otherwise);
 Opacus' PRV accountant in the place of the paper's RDP. ε = ∞ is plain Adam. The paper repeats {REPEATS} times. Intervals
-are 95 %, over repeats; a statement is said to come out only where intervals show it. See [games](games.md).
+are 95 %, over repeats, those of differences together; a statement is said to come out only where intervals show it. See
+[games](games.md).
 """
 CLOSING = """## Not run
 

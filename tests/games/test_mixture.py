@@ -158,3 +158,13 @@ def test_a_validation_set_is_drawn_as_members_are(name, people):
         assert (unseen & one.of).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
     everybody = np.ones(len(people), dtype=bool)
     assert not like_members(parts, people, everybody, 30, rng).any()
+
+
+def test_whoever_does_not_say_is_on_neither_side(people):
+    from guestlist.data import MISSING
+
+    unsaid = np.arange(RECORDS) % 5 == 0
+    groups = {name: np.where(unsaid, MISSING, values) for name, values in people.groups.items()}
+    some = Data(people.x, people.y, people.ids, groups)
+    for game in (Sources("side", "east"), Bias("sex", "m", 0.5, 60, 60)):
+        assert not draw(game, some, 1, 0).asked[0][unsaid].any()

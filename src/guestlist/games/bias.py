@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.data import Data
+from guestlist.data import MISSING, Data
 from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, reference
 
 
@@ -55,12 +55,14 @@ class Bias:
         return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
     def parts(self, data: Data) -> Parts:
-        have = column_of(data, self.column) == str(self.value)
-        return Parts(self._with(have, self.members, self.share), self._with(have, self.nonmembers, 0.5))
+        values = column_of(data, self.column)
+        have = values == str(self.value)
+        lack = ~have & (values != MISSING)  # whoever does not say is on neither side
+        return Parts(self._with(have, lack, self.members, self.share), self._with(have, lack, self.nonmembers, 0.5))
 
-    def _with(self, have: np.ndarray, count: int, share: float) -> list[Draw]:
+    def _with(self, have: np.ndarray, lack: np.ndarray, count: int, share: float) -> list[Draw]:
         those = round(share * count)
         return [
             Draw(have, those, f"{self.column} = {self.value}"),
-            Draw(~have, count - those, f"another {self.column} than {self.value}"),
+            Draw(lack, count - those, f"another {self.column} than {self.value}"),
         ]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.data import Data
+from guestlist.data import MISSING, Data
 from guestlist.errors import InputError
 from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, reference
 
@@ -59,7 +59,8 @@ class Sources:
     def parts(self, data: Data) -> Parts:
         values = column_of(data, self.column)
         own = values == str(self.of_members)
-        others = ~own if self.of_nonmembers is None else values == str(self.of_nonmembers)
+        # Whoever does not say where they come from is on neither side.
+        others = (~own & (values != MISSING)) if self.of_nonmembers is None else values == str(self.of_nonmembers)
         for wanted, part in ((self.of_members, own), (self.of_nonmembers, others)):
             if not part.any():
                 known = ", ".join(map(str, np.unique(values)[:10]))
