@@ -89,10 +89,9 @@ DIFFERENCES = """## What agrees, and what does not
   everyone. D calls far too many on both, as in the paper's Table 2 (its agreement with the truth on
   non-members is 0.37 at a level of 0.3).
 * **Is D closest to L?** By spread it is: models distilled from the target vary about as much as models retrained without
-  one record, and references more than twice as much, since they also differ in their training sets. By the order
-  of the records, too, by a little. By the distance of the means it is not on members, and hardly on non-members: the
-  sign tests tell nothing with so few records. Agreement on members tells nothing either, as every test calls all of
-  them.
+  one record, and references nearly twice as much, since they also differ in their training sets. By the order of the
+  records and by the distance of the means D is nearer on members and R on non-members; the sign tests tell nothing with
+  so few records, and neither do agreements of eight members, of whom nearly every test calls all.
 * **Smaller.** 64 references and 64 distilled models (the paper: 999), of which a record's OUT ones count, on CIFAR100
   fewer; three targets, on CIFAR100 and in Table 2 one (the paper: ten, three for D); L with 32 models for each
   of a few records (the paper: 500 members and 500 non-members), which took a network with one hidden layer: with the
