@@ -143,3 +143,12 @@ def test_other_models_have_no_leaves(blobs):
 def counts_are_those_of_members(found):
     for t, held in enumerate(found.held):
         np.testing.assert_array_equal(held, np.bincount(found.leaf[:, t], minlength=len(held)))
+
+
+def test_columns_with_names_bring_no_warning_and_the_same_leaves(recwarn):
+    rng = np.random.default_rng(0)
+    table, y = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]), np.arange(60) % 2
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(table, y)
+    leaves = as_target(model).can["leaves"](table).leaf
+    assert not [warning for warning in recwarn if "feature names" in str(warning.message)]
+    assert (leaves == model.apply(table.to_numpy()).reshape(60, -1)).all()

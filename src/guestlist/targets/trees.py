@@ -75,7 +75,9 @@ def _by_class(tree) -> np.ndarray:
 
 def _of_boosting(model, x) -> Trees:
     trees = [tree.tree_ for tree in model.estimators_.ravel()]
-    return Trees(_table(model.apply(x)), tuple(map(_counted, trees)))
+    # Its trees were fitted without names of columns, and warn where they are given some.
+    rows = x.to_numpy() if hasattr(x, "to_numpy") else x
+    return Trees(_table(model.apply(rows)), tuple(map(_counted, trees)))
 
 
 def _of_histograms(model, x) -> Trees:
