@@ -8,7 +8,6 @@ Data ────────────────┘    slow      disk     n
 from __future__ import annotations
 
 import logging
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,8 +23,8 @@ from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Case, Check
+from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
-from guestlist.collecting.engines.local import ALL_CORES, Local
 from guestlist.collecting.evidence.gathering import (
     AnyPlan,
     check_plans,
@@ -53,6 +52,7 @@ from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, locked
 from guestlist.store.jsonable import to_json
+from guestlist.store.passing import kept_or_passing
 from guestlist.targets import Target, as_target
 
 REFERENCES = 32
@@ -318,19 +318,6 @@ def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
     return {} if claim is None else {"claimed": to_json(claim)}
 
 
-def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
-    """Where the work runs: what was given, or as many processes as asked for."""
-    if engine is None:
-        return ALL_CORES if jobs is None else Local(jobs)
-    if jobs is not None:
-        raise ValueError(
-            f"Expected either jobs={jobs!r} or engine={engine!r}; jobs is short for engine=gl.Local({jobs!r})."
-        )
-    if isinstance(engine, type) or not isinstance(engine, Engine):
-        raise ValueError(f"Expected engine={engine!r} to be gl.Local(), gl.Here() or gl.Ray().")
-    return engine
-
-
 def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
     """What was found before the long work; the user hears of it now."""
     found = (() if inputs.duplicates is None else of_duplicates(inputs.duplicates)) + of_repeats(inputs.repeats)
@@ -370,13 +357,3 @@ def _width(results: Results) -> float | None:
     """Of the interval that more references narrow."""
     place = None if results.headline is None else results.headline.same_recipe
     return None if place is None else place.auc.high - place.auc.low
-
-
-@contextmanager
-def kept_or_passing(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or one that lasts as long as the work in it."""
-    if folder is not None:
-        yield Path(folder)
-        return
-    with tempfile.TemporaryDirectory(prefix="guestlist-") as place:
-        yield Path(place) / "audit"

@@ -12,8 +12,9 @@ import numpy as np
 from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
-from guestlist.auditing import REFERENCES, Settings, audited, engine_of
+from guestlist.auditing import REFERENCES, Settings, audited
 from guestlist.case import PRIOR
+from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace

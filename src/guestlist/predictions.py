@@ -8,7 +8,6 @@ answers (Shokri et al. 2017).
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Manifest, Store, locked, open_store
 from guestlist.store.manifest import PREDICTIONS
+from guestlist.store.passing import kept_or_passing
 from guestlist.targets.predictions import Predictions
 
 
@@ -65,16 +65,14 @@ def audit_predictions(
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
-    with tempfile.TemporaryDirectory(prefix="guestlist-") as passing:
-        place = Path(passing) / "audit" if folder is None else Path(folder)
-        with locked(place):
-            store = _store(predictions, shadow, place, about or {})
-            told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
-            seen = read_evidence(store, evidence)
-            case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)
-            results = judge(case, Results)
-            write_results(store.folder, results, case.scores)
-            return results
+    with kept_or_passing(folder) as place, locked(place):
+        store = _store(predictions, shadow, place, about or {})
+        told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
+        seen = read_evidence(store, evidence)
+        case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)
+        results = judge(case, Results)
+        write_results(store.folder, results, case.scores)
+        return results
 
 
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:

@@ -382,8 +382,8 @@ def test_plain_attributes_of_a_module_count():
 
 
 def test_a_number_of_threads_that_means_nothing_is_left_alone():
-    """Scikit-learn warns where one is set that it does not use, and a warning may be an error."""
-
+    """Scikit-learn warns where one is set that it does not use, and a warning may be an error; others are set to one."""
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -392,4 +392,6 @@ def test_a_number_of_threads_that_means_nothing_is_left_alone():
     for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            gl.Refit()(model, data, rng)
+            fitted = gl.Refit()(model, data, rng)
+        assert {value for name, value in fitted.get_params().items() if name.endswith("n_jobs")} == {None}
+    assert gl.Refit()(RandomForestClassifier(3, n_jobs=2), data, rng).n_jobs == 1

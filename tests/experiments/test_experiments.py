@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import sem, t
 
 import guestlist as gl
+from guestlist import experiment
 from guestlist.errors import FolderError, InputError
-from guestlist.experiments import ExperimentSetting, as_numbers, experiment
+from guestlist.experiments import ExperimentSetting, as_numbers
 from guestlist.experiments.measures import ACCURACIES, ATTACKS, best_gap, gap, measures
 from guestlist.experiments.shadows import leftovers, taught
 from guestlist.experiments.summary import Run, mean_of, summed_up

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from guestlist.auditing import REFERENCES, Settings, audited, engine_of, kept_or_passing
+from guestlist.auditing import REFERENCES, Settings, audited
 from guestlist.case import PRIOR
+from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
@@ -21,6 +22,7 @@ from guestlist.errors import InputError
 from guestlist.report.readable import Results
 from guestlist.store import locked, open_store
 from guestlist.store.files import write_json
+from guestlist.store.passing import kept_or_passing
 from guestlist.targets import as_target
 
 

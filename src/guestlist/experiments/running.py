@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +13,6 @@ import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
-from guestlist.collecting.engines.local import ALL_CORES, Local
 from guestlist.data import Data, as_data, row_hashes, without
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
@@ -31,36 +28,26 @@ from guestlist.games.mixture import Mixture, like_members
 from guestlist.randomness import stream
 from guestlist.store.files import read_json, remove_parts, write_json
 from guestlist.store.lock import locked
+from guestlist.store.passing import kept_or_passing
 
 ARMS = ("apart", "iid")
 AS_HUMPHRIES = ExperimentSetting()
 E = TypeVar("E", bound=Experiment)
 
 
-def experiment(
+def run(
     game: Mixture,
     data,
-    setting: ExperimentSetting = AS_HUMPHRIES,
+    setting: ExperimentSetting,
     *,
-    label: str | None = None,
-    folder: str | Path | None = None,
-    seed: int = 0,
-    jobs: int | None = None,
-    engine: Engine | None = None,
-    progress: Progress | None = None,
-    form: type[E] = Experiment,  # type: ignore[assignment]
+    label: str | None,
+    folder: str | Path | None,
+    seed: int,
+    engine: Engine,
+    progress: Progress | None,
+    form: type[E],
 ) -> E:
-    """Play a game of dependent records and its counterpart, for every epsilon, so many times.
-
-    Args:
-        game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
-            ``Sources("hospital", "Cleveland")``.
-        data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
-        folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
-        form: the class of what is returned.
-
-    Members, and those who are asked about, are the same for every epsilon of a repeat.
-    """
+    """Every run that is not there yet, and what they come to, as a ``form``; the arguments are those of ``gl.experiment``."""
     check_game(game)
     if not hasattr(game, "parts"):
         raise InputError(
@@ -70,15 +57,14 @@ def experiment(
         raise InputError("The counterpart is always played too: leave out iid=True.")
     played, pool = _clustered_once(game, _pool(game, data, label))
     members = _checked(played, pool, seed)
-    with _place(folder) as place, locked(place):
+    with kept_or_passing(folder) as place, locked(place):
         _begin(place, game, setting, pool, seed)
         remove_parts(place)
         clear_work(place)
         recipes = tuple(setting.recipe(epsilon, members) for epsilon in setting.epsilons)
         work = Runs(played, setting, recipes, place, seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]
-        where = engine if engine is not None else ALL_CORES if jobs is None else Local(jobs)
-        run_all(work, missing, pool, place, engine=where, progress=progress)
+        run_all(work, missing, pool, place, engine=engine, progress=progress)
         found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)], form)
         write_json(place / "experiment.json", found.to_dict())
         return found
@@ -229,12 +215,3 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _seed(seed: int, repeat: int) -> int:
     return int(stream(seed, "experiment", repeat, 0).integers(2**31))
-
-
-@contextmanager
-def _place(folder: str | Path | None):
-    if folder is not None:
-        yield Path(folder)
-        return
-    with tempfile.TemporaryDirectory(prefix="guestlist-") as passing:
-        yield Path(passing) / "experiment"

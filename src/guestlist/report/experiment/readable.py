@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guestlist import experiments
+from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
-from guestlist.experiments.running import AS_HUMPHRIES
+from guestlist.experiments.running import AS_HUMPHRIES, run
 from guestlist.experiments.setting import ExperimentSetting
 from guestlist.games.mixture import Mixture
 from guestlist.store.files import write_text
@@ -49,15 +50,7 @@ def experiment(
 
     Members, and those who are asked about, are the same for every epsilon of a repeat.
     """
-    return experiments.experiment(
-        game,
-        data,
-        setting,
-        label=label,
-        folder=folder,
-        seed=seed,
-        jobs=jobs,
-        engine=engine,
-        progress=progress,
-        form=Experiment,
+    where = engine_of(engine, jobs)
+    return run(
+        game, data, setting, label=label, folder=folder, seed=seed, engine=where, progress=progress, form=Experiment
     )

@@ -1,0 +1,19 @@
+"""The engine that a user asked for, by itself or by a number of processes."""
+
+from __future__ import annotations
+
+from guestlist.collecting.engines.engine import Engine
+from guestlist.collecting.engines.local import ALL_CORES, Local
+
+
+def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
+    """Where the work runs: what was given, or as many processes as asked for."""
+    if engine is None:
+        return ALL_CORES if jobs is None else Local(jobs)
+    if jobs is not None:
+        raise ValueError(
+            f"Expected either jobs={jobs!r} or engine={engine!r}; jobs is short for engine=gl.Local({jobs!r})."
+        )
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise ValueError(f"Expected engine={engine!r} to be gl.Local(), gl.Here() or gl.Ray().")
+    return engine
