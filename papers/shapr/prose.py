@@ -161,7 +161,8 @@ OTHERWISE = """* **Fewer members.** The table of accuracies says how many; the p
 * **Other data.** FLOWER has 256 features in the place of 2,048, MEPS is panel 21 and not 19. PURCHASE and TEXAS are
   missing.
 * **Two forms of one optimiser.** LOCATION, USPS and the sweep of L2 were trained before AdamW ran in one pass, the others after:
-  the formula is one (a test holds the present form to it), the last digits are not, and figures that set one beside the other cross that.
+  the formula is one (a test holds the present form to it), the last digits are not, and figures that set
+  one beside the other cross that.
 * **A shadow is not apart from the target's records**: it trained on another half of the same pool, and learns from what it
   says about its own members and non-members.
 """
