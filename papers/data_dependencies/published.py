@@ -8,4 +8,12 @@ DELTA = 1e-5
 REPEATS = 50
 # Of the values below, p is the share of members with the attribute.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-FEATURES = {"adult": 104, "adult gender": 103, "adult education": 87, "compas": 15, "heart": 22, "students": 42}
+FEATURES = {
+    "adult": 104,
+    "adult gender": 103,
+    "adult education": 87,
+    "compas": 15,
+    "heart": 22,
+    "students": 42,
+    "census": 100,
+}
