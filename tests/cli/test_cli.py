@@ -136,12 +136,17 @@ def test_report_shows_features_only_if_asked(audited, tmp_path):
 
 def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     out, _ = audited
-    beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6")
+    beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6", "--show-ids")
     assert beyond.exit_code == 1
     assert beyond.stdout.count("FAIL") == 2
     assert "pushed by members:" in beyond.stdout
     assert guestlist("gate", out, "--max-auc", "1").exit_code == 0
     assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)["passed"] is False
+    files = ["--junit", out / "gate.xml", "--sarif", out / "gate.sarif"]
+    for form in ([], ["--json"], files):  # what may be a log that others read
+        assert "members:" not in guestlist("gate", out, "--max-auc", "0.6", *form).stdout
+    assert "<failure" in (out / "gate.xml").read_text("utf-8")
+    assert json.loads((out / "gate.sarif").read_text("utf-8"))["version"] == "2.1.0"
 
 
 @pytest.mark.parametrize("what", ["attacks", "signals", "evidence", "datasets"])
