@@ -134,6 +134,19 @@ def test_report_shows_features_only_if_asked(audited, tmp_path):
     assert "and shows their features" not in (out / "report.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_misspelt_column_is_told_before_the_model_is_looked_for(suffix, tmp_path):
+    table, path = pd.DataFrame({"age": [1, 2], "income": [0, 1]}), tmp_path / f"people.{suffix}"
+    table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    sides = ("--members", path, "--nonmembers", path)
+    found = guestlist(
+        "audit", "--model", tmp_path / "nowhere.skops", *sides, "--label", "incme", "--out", tmp_path / "a"
+    )
+    assert found.exit_code == 2
+    assert "members has no column 'incme'; its columns are age, income" in found.stderr
+    assert not (tmp_path / "a").exists()
+
+
 def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     out, _ = audited
     beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6", "--show-ids")
