@@ -28,6 +28,10 @@ lint: $(DEV)
 	$(BIN)/ruff format --check src tests benchmarks papers docs
 	$(BIN)/mypy
 
+# The site, in docs/_build: a broken link or a docstring that cannot be read ends it.
+docs: $(DEV)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
@@ -43,5 +47,5 @@ $(CORE): pyproject.toml constraints.txt
 	touch $@
 
 $(DEV): $(CORE)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,attribution,dp,test]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[torch,ray,attribution,dp,docs,test]"
 	touch $@

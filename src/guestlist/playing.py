@@ -73,8 +73,8 @@ def play(
         model: a torch module, or an estimator, that the recipe trains copies of.
         classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
-        label, group, id, person, references, attacks, evidence, folder, seed, jobs, engine, prior, ignore, claimed, progress,
-            about: as for ``audit``.
+        label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
+        seed, jobs, engine, prior, ignore, claimed, progress, about: as for ``audit``.
 
     The target is trained anew in every call, with the same bits for the same seed.
     """

@@ -84,8 +84,8 @@ def defend(
         folder: keeps one audit per defence; run again with it to go on.
         fpr: at which members found are compared.
         tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
-        label, group, id, person, references, attacks, evidence, seed, jobs, engine, duplicates, prior, ignore, blind, progress,
-            about: as for ``audit``.
+        label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
+        jobs, engine, duplicates, prior, ignore, blind, progress, about: as for ``audit``.
 
     Returns:
         Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what

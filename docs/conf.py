@@ -1,0 +1,17 @@
+"""The site: ``make docs``. Pages are the Markdown files of this folder, and the reference is made from docstrings."""
+
+from importlib import metadata
+
+project = "guestlist"
+release = metadata.version("guestlist")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = f"guestlist {release}"
+exclude_patterns = ["_build"]
+myst_heading_anchors = 4
+# Words in backticks in docstrings are code, not links to somewhere.
+default_role = "literal"
+autodoc_member_order = "alphabetical"
+autodoc_typehints = "none"  # signatures of frozen dataclasses would be longer than what is said about them
+napoleon_use_rtype = False
+suppress_warnings = ["myst.header"]  # papers' pages begin some sections at the third level
