@@ -52,7 +52,8 @@ def audit_predictions(
 
     Args:
         attacks, folder, prior, about, ignore: as for ``audit``.
-        blind: whether to look if members can be told from non-members by labels and groups: there are no features.
+        blind: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
+            features.
     """
     check_codes(ignore)
     if not 0 < prior < 1:
@@ -92,10 +93,11 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
 
 
 def _blind(target: Predictions, store: Store) -> Blind | None:
-    """How well members are told by labels and groups; the target's records stand first in the pool."""
+    """How well members are told without the model; the target's records stand first in the pool."""
     said = target.take(store.pool["row"].to_numpy()[store.split.asked[0]])  # in the order of the pool
     with one_thread():  # the same bits on any number of cores
-        return blind_baseline(store, None, said.labels, said.groups, said.persons, values=not said.scale.has_classes)
+        values = not said.scale.has_classes
+        return blind_baseline(store, said.features, said.labels, said.groups, said.persons, values=values)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:

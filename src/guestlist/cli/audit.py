@@ -21,6 +21,11 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
+    "--features",
+    type=click.Path(path_type=Path),
+    help="With --predictions: what the records hold (.csv, .parquet), to see if members differ without the model.",
+)
+@click.option(
     "--scale",
     type=click.Choice(["probabilities", "logits", "values"]),
     help="What the predictions are, if their names do not say.",
@@ -57,7 +62,7 @@ def audit(out, as_json, **options):
 
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
-FOR_PREDICTIONS = ("shadow", "scale")
+FOR_PREDICTIONS = ("shadow", "features", "scale")
 FOR_MODELS = (
     "population",
     "label",
@@ -89,7 +94,14 @@ def _of_predictions(out: Path, options: dict):
 
     path, scale = options["predictions"], options["scale"]
     return audit_predictions(
-        read_predictions(path, scale=scale, group=options["group"], id=options["id_"], person=options["person"]),
+        read_predictions(
+            path,
+            scale=scale,
+            group=options["group"],
+            id=options["id_"],
+            person=options["person"],
+            features=options["features"],
+        ),
         shadow=options["shadow"] and read_predictions(options["shadow"], scale=scale),
         attacks=options["attacks"] or None,
         folder=out,

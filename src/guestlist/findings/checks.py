@@ -100,7 +100,12 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
 
 def of_blind(found: Blind) -> Check:
     """The check of sides that differ without the model."""
-    figures = {"auc": found.auc, "p_value": found.p_value, "detectable_auc": found.detectable_auc}
+    figures: dict[str, Figure] = {
+        "auc": found.auc,
+        "p_value": found.p_value,
+        "detectable_auc": found.detectable_auc,
+        **({"game": found.game} if found.game else {}),
+    }
     return Check("GL119", *_state(found.told, figures))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from guestlist.case import Check
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.results import Results
+from guestlist.report import words
 from guestlist.report.format import decimal, percent, tiny
 
 # Issues first; what is folded away stands last.
@@ -210,7 +211,7 @@ def _blind(f: Mapping) -> str:
     return (
         f"A classifier that never asks the model tells members from non-members with AUC {decimal(f['auc'])} "
         f"(p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot be put down to the "
-        "model. Take non-members from the source of the members, or have members drawn (gl.play)."
+        f"model. {words.advice(str(f.get('game', '')))}"
     )
 
 

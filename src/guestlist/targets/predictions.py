@@ -31,6 +31,8 @@ class Predictions:
         member: (records,) true where the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
         persons: (records,) whose record each is; None: each is a person of its own.
+        features: what the records hold, an array (records, …) or a table, in the same order. No attack reads them: they tell
+            whether members differ from non-members without the model. None: they are not known.
     """
 
     answers: np.ndarray
@@ -41,6 +43,7 @@ class Predictions:
     ids: np.ndarray | None = None
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
+    features: np.ndarray | pd.DataFrame | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "scale", as_scale(self.scale))
@@ -60,6 +63,8 @@ class Predictions:
                 raise InputError(
                     f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
                 )
+        if self.features is not None and len(self.features) != records:
+            raise InputError(f"Expected features of {records} records, one per answer, found {len(self.features)}.")
         self._check_labels()
         if self.member.all() or not self.member.any():
             side = "members" if self.member.all() else "non-members"
@@ -76,6 +81,7 @@ class Predictions:
             ids=None if self.ids is None else self.ids[records],
             groups={name: values[records] for name, values in self.groups.items()},
             persons=None if self.persons is None else self.persons[records],
+            features=_rows(self.features, records),
         )
 
     def _check_labels(self) -> None:
@@ -104,16 +110,27 @@ def read_predictions(
     group: Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
+    features: str | Path | None = None,
 ) -> Predictions:
     """Predictions from a file.
 
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` and
-    ``persons`` if any.
+    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids``,
+    ``persons`` and ``features`` if any.
     ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
     (probabilities) or ``z_<class>`` (logits). For regression, an array ``values``, or a column ``predicted``; the labels
     are then the true values.
+
+    Args:
+        features: a .csv or .parquet file of what the records hold, in the order of the predictions; if it has the column
+            ``id``, matched by that.
     """
-    path = Path(path)
+    found = _read(Path(path), scale, group, id, person)
+    return found if features is None else replace(found, features=_features(Path(features), found, id, person))
+
+
+def _read(
+    path: Path, scale: Scale | str | None, group: Sequence[str], id: str | None, person: str | None
+) -> Predictions:
     if path.suffix.lower() == ".npz":
         if group or id or person:
             raise InputError(
@@ -153,6 +170,7 @@ def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:
         scale=scale,
         ids=arrays["ids"].astype(str).astype(object) if "ids" in arrays else None,
         persons=arrays["persons"].astype(str).astype(object) if "persons" in arrays else None,
+        features=arrays.get("features"),
     )
 
 
@@ -212,6 +230,33 @@ def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], grou
         persons=persons_of(table[person], str(path)) if person else None,
         groups={name: as_text(table[name]) for name in group},
     )
+
+
+def _features(path: Path, of: Predictions, id: str | None, person: str | None) -> pd.DataFrame:
+    """What the records hold, in the order of the predictions, without the columns that name them."""
+    table = read_table(path, text=[name for name in (id, person) if name is not None])
+    names = [name for name in (id, person, "member") if name in table]
+    if id in table and of.ids is not None:
+        place = pd.Index(as_text(table[id]))
+        if not place.is_unique:
+            raise InputError(f"{path} has several rows of one {id!r}, so predictions cannot be matched with them.")
+        rows = place.get_indexer(pd.Index(of.ids))
+        if (rows < 0).any():
+            first = of.ids[(rows < 0).argmax()]
+            raise InputError(f"{path} lacks {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}.")
+        table = table.iloc[rows].reset_index(drop=True)
+    elif len(table) != len(of.labels):
+        raise InputError(
+            f"{path} has {len(table)} rows, and there are predictions for {len(of.labels)} records: give one row for each, in "
+            "the same order, or a column that names them in both (--id)."
+        )
+    return table.drop(columns=names)
+
+
+def _rows(features: np.ndarray | pd.DataFrame | None, records: np.ndarray) -> np.ndarray | pd.DataFrame | None:
+    if features is None:
+        return None
+    return features.iloc[records].reset_index(drop=True) if isinstance(features, pd.DataFrame) else features[records]
 
 
 def _as_bool(values: np.ndarray, path: Path) -> np.ndarray:
