@@ -21,8 +21,18 @@ def of(rows: Rows, attack: str, *, game: str | None = None, lowest: float = 0.0)
     ]
 
 
-def at(rows: Rows, epsilon: float) -> Rows:
+def at(rows: Rows, epsilon: float | None) -> Rows:
     return [row for row in rows if row["epsilon"] == epsilon]
+
+
+def beside(rows: Rows, epsilon: float, others: Rows, other: float | None) -> dict:
+    """A row with the advantage of another ``beside`` it."""
+    return {**at(rows, epsilon)[0], "beside": at(others, other)[0]["apart"]}
+
+
+def as_much_as_beside(row: dict) -> bool:
+    """Whether its interval reaches that of the other."""
+    return row["apart"][2] >= row["beside"][1]
 
 
 def more_apart(row: dict) -> bool:

@@ -70,6 +70,7 @@ from .evaluate import agreement as agreement
 from .experiments import ExperimentSetting as ExperimentSetting
 from .experiments import as_numbers as as_numbers
 from .exports import EXPORTS as EXPORTS
+from .exports import assert_private as assert_private
 from .findings.checks import CHECKS as CHECKS
 from .findings.epsilon import epsilon_bound as epsilon_bound
 from .findings.folder import read_case as read_case

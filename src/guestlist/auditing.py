@@ -37,6 +37,7 @@ from guestlist.collecting.evidence.gathering import (
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
 from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
+from guestlist.collecting.progress import progress_of
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
@@ -81,7 +82,7 @@ def audit(
     ignore: Sequence[str] = (),
     blind: bool = True,
     claimed: Claim | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
@@ -113,7 +114,8 @@ def audit(
         blind: whether to look if members can be told from non-members without the model; a few seconds.
         claimed: a promise of differential privacy, ``Claim(epsilon=2, delta=1e-5)``: what it allows is drawn beside what
             attacks reach. By default what the recipe promises, if it does, as ``DpSgd`` with noise.
-        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        progress: ``True`` shows it in a terminal or a notebook once the work takes seconds, ``False`` never; or what wraps an
+            iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
 
     Returns:
@@ -128,7 +130,7 @@ def audit(
         engine_of(engine, jobs),
         prior,
         ignore,
-        progress,
+        progress_of(progress),
         about,
         blind,
         claimed,
@@ -156,7 +158,7 @@ def collect(
     engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
     blind: bool = True,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> Case:
     """The slow part of an audit alone: what the target, its references and all evidence say, brought into ``folder``.
@@ -168,7 +170,15 @@ def collect(
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
     settings = Settings(
-        references, None, evidence, folder, seed, engine_of(engine, jobs), progress=progress, about=about, blind=blind
+        references,
+        None,
+        evidence,
+        folder,
+        seed,
+        engine_of(engine, jobs),
+        progress=progress_of(progress),
+        about=about,
+        blind=blind,
     )
     if settings.until is not None:
         raise ValueError(

@@ -118,6 +118,21 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from error
 
 
+def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
+    """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
+    path, wanted = Path(path), [column for column in columns if column is not None]
+    try:
+        if path.suffix == ".csv":
+            head = pd.read_csv(path, nrows=0)
+        else:
+            import pyarrow.parquet
+
+            head = pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names)
+    except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
+        return
+    _require(head, wanted, side)
+
+
 def without(data: Data, columns: Sequence[str]) -> Data:
     """The same records without some of the columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):

@@ -14,7 +14,7 @@ FULL, QUICK = 32, 8
 
 
 def demo(
-    folder: str | Path | None = None, *, quick: bool = False, jobs: int | None = None, progress: Progress | None = None
+    folder: str | Path | None = None, *, quick: bool = False, jobs: int | None = None, progress: Progress | bool = True
 ) -> Results:
     """Train a small network on half of the digits and audit it with the other half."""
     from sklearn.neural_network import MLPClassifier

@@ -20,6 +20,7 @@ from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
+from guestlist.collecting.progress import progress_of
 from guestlist.collecting.until import UntilWidth
 from guestlist.data import Data, as_data, without
 from guestlist.defences.recipe import Recipe, as_recipe
@@ -56,7 +57,7 @@ def play(
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
     claimed: Claim | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
 ) -> Results:
     """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
@@ -86,7 +87,7 @@ def play(
         engine_of(engine, jobs),
         prior,
         ignore,
-        progress,
+        progress_of(progress),
         about,
         claimed=claimed,
     )

@@ -134,14 +134,32 @@ def test_report_shows_features_only_if_asked(audited, tmp_path):
     assert "and shows their features" not in (out / "report.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_misspelt_column_is_told_before_the_model_is_looked_for(suffix, tmp_path):
+    table, path = pd.DataFrame({"age": [1, 2], "income": [0, 1]}), tmp_path / f"people.{suffix}"
+    table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    sides = ("--members", path, "--nonmembers", path)
+    found = guestlist(
+        "audit", "--model", tmp_path / "nowhere.skops", *sides, "--label", "incme", "--out", tmp_path / "a"
+    )
+    assert found.exit_code == 2
+    assert "members has no column 'incme'; its columns are age, income" in found.stderr
+    assert not (tmp_path / "a").exists()
+
+
 def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     out, _ = audited
-    beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6")
+    beyond = guestlist("gate", out, "--max-tpr", "0.05@0.05", "--max-auc", "0.6", "--show-ids")
     assert beyond.exit_code == 1
     assert beyond.stdout.count("FAIL") == 2
     assert "pushed by members:" in beyond.stdout
     assert guestlist("gate", out, "--max-auc", "1").exit_code == 0
     assert json.loads(guestlist("gate", out, "--max-auc", "0.6", "--json").stdout)["passed"] is False
+    files = ["--junit", out / "gate.xml", "--sarif", out / "gate.sarif"]
+    for form in ([], ["--json"], files):  # what may be a log that others read
+        assert "members:" not in guestlist("gate", out, "--max-auc", "0.6", *form).stdout
+    assert "<failure" in (out / "gate.xml").read_text("utf-8")
+    assert json.loads((out / "gate.sarif").read_text("utf-8"))["version"] == "2.1.0"
 
 
 @pytest.mark.parametrize("what", ["attacks", "signals", "evidence", "datasets"])

@@ -68,3 +68,5 @@ def test_statements_follow_the_figures():
     assert say.above_bound(yes)  # .462
     assert not say.above_bound(row(0.2, apart=0.46))
     assert say.of([yes, no], "optimal_threshold", lowest=10) == [no]
+    assert say.as_much_as_beside(say.beside([yes], 1.0, [no], None))  # .5 beside .2
+    assert not say.as_much_as_beside(say.beside([row(0.0, apart=0.1)], 1.0, [no], None))

@@ -166,7 +166,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         folder=out,
         seed=seed,
         engine=engine_of(engine, jobs, address),
-        progress=None if quiet or as_json else show_progress,
+        progress=False if quiet or as_json else show_progress,
     )
     page = found.to_html(out / "experiment.html")
     if as_json:

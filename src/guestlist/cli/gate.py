@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -33,8 +34,15 @@ BEYOND_LIMIT = 1
     metavar="FILE.toml",
     help="All of the above and more from a file, which is kept in the results with its hash; see docs/gate.md.",
 )
+@click.option(
+    "--show-ids", is_flag=True, help="Name the members that push a figure up: not for a log that others read."
+)
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE.xml", help="Also as JUnit XML.")
+@click.option(
+    "--sarif", type=click.Path(path_type=Path), metavar="FILE.sarif", help="Also as SARIF, for code scanning."
+)
 @as_json
-def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, path, as_json):
+def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, path, show_ids, junit, sarif, as_json):
     """Exit with status 1 if the upper end of an interval is beyond a limit, or if the audit could not have seen it."""
     from guestlist.gate import Policy, hold, hold_file, keep, read_policy
     from guestlist.report import gate as words
@@ -60,11 +68,24 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         gated = hold(read_results(folder), policy, attacks)
+    _write(gated, junit, sarif, folder)
+    if not show_ids:
+        gated = replace(gated, verdicts=tuple(replace(verdict, pushing=()) for verdict in gated.verdicts))
     if as_json:
         click.echo(json.dumps(to_json(gated), indent=1))
     else:
         _show(gated, words)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
+
+
+def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
+    from guestlist import exports
+    from guestlist.store.files import write_text
+
+    if junit is not None:
+        write_text(junit, exports.junit(gated))
+    if sarif is not None:
+        write_text(sarif, exports.sarif(gated, (folder / "results.json").as_posix()))
 
 
 def _show(gated, words) -> None:

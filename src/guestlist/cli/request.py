@@ -158,9 +158,21 @@ def means_of(options: dict) -> Means:
 
 def carry_out(request: Request, folder: Path, references: int | UntilWidth, means: Means) -> Results:
     """Audit as the request says, in a folder that keeps it."""
+    check_tables(request)
     from guestlist.auditing import audit
 
     return audit(references=references, folder=folder, **arguments(request, folder, means))
+
+
+def check_tables(request: Request) -> None:
+    """A misspelt column is told at once: models, and the libraries that read them, take seconds to load."""
+    from guestlist.data import check_columns
+
+    columns = (request.label, *request.group, request.id, request.person)
+    for side in ("members", "nonmembers", "population"):
+        path = getattr(request, side)
+        if path is not None:
+            check_columns(path, columns, side=side)
 
 
 def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:

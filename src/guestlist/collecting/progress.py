@@ -1,13 +1,96 @@
-"""Progress on stderr, with an estimate of the time left."""
+"""Progress on stderr, or in a notebook, with an estimate of the time left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from threading import Timer
+
+from guestlist.collecting.engines.engine import Progress
+
+WAIT = 2.0  # seconds of work before anything is shown where nobody asked
+
+
+def progress_of(progress: Progress | bool | None) -> Progress | None:
+    """What a function was asked for: ``True`` shows it where somebody looks, once the work takes seconds."""
+    return where_somebody_looks if progress is True else progress or None
 
 
 def show_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
     """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run)."""
+    console = _console()
+    if not console.is_terminal:
+        step = max(1, total // 10)  # about every tenth of the work, and the end
+
+        def shown(done: int, line: str) -> None:
+            if done % step == 0 or done == total:
+                console.print(line, highlight=False)
+
+        yield from _lines(items, total, what, shown)
+        return
+    with _bar(console) as bar:
+        yield from bar.track(items, total=total, description=what)
+
+
+def where_somebody_looks(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
+    """The same items, with a bar in a terminal or a line in a notebook after some seconds; nothing in a log or a pipe."""
+    console = _console()
+    if console.is_jupyter:
+        yield from _in_notebook(items, total, what)
+    elif console.is_terminal:
+        yield from _after_a_while(items, total, what, console)
+    else:
+        yield from items
+
+
+def _after_a_while(items: Iterable, total: int, what: str, console) -> Iterator:
+    bar = _bar(console)
+    task, later = bar.add_task(what, total=total), Timer(WAIT, bar.start)
+    later.daemon = True
+    later.start()
+    try:
+        for item in items:
+            yield item
+            bar.advance(task)
+    finally:
+        later.cancel()
+        later.join()  # it may be about to start the bar
+        bar.stop()
+
+
+def _in_notebook(items: Iterable, total: int, what: str) -> Iterator:
+    from IPython.display import display
+
+    start, handle = time.monotonic(), None
+
+    def shown(done: int, line: str) -> None:
+        nonlocal handle
+        content = {"text/plain": line}
+        if handle is not None:
+            handle.update(content, raw=True)
+        elif time.monotonic() - start >= WAIT:
+            handle = display(content, raw=True, display_id=True)
+
+    yield from _lines(items, total, what, shown)
+
+
+def _lines(items: Iterable, total: int, what: str, show: Callable[[int, str], None]) -> Iterator:
+    """The same items; after each, how many are done and a line about it are shown."""
+    start = time.monotonic()
+    for done, item in enumerate(items, start=1):
+        yield item
+        taken = time.monotonic() - start
+        left = taken / done * (total - done)
+        show(done, f"{what}: {done}/{total}, {taken:.0f} s, about {left:.0f} s left")
+
+
+def _console():
     from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _bar(console):
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -17,32 +100,6 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training") -> Ite
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from _lines(items, total, what, console)
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        yield from bar.track(items, total=total, description=what)
-
-
-def _lines(items: Iterable, total: int, what: str, console) -> Iterable:
-    """A line at the start, about every tenth of the work, and at the end."""
-    import time
-
-    start, step = time.monotonic(), max(1, total // 10)
-    for done, item in enumerate(items, start=1):
-        yield item
-        if done % step == 0 or done == total:
-            taken = time.monotonic() - start
-            console.print(
-                f"{what}: {done}/{total}, {taken:.0f} s, about {taken / done * (total - done):.0f} s left",
-                highlight=False,
-            )
+    left = (TextColumn("left"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *left)
+    return Progress(*columns, console=console, transient=True)

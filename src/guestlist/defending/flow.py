@@ -13,6 +13,7 @@ from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
+from guestlist.collecting.progress import progress_of
 from guestlist.data import as_data
 from guestlist.defending.candidates import PLAIN, Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
@@ -63,7 +64,7 @@ def defend(
     ignore: Sequence[str] = (),
     blind: bool = True,
     fpr: float = FPR,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
     tell: Tell | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Defended:
@@ -90,8 +91,9 @@ def defend(
         Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
         ``compare`` says of all of them.
     """
+    shown = progress_of(progress)
     settings = _settings(
-        references, attacks, evidence, seed, engine_of(engine, jobs), prior, ignore, progress, about, blind
+        references, attacks, evidence, seed, engine_of(engine, jobs), prior, ignore, shown, about, blind
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
@@ -101,7 +103,7 @@ def defend(
         _check_not_fewer(Path(plain), references)
     with kept_or_passing(folder) as root, locked(root):
         place = root / PLAIN if plain is None else Path(plain)
-        clock, as_it_is = Clock(progress), replace(settings, folder=place)
+        clock, as_it_is = Clock(shown), replace(settings, folder=place)
         results = audited(given, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
         bench = Bench(Plain(given, results, place), root, replace(settings, about=None), fpr)

@@ -4,24 +4,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from guestlist.findings.gated import Demand, Gated, Limit, Verdict
 from guestlist.report.format import count, decimal, with_interval
+from guestlist.report.legible import legible_text
 
 MEASURES = {"auc": "AUC", "advantage": "advantage"}
 
 
+@dataclass(frozen=True)
+class Line:
+    """One limit or demand.
+
+    Args:
+        rule: a name for tools, such as ``gate/auc``.
+        asked: what must hold.
+        found: what was found; where it does not hold, why that matters and what would settle it.
+    """
+
+    rule: str
+    passed: bool
+    asked: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{'pass' if self.passed else 'FAIL'}  {self.asked}: {self.found}"
+
+
+def told(gated: Gated) -> tuple[Line, ...]:
+    """All limits, then all demands; what a user named, an attack of their own, cannot speak to a terminal."""
+    gated = legible_text(Gated, gated)
+    return (*map(_verdict, gated.verdicts), *map(_demand, gated.demands))
+
+
 def lines(gated: Gated) -> tuple[str, ...]:
-    """All limits, then all demands."""
-    return (*map(verdict, gated.verdicts), *map(demand, gated.demands))
+    """The same as text."""
+    return tuple(map(str, told(gated)))
 
 
 def verdict(one: Verdict) -> str:
     """Whether a limit holds: the value, the limit, the margin between them, and what would settle it."""
-    asked = f"{_state(one.passed)}  {limit(one.limit)}"
+    return str(_verdict(one))
+
+
+def demand(one: Demand) -> str:
+    """Whether the audit has what it must have; where it has not, why that matters and what to do."""
+    return str(_demand(one))
+
+
+def _verdict(one: Verdict) -> Line:
+    return Line(f"gate/{one.limit.measure}", one.passed, limit(one.limit), _reached(one))
+
+
+def _demand(one: Demand) -> Line:
+    name, passed, failed = SENTENCES[one.code]
+    return Line(f"gate/{one.code}", one.passed, name, (passed if one.passed else failed)(one.figures))
+
+
+def _reached(one: Verdict) -> str:
     if math.isnan(one.estimate.high):
-        return f"{asked}: {one.attack} has no figure for it; too few non-members, or none with a score{_least(one)}"
-    found = f"{asked}: {one.attack} reaches {with_interval(one.estimate)}"
+        return f"{one.attack} has no figure for it; too few non-members, or none with a score{_least(one)}"
+    found = f"{one.attack} reaches {with_interval(one.estimate)}"
     if one.passed:
         return f"{found}, the upper end {decimal(one.margin)} below the limit"
     if one.estimate.low > one.limit.most:
@@ -33,16 +77,6 @@ def limit(one: Limit) -> str:
     if one.fpr is not None:
         return f"TPR at {one.fpr:g} FPR at most {one.most:g}"
     return f"{MEASURES[one.measure]} at most {one.most:g}"
-
-
-def demand(one: Demand) -> str:
-    """Whether the audit has what it must have; where it has not, why that matters and what to do."""
-    name, passed, failed = SENTENCES[one.code]
-    return f"{_state(one.passed)}  {name}: {(passed if one.passed else failed)(one.figures)}"
-
-
-def _state(passed: bool) -> str:
-    return "pass" if passed else "FAIL"
 
 
 def _settling(one: Verdict) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from guestlist import experiments
 from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
+from guestlist.collecting.progress import progress_of
 from guestlist.experiments.running import AS_HUMPHRIES, run
 from guestlist.experiments.setting import ExperimentSetting
 from guestlist.games.mixture import Mixture
@@ -36,7 +37,7 @@ def experiment(
     seed: int = 0,
     jobs: int | None = None,
     engine: Engine | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> Experiment:
     """Play a game of dependent records and its counterpart, for every epsilon, so many times.
 
@@ -50,7 +51,7 @@ def experiment(
 
     Members, and those who are asked about, are the same for every epsilon of a repeat.
     """
-    where = engine_of(engine, jobs)
+    where, shown = engine_of(engine, jobs), progress_of(progress)
     return run(
-        game, data, setting, label=label, folder=folder, seed=seed, engine=where, progress=progress, form=Experiment
+        game, data, setting, label=label, folder=folder, seed=seed, engine=where, progress=shown, form=Experiment
     )

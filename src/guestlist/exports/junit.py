@@ -1,0 +1,30 @@
+"""What a gate said as JUnit's XML, which CI systems show as tests. It names no member."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from guestlist.findings.gated import Gated
+from guestlist.report.gate import Line, told
+
+SUITE = "guestlist gate"
+
+
+def junit(gated: Gated) -> str:
+    """A test for each limit and each demand."""
+    lines = told(gated)
+    failed = str(sum(not line.passed for line in lines))
+    every = ElementTree.Element("testsuites", tests=str(len(lines)), failures=failed)
+    suite = ElementTree.SubElement(every, "testsuite", name=SUITE, tests=str(len(lines)), failures=failed)
+    for line in lines:
+        _add(suite, line)
+    ElementTree.indent(every)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(every, encoding="unicode")}\n'
+
+
+def _add(suite: ElementTree.Element, line: Line) -> None:
+    test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.asked)
+    if line.passed:
+        ElementTree.SubElement(test, "system-out").text = line.found
+    else:
+        ElementTree.SubElement(test, "failure", message=line.found)

@@ -1,0 +1,76 @@
+"""Progress is shown where somebody looks, once the work takes seconds, and never changes what is worked on."""
+
+import io
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from guestlist.collecting import progress
+from guestlist.collecting.progress import progress_of, show_progress, where_somebody_looks
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal that is a text."""
+    text = io.StringIO()
+    monkeypatch.setattr(progress, "_console", lambda: Console(file=text, force_terminal=True, force_jupyter=False))
+    return text
+
+
+def slowly(count: int, seconds: float):
+    for number in range(count):
+        time.sleep(seconds)
+        yield number
+
+
+def test_what_may_be_asked_for():
+    def own(items, *, total):
+        return items
+
+    assert progress_of(True) is where_somebody_looks
+    assert progress_of(own) is own
+    assert progress_of(False) is None
+    assert progress_of(None) is None
+
+
+def test_seconds_of_work_are_shown_in_a_terminal_and_less_is_not(screen, monkeypatch):
+    assert list(where_somebody_looks(range(5), total=5)) == list(range(5))
+    assert "Training" not in screen.getvalue()
+    monkeypatch.setattr(progress, "WAIT", 0.0)
+    assert list(where_somebody_looks(slowly(3, 0.05), total=3)) == [0, 1, 2]
+    assert "Training" in screen.getvalue()
+
+
+def test_work_that_fails_leaves_no_bar(screen, monkeypatch):
+    monkeypatch.setattr(progress, "WAIT", 0.0)
+    with pytest.raises(ZeroDivisionError):
+        list(where_somebody_looks((1 / (1 - number) for number in slowly(3, 0.05)), total=3))
+    assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
+
+
+def test_nothing_is_shown_in_a_log_unless_asked_for(capsys):
+    assert list(where_somebody_looks(range(20), total=20)) == list(range(20))
+    assert capsys.readouterr().err == ""
+    assert list(show_progress(range(20), total=20)) == list(range(20))
+    assert capsys.readouterr().err.count("Training: ") == 10
+
+
+def test_a_notebook_has_one_line_that_changes(monkeypatch):
+    shown = []
+
+    def display(content, *, raw, display_id):
+        shown.append(("new", content["text/plain"]))
+        return SimpleNamespace(update=lambda content, raw: shown.append(("same", content["text/plain"])))
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=sys.modules["IPython.display"]))
+    monkeypatch.setattr(progress, "_console", lambda: Console(force_jupyter=True))
+    assert list(where_somebody_looks(range(3), total=3)) == [0, 1, 2]
+    assert shown == []  # it took no time
+    monkeypatch.setattr(progress, "WAIT", 0.0)
+    assert list(where_somebody_looks(range(3), total=3)) == [0, 1, 2]
+    assert [kind for kind, _ in shown] == ["new", "same", "same"]
+    assert shown[-1][1].startswith("Training: 3/3")
