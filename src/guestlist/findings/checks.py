@@ -145,6 +145,12 @@ def chance_accuracy(case: Case) -> Outcome:
     return _state(accuracy <= guessing, {"accuracy": accuracy, "guessing": guessing})
 
 
+def no_labels(case: Case) -> Outcome:
+    """Predictions without true classes: most attacks read them."""
+    read = ("correct", "residual", "loss")
+    return _state(all(signal_of(case.view, name) is None for name in read), {})
+
+
 def saturation(case: Case) -> Outcome:
     """Answers that stand at the end of their scale for many records: exactly 0 or 1."""
     scale = as_scale(case.setting.scale)
@@ -324,4 +330,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL119": CheckRow("members can be told without the model", told_without_the_model, by_chance=True),
     "GL120": CheckRow("classes that references miss", rare_classes),
     "GL121": CheckRow("risk score that is no probability", uncalibrated),
+    "GL122": CheckRow("no labels", no_labels),
 }

@@ -99,6 +99,13 @@ def _repeats(f: Mapping) -> str:
     )
 
 
+def _no_labels(f: Mapping) -> str:
+    return (
+        "The answers were audited without labels, so only attacks that read none were run. Whoever knows a record most often "
+        "knows its label, and finds more: an audit with labels may find a leak where this one does not."
+    )
+
+
 def _chance(f: Mapping) -> str:
     if "r2" in f:
         return (
@@ -290,4 +297,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL119": _blind,
     "GL120": _rare,
     "GL121": _uncalibrated,
+    "GL122": _no_labels,
 }
