@@ -112,7 +112,7 @@ def test_predictions_know_persons_too(tmp_path):
     table["patient"] = np.repeat(np.arange(12), 5)
     table.loc[30, "patient"] = 0
     table.to_csv(tmp_path / "p.csv", index=False)
-    from guestlist.targets.predictions import read_predictions
+    from guestlist.targets.prediction_files import read_predictions
 
     results = gl.audit_predictions(read_predictions(tmp_path / "p.csv", person="patient"))
     assert results.records["person"].tolist() == table["patient"].astype(str).tolist()

@@ -6,7 +6,7 @@ import guestlist as gl
 from guestlist.attacks.classifiers import labelled_features
 from guestlist.attacks.learning import ROWS, balanced, hashes, learn
 from guestlist.errors import FolderError, InputError
-from guestlist.targets.predictions import read_predictions
+from guestlist.targets.prediction_files import read_predictions
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_wrong_tables_say_what_was_found(answers, tmp_path):
     with pytest.raises(InputError, match="lacks the columns 'member'"):
         read_predictions(tmp_path / "a.csv")
     pd.DataFrame({"label": [0, 3], "member": [0, 1], "p_0": 1.0, "p_1": 0.0}).to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(InputError, match="labels without a column p_<label>: 3"):
+    with pytest.raises(InputError, match="labels without a column of answers: 3"):
         read_predictions(tmp_path / "b.csv")
     pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": ["x", "y"], "p_1": 0.0}).to_csv(tmp_path / "d.csv")
     with pytest.raises(InputError, match="not numbers: p_0"):
@@ -183,3 +183,129 @@ def _other(seed, *, told_by_another_class=False):
 
 def _fields(answers):
     return answers[0]["probabilities"], answers[0]["labels"], answers[0]["member"]
+
+
+# -- a table as it comes -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def people():
+    """60 records, two classes that are words, members answered more surely."""
+    rng = np.random.default_rng(1)
+    yes, member = rng.random(60) < 0.5, np.arange(60) % 2 == 0
+    sure = np.clip(np.where(yes, 0.6, 0.4) + np.where(yes, 0.2, -0.2) * member + rng.normal(0, 0.05, 60), 0, 1)
+    return pd.DataFrame({"y_true": np.where(yes, "yes", "no"), "is_train": member.astype(int), "prob_yes": sure})
+
+
+def written(table, path, **options):
+    table.to_csv(path, index=False, **options)
+    return path
+
+
+OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
+
+
+def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
+    expected = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    found = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
+    assert np.allclose(found.answers, expected)
+    assert found.classes.tolist() == ["no", "yes"]
+    assert found.labels.tolist() == (people["y_true"] == "yes").astype(int).tolist()
+    both = people.assign(prob_no=1 - people["prob_yes"])
+    as_pattern = read_predictions(written(both, tmp_path / "b.csv"), **{**OWN, "answer": "prob_{}"})
+    assert dict(zip(as_pattern.classes, as_pattern.answers.T.tolist(), strict=True)) == {
+        "yes": both["prob_yes"].tolist(), "no": both["prob_no"].tolist(),
+    }  # fmt: skip
+    assert [as_pattern.classes[k] for k in as_pattern.labels] == people["y_true"].tolist()
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
+    path = written(people, tmp_path / "a.csv", sep=separator, decimal="," if separator == ";" else ".")
+    assert np.allclose(read_predictions(path, **OWN).answers[:, 1], people["prob_yes"])
+
+
+def test_the_probability_of_one_class_must_say_which(people, tmp_path):
+    path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"Of which class is 'score'.*no, yes: say --positive"):
+        read_predictions(path, **{**OWN, "answer": "score"})
+    found = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
+    assert found.classes.tolist() == ["yes", "no"]
+    numbers = people.assign(y_true=(people["y_true"] == "yes"), score=people["prob_yes"])
+    for kind in (bool, int, float):
+        path = written(numbers.assign(y_true=numbers["y_true"].astype(kind)), tmp_path / "n.csv")
+        found = read_predictions(path, **{**OWN, "answer": "score"})
+        assert found.labels.tolist() == numbers["y_true"].astype(int).tolist()
+
+
+def test_labels_are_matched_with_their_own_column(tmp_path):
+    base = pd.DataFrame({"member": [1, 0, 1, 0], "p_0": [0.9, 0.2, 0.6, 0.3], "p_1": [0.1, 0.8, 0.4, 0.7]})
+    truth = [0, 1, 0, 1]
+    for labels in (
+        truth,
+        [0.0, 1.0, 0.0, 1.0],
+        pd.Categorical(truth),
+        pd.array(truth, "Int64"),
+        [False, True, False, True],
+    ):
+        path = tmp_path / "a.parquet"
+        base.assign(label=labels).to_parquet(path)
+        assert read_predictions(path).labels.tolist() == truth
+    renamed = base.rename(columns={"p_0": "p_FALSE", "p_1": "p_TRUE"}).assign(label=[False, True, False, True])
+    assert read_predictions(written(renamed, tmp_path / "r.csv")).labels.tolist() == truth
+    for labels, message in (
+        (pd.to_datetime(["2020-01-01"] * 4), "dates as labels"),
+        ([0, None, 1, 1], "1 records without a label, first in row 1"),
+        ([0.5, 1, 0, 1], "labels without a column of answers: 0.0, 0.5, 1.0"),
+        (["no", "yes", "no", "yes"], "labels without a column of answers: no, yes"),
+    ):
+        base.assign(label=labels).to_parquet(tmp_path / "b.parquet")
+        with pytest.raises(InputError, match=message):
+            read_predictions(tmp_path / "b.parquet")
+
+
+def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
+    table = pd.DataFrame({"label": [0, 1], "member": [1, 0], "z_0": [1.0, 2], "z_1": [3.0, 1], "z_score": [9.0, 9]})
+    with pytest.raises(InputError, match="no label is named so: z_score"):
+        read_predictions(written(table, tmp_path / "a.csv"))
+    unseen = table.rename(columns={"z_score": "z_2"})  # a class that no record has
+    assert read_predictions(written(unseen, tmp_path / "b.csv")).answers.shape == (2, 3)
+
+
+def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
+    arrays, _ = answers
+    given = arrays["probabilities"], arrays["labels"], arrays["member"]
+    turned = pd.Series(np.where(arrays["member"], "in", "out"), index=np.arange(300)[::-1])
+    found = gl.Predictions(*given, groups={"side": turned})
+    assert (found.groups["side"] == np.where(arrays["member"], "in", "out")).all()
+    unsure = np.where(arrays["labels"] == 0, np.nan, arrays["member"])
+    hidden = np.ma.masked_array(arrays["labels"], mask=arrays["labels"] == 0)
+    for wrong, message in (
+        ((given[0], given[1], unsure), "'member' to hold true/false or 1/0, found nan"),
+        ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
+        ((given[0], hidden, given[2]), "'labels' is a masked array"),
+        ((given[0], arrays["labels"] == 1, given[2]), "'labels' as numbers, found bool"),
+        ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
+        ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),
+        ((given[0], arrays["labels"].astype(str).astype(object), given[2]), "'labels' as numbers, found object"),
+        (([*given[0].tolist()[:-1], [1.0]], given[1], given[2]), "'answers' is not an array"),
+    ):
+        if message is None:
+            gl.Predictions(*wrong)
+        else:
+            with pytest.raises(InputError, match=message):
+                gl.Predictions(*wrong)
+    with pytest.raises(ValueError, match="scale='Logits'"):
+        gl.Predictions(*given, scale="Logits")
+
+
+def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
+    path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"Which column of .* is the label.*--no-labels"):
+        read_predictions(path, member="is_train", answer="prob_yes")
+    found = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
+    assert [one.name for one in found.outcomes] == ["entropy"]
+    assert found.attack("entropy").auc.value > 0.8
+    assert found.subject.accuracy_members is None
+    assert found.check("GL122").state == "issue"
+    assert "without labels" in found.summary()

@@ -1,8 +1,9 @@
 """Is the blind baseline honest? ``python -m benchmarks.honesty.blind [WORLD …]``, a minute or two per world.
 
 Worlds in which members and non-members are of one source, where it may be flagged in one of twenty; worlds in which they are
-not, where an audit of a model that saw neither must not say "Yes"; and whether what is called the smallest difference that would
-have been seen is seen four times in five. Worlds that are named are run anew, and the others keep their figures in blind.json.
+not, where an audit of a model that saw neither must not say "Yes"; whether what is called the smallest difference that would
+have been seen is seen four times in five; and, in worlds whose leak is known, whether weighted non-members give it back and
+intervals hold it. Worlds that are named are run anew, and the others keep their figures in blind.json.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,14 +19,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr, ndtri
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import guestlist as gl
-from guestlist.blind.baseline import Blind, blind
+from guestlist.blind.baseline import Blind, blind, look
 from guestlist.datasets import load
+from guestlist.evaluate import Estimate, auc_beyond
+from guestlist.findings.adjusted import Adjusted, adjusted
 from guestlist.report.sections.answer import answer
 
 FOUND = Path(__file__).with_suffix(".json")
@@ -136,7 +140,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
     of_kind, left_out = KINDS[name]
     x, y = adult()
     kind, x = of_kind(x).to_numpy(), x.drop(columns=list(left_out))
-    yes, without, found = [], [], []
+    yes, without, found, weighted = [], [], [], []
     for k in range(repeats):
         rng = np.random.default_rng([19, k])
         rows = rng.permutation(len(y))
@@ -155,6 +159,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         yes.append(answer(results).startswith("Yes"))
         without.append(answer(replace(results, blind=None)).startswith("Yes"))
         found.append(results.blind)
+        weighted.append(results.adjusted)
     return {
         "audits": repeats,
         "members": each,
@@ -163,6 +168,8 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         "flagged": round(float(np.mean([one.told for one in found])), 4),
         "auc": round(float(np.mean([one.auc for one in found])), 4),
         "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
+        "weighting_refused": _share(one.refused != "" for one in weighted),
+        "weighted_auc_above_half": _share(one.auc is not None and one.auc.low > 0.5 for one in weighted),
     }
 
 
@@ -194,6 +201,82 @@ def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] 
     return {"repeats": repeats, "members": each, "flagged_there": round(float(power), 4), "shifts": shown}
 
 
+# -- what weighted non-members give back --------------------------------------------------------------------------------
+
+LEAK = 0.7  # by how much the members' score is larger because of the training, in standard deviations of its noise
+STATED = 0.015  # how near the mean must come to the truth
+
+
+def attacked(each: int, shift: float, rng: np.random.Generator) -> tuple[Sides, np.ndarray]:
+    """The same, and an attack whose score follows the shifted column as well as the leak."""
+    sides = shifted(each, shift, rng)
+    return sides, LEAK * sides.member + sides.x[:, 2] + rng.normal(size=2 * each)
+
+
+def true_tpr(fpr: float) -> float:
+    """Members found if non-members were drawn as members are: both scores are normal, of variance 2."""
+    return float(ndtr(ndtri(fpr) + LEAK / np.sqrt(2)))
+
+
+TRUE_AUC = float(ndtr(LEAK / 2))
+
+
+def weighed(each: int, shift: float, seed: list[int]) -> tuple[Blind, Adjusted, Estimate]:
+    rng = np.random.default_rng(seed)
+    sides, scores = attacked(each, shift, rng)
+    found = look(sides.x, sides.y, sides.member, rng=rng)
+    assert found is not None
+    told, said = found
+    gain = auc_beyond(scores, said.score, sides.member, said.fold, spread=told.spread)
+    return told, adjusted("attack", scores, sides.member, said.chance), gain
+
+
+def weighting(each: int, shift: float, repeats: int) -> dict:
+    """Weighted figures against the truth; and how often the interval of attack minus blind holds the mean over worlds."""
+    found = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
+    given = [one for _, one, _ in found if one.auc is not None]
+    off = np.array([one.auc.value - TRUE_AUC for one in given if one.auc is not None])
+    gains = [gain for *_, gain in found]
+    mean_gain = float(np.mean([gain.value for gain in gains]))
+    return {
+        "worlds": repeats,
+        "records": each,
+        "shift": shift,
+        "true_auc": round(TRUE_AUC, 4),
+        "refused": _share(one.auc is None for _, one, _ in found),
+        "effective_share": round(float(np.mean([one.effective_share for _, one, _ in found])), 4),
+        "off": round(float(off.mean()), 4),
+        "off_error": round(float(off.std(ddof=1) / np.sqrt(len(off))), 4),
+        "spread": round(float(off.std(ddof=1)), 4),
+        "auc_held": _share(one.auc.low <= TRUE_AUC <= one.auc.high for one in given if one.auc is not None),
+        "tpr_held": _share(
+            rate.tpr.low <= true_tpr(rate.fpr) <= rate.tpr.high
+            for one in given
+            for rate in one.rates
+            if not np.isnan(rate.tpr.value)
+        ),
+        "gain": round(mean_gain, 4),
+        "gain_held": _share(gain.low <= mean_gain <= gain.high for gain in gains),
+    }
+
+
+def strong(shift: float, each: int = 200, repeats: int = 40) -> dict:
+    """How often the headline is withheld, and weighting refused, where the two are far apart."""
+    found = [weighed(each, shift, [49, round(10 * shift), k]) for k in range(repeats)]
+    return {
+        "worlds": repeats,
+        "records": each,
+        "shift": shift,
+        "withheld": _share(told.told for told, *_ in found),
+        "weighting_refused": _share(one.refused != "" for _, one, _ in found),
+        "effective_share": round(float(np.mean([one.effective_share for _, one, _ in found])), 4),
+    }
+
+
+def _share(answers: Iterable[bool]) -> float:
+    return round(float(np.mean(list(answers))), 4)
+
+
 def cost() -> dict:
     """Seconds of one core for 2,000 + 2,000 records of the census."""
     times = {}
@@ -208,10 +291,17 @@ def cost() -> dict:
     return {"seconds": times}
 
 
+# Records of either side, shift, worlds.
+GRID = [(1000, 0.0, 40), (1000, 0.5, 40), (1000, 1.0, 40), (200, 0.0, 60), (200, 0.5, 60), (200, 1.0, 60)]
 WORLDS: dict[str, Callable[[], dict]] = {
     **{name: partial(one_source, name) for name in ONE_SOURCE},
     **{name: partial(two_kinds, name) for name in KINDS},
     "smallest seen": smallest_seen,
+    **{
+        f"weighted, {each} + {each}, shift {shift:g}": partial(weighting, each, shift, repeats)
+        for each, shift, repeats in GRID
+    },
+    **{f"strong, shift {shift:g}": partial(strong, shift) for shift in (2.0, 3.0)},
     "cost": cost,
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import Attack
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Blind, Unasked
 from guestlist.collecting.until import UntilWidth
 from guestlist.defences.training import Training
 from guestlist.errors import InputError, NotCollectedError
@@ -105,6 +105,7 @@ class Case:
         ignore: codes of checks that the user does not want to hear about.
         blind: how well members are told without the model; None where that was not looked for. No attack is given it.
         owner: evidence that only whoever trained the model has. No attack is given it.
+        unasked: what is said of each record of the pool without asking the model. No attack is given it.
     """
 
     view: Signals
@@ -118,6 +119,7 @@ class Case:
     ignore: tuple[str, ...] = ()
     blind: Blind | None = None
     owner: Evidence = NOTHING
+    unasked: Unasked | None = None
 
     def evidence(self, name: str) -> Any:
         """One kind of evidence, the adversary's or the owner's; None where it was not collected."""

@@ -7,6 +7,7 @@ labels, groups and ids into plain arrays. Nothing here knows about models.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -104,7 +105,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     """
     path = Path(path)
     readers = {
-        ".csv": partial(pd.read_csv, dtype=dict.fromkeys(text, str)),
+        ".csv": partial(_read_csv, text=text),
         ".parquet": pd.read_parquet,
         ".pq": pd.read_parquet,
     }
@@ -118,12 +119,28 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from error
 
 
+def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
+
+
+def _form_of(path: Path) -> dict[str, str]:
+    """How a CSV file separates its columns, told by its first line, and its decimals: a comma where semicolons separate."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        first, second = lines.readline(), lines.readline()
+    separators = {one: first.count(one) for one in ",;\t|"}
+    separator = max(separators, key=lambda one: separators[one])
+    if not separators[separator] or separators[","] == separators[separator]:
+        return {}
+    comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for cell in second.split(separator))
+    return {"sep": separator, "decimal": "," if comma else "."}
+
+
 def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
     """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
     path, wanted = Path(path), [column for column in columns if column is not None]
     try:
         if path.suffix == ".csv":
-            head = pd.read_csv(path, nrows=0)
+            head = pd.read_csv(path, nrows=0, **_form_of(path))
         else:
             import pyarrow.parquet
 

@@ -36,6 +36,8 @@ from guestlist.store.manifest import PREDICTIONS
 from guestlist.store.passing import kept_or_passing
 from guestlist.targets.predictions import Predictions
 
+UNLABELLED = ("entropy",)
+
 
 def audit_predictions(
     predictions: Predictions,
@@ -52,14 +54,16 @@ def audit_predictions(
 
     Args:
         attacks, folder, prior, about, ignore: as for ``audit``.
-        blind: whether to look if members can be told from non-members by labels and groups: there are no features.
+        blind: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
+            features.
     """
     check_codes(ignore)
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     _check_attacks(attacks or (), shadow)
-    says = predictions.scale.signal_names
-    evidence = [FullAnswers.name] if shadow is not None and predictions.scale.has_classes else []
+    says = signals_of(predictions)
+    learns = shadow is not None and predictions.scale.has_classes and predictions.labelled
+    evidence = [FullAnswers.name] if learns else []
     chosen = named(attacks, 0 if shadow is None else 1, evidence, signals=says)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
@@ -73,6 +77,11 @@ def audit_predictions(
         results = judge(case, Results)
         write_results(store.folder, results, case.scores)
         return results
+
+
+def signals_of(predictions: Predictions) -> tuple[str, ...]:
+    """Signals that predictions give: without labels only those that read none."""
+    return predictions.scale.signal_names if predictions.labelled else UNLABELLED
 
 
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
@@ -92,10 +101,11 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
 
 
 def _blind(target: Predictions, store: Store) -> Blind | None:
-    """How well members are told by labels and groups; the target's records stand first in the pool."""
+    """How well members are told without the model; the target's records stand first in the pool."""
     said = target.take(store.pool["row"].to_numpy()[store.split.asked[0]])  # in the order of the pool
     with one_thread():  # the same bits on any number of cores
-        return blind_baseline(store, None, said.labels, said.groups, said.persons, values=not said.scale.has_classes)
+        values = not said.scale.has_classes
+        return blind_baseline(store, said.features, said.labels, said.groups, said.persons, values=values)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:
@@ -126,7 +136,11 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     start = 0
     for k, part in enumerate(parts):
         stop = start + len(part.labels)
-        said = scale.signals(part.answers, part.labels)
+        said = {
+            name: values
+            for name, values in scale.signals(part.answers, part.labels).items()
+            if name in signals_of(part)
+        }
         store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
         if k and scale.has_classes:
             keep(store, k, _placed(scale.log_probabilities(part.answers), start, stop, parts))

@@ -24,7 +24,7 @@ from guestlist.evaluate import (
     tpr_at_fpr,
 )
 from guestlist.evaluate.persons import Side, Sums
-from guestlist.evaluate.ranking import Owners, _spread, placements
+from guestlist.evaluate.ranking import Owners, placements, spread_of
 from guestlist.selfcheck.visits import Visits
 from worlds_evaluate import World
 
@@ -131,7 +131,7 @@ def test_the_variance_of_an_auc_is_that_of_a_bootstrap_over_persons():
     scores, member, persons = Visits(shift=0.7, persons=30, records=3, uneven=True).draw(rng)
     flipped = rng.random(len(member)) < 0.3  # some have records on both sides
     for truth in (member, member ^ flipped):
-        spread = _spread(placements(scores, truth), Owners.of(persons, truth))
+        spread = spread_of(placements(scores, truth), Owners.of(persons, truth))
         drawn = [auc(scores[rows], truth[rows]).value for rows in resampled(persons, 500, rng)]
         assert np.sqrt(spread.variance) == pytest.approx(np.std(drawn), rel=0.15)  # 500 draws: 3.2 % either way
 

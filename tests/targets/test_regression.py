@@ -256,7 +256,7 @@ def test_predictions_of_a_regressor(forest, diabetes, tmp_path):
     predicted = forest.predict(x)
     np.savez(tmp_path / "p.npz", values=predicted, labels=y, member=member)
     pd.DataFrame({"predicted": predicted, "label": y, "member": member}).to_csv(tmp_path / "p.csv", index=False)
-    from guestlist.targets.predictions import read_predictions
+    from guestlist.targets.prediction_files import read_predictions
 
     expected = quiet(forest, *diabetes, references=0, attacks=["loss"]).attack("loss").auc
     files = ("p.npz", None), ("p.csv", None), ("p.csv", "values"), ("p.csv", gl.Values())

@@ -38,9 +38,19 @@ def persons_of(persons: np.ndarray | None, scores: np.ndarray) -> np.ndarray | N
     return numbered(persons[~np.isnan(scores)])
 
 
-def of_those(persons: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
-    """The persons of some of the records; None for None."""
-    return None if persons is None else persons[kind]
+def weights_of(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
+    """(scored records,) how much each counts; None for None, where all count alike."""
+    if weights is None:
+        return None
+    weights, scores = np.asarray(weights, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if weights.shape != scores.shape:
+        raise ValueError(f"Expected weights {scores.shape}, one per record, found {weights.shape}.")
+    return weights[~np.isnan(scores)]
+
+
+def of_those(facts: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
+    """The persons, or weights, of some of the records; None for None."""
+    return None if facts is None else facts[kind]
 
 
 def numbered(labels: np.ndarray) -> np.ndarray:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from guestlist.arrays.ranks import aucs
-from guestlist.blind.columns import columns_of, design
+from guestlist.blind.columns import columns_of, design, plain
+from guestlist.blind.propensity import chances, unasked_scores
 from guestlist.blind.ridge import Fold, cross_fitted, folds
 from guestlist.blind.units import exchanged, folds_of, some_of, units_of
 from guestlist.data import Data, row_hashes
@@ -43,6 +45,8 @@ class Blind:
         columns: of features that were looked at.
         looked_at: ``features``, ``label``, ``groups``.
         classifier: its name.
+        spread: standard deviation of its AUC under exchanges of membership.
+        game: that drew members and non-members from different parts of the people; empty where the sides are the user's own.
     """
 
     auc: float
@@ -55,11 +59,40 @@ class Blind:
     columns: int
     looked_at: tuple[str, ...]
     classifier: str = CLASSIFIER
+    spread: float = float("nan")
+    game: str = ""
 
     @property
     def told(self) -> bool:
         """Whether chance does not explain it."""
         return self.p_value <= LEVEL
+
+
+@dataclass(frozen=True, eq=False)
+class Unasked:
+    """What is said of each record without asking the model, by classifiers that did not learn from it.
+
+    Args:
+        score: (records,) of the classifier; comparable within a fold. NaN: the record was not looked at.
+        fold: (records,) number of the fold; -1 where the record was not looked at.
+        chance: (records,) probability of membership among the records that were looked at.
+    """
+
+    score: np.ndarray
+    fold: np.ndarray
+    chance: np.ndarray
+
+    @property
+    def seen(self) -> np.ndarray:
+        """(records,) true for those that were looked at."""
+        return self.fold >= 0
+
+
+class Found(NamedTuple):
+    """What the classifier reaches, and what it says of each record."""
+
+    blind: Blind
+    unasked: Unasked
 
 
 def blind(
@@ -72,7 +105,22 @@ def blind(
     values: bool = False,
     rng: np.random.Generator,
 ) -> Blind | None:
-    """How well members are told from non-members by features, label and groups.
+    """How well members are told from non-members by features, label and groups; arguments as for :func:`look`."""
+    found = look(x, y, member, persons, groups, values=values, rng=rng)
+    return None if found is None else found.blind
+
+
+def look(
+    x: np.ndarray | pd.DataFrame | None,
+    y: np.ndarray,
+    member: np.ndarray,
+    persons: np.ndarray | None = None,
+    groups: Mapping[str, np.ndarray] | None = None,
+    *,
+    values: bool = False,
+    rng: np.random.Generator,
+) -> Found | None:
+    """How well members are told from non-members by features, label and groups, and what that says of each record.
 
     Args:
         x: (records, …) features; None where there are none.
@@ -100,7 +148,10 @@ def blind(
     if np.isnan(auc):
         return None
     p_value, others_aucs = _test(auc, parts, unit, member, rng)
-    return Blind(
+    score = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
+    more = unasked_scores(plain(columns, data.y, data.groups, values=values), fold, member)
+    unasked = _spread_out(len(y), rows, score[0], fold, chances(np.vstack([score, more]), fold, member))
+    reached = Blind(
         auc=auc,
         p_value=p_value,
         permutations=len(others_aucs),
@@ -112,7 +163,17 @@ def blind(
         looked_at=tuple(
             name for name, there in {"features": not none, "label": True, "groups": bool(groups)}.items() if there
         ),
+        spread=float(others_aucs.std(ddof=1)),
     )
+    return Found(reached, unasked)
+
+
+def _spread_out(records: int, rows: np.ndarray, score: np.ndarray, fold: np.ndarray, chance: np.ndarray) -> Unasked:
+    """What is said of some of the records, over all of them."""
+    found = Unasked(np.full(records, np.nan), np.full(records, -1), np.full(records, np.nan))
+    for whole, part in ((found.score, score), (found.fold, fold), (found.chance, chance)):
+        whole[rows] = part
+    return found
 
 
 def within_folds(parts: tuple[Fold, ...], member: np.ndarray) -> np.ndarray:

@@ -99,12 +99,24 @@ def design(
         fold: (records,) a label is expected from records of other folds, so not from other records of its person.
         values: whether labels are numbers.
     """
-    given = joined([x, *map(categories, groups.values())], len(label))
-    given = given if given.values.shape[1] <= WIDE else _principal(given)
-    labels = _numbers(label[:, None].astype(np.float64)) if values else categories(label.astype(str).astype(object))
+    given, labels = _given(x, groups), _labels(label, values)
     own = joined([labels, _surprise(given, labels, fold, rng)], len(label))
-    plain = np.hstack([given.values, own.values])
-    return np.hstack([_of_one_weight(plain), _of_one_weight(cells(given, own, rng))])
+    straight = np.hstack([given.values, own.values])
+    return np.hstack([_of_one_weight(straight), _of_one_weight(cells(given, own, rng))])
+
+
+def plain(x: Columns, label: np.ndarray, groups: Mapping[str, np.ndarray], *, values: bool) -> np.ndarray:
+    """(records, columns) the columns and the label alone: arguments as for :func:`design`."""
+    return np.hstack([_given(x, groups).values, _labels(label, values).values])
+
+
+def _given(x: Columns, groups: Mapping[str, np.ndarray]) -> Columns:
+    given = joined([x, *map(categories, groups.values())], len(x.values))
+    return given if given.values.shape[1] <= WIDE else _principal(given)
+
+
+def _labels(label: np.ndarray, values: bool) -> Columns:
+    return _numbers(label[:, None].astype(np.float64)) if values else categories(label.astype(str).astype(object))
 
 
 def cells(given: Columns, own: Columns, rng: np.random.Generator) -> np.ndarray:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from guestlist.blind.baseline import Blind, blind
+from guestlist.blind.baseline import Blind, Unasked, look
+from guestlist.data import Data, row_hashes
+from guestlist.games import is_alike
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
-from guestlist.store.files import read_json, write_json
+from guestlist.store.files import read_json, read_npz, write_json, write_npz
 from guestlist.store.jsonable import from_json, to_json
+from guestlist.store.manifest import PREDICTIONS
 
-FILE = "blind.json"
-WAY = 1  # changes whenever the same records would come to another outcome
+FILE, RECORDS = "blind.json", "blind.npz"
+WAY = 2  # changes whenever the same records would come to another outcome
 
 
 def blind_baseline(
@@ -32,12 +36,15 @@ def blind_baseline(
     Args:
         x, y, groups, persons, values: as for :func:`blind`, over all records of the pool; those asked about are looked at.
     """
-    made_of, path = _made_of(store, groups, persons), store.folder / FILE
+    unsigned = (
+        x if store.manifest.recipe == PREDICTIONS else None
+    )  # features are no part of what predictions are known by
+    made_of, path = _made_of(store, groups, persons, unsigned), store.folder / FILE
     if path.exists() and read_or_explain(path, read_json).get("made_of") == made_of:
         return blind_in(store)
     asked, member = store.split.asked[0], store.split.members
     rows = np.flatnonzero(asked)
-    found = blind(
+    found = look(
         x if x is None else x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows],
         y[rows],
         member[rows],
@@ -46,8 +53,14 @@ def blind_baseline(
         values=values,
         rng=stream(store.manifest.seed, "blind"),
     )
-    write_json(path, {"made_of": made_of, "found": to_json(found)})
-    return found
+    if found is None:
+        write_json(path, {"made_of": made_of, "found": None})
+        return None
+    _write_records(store, rows, found.unasked)
+    game = store.manifest.the_game()
+    apart = "" if is_alike(game) else game.name
+    write_json(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
+    return blind_in(store)
 
 
 def blind_in(store: Store) -> Blind | None:
@@ -58,11 +71,39 @@ def blind_in(store: Store) -> Blind | None:
     return read_or_explain(path, lambda path: from_json(Blind | None, read_json(path)["found"]))
 
 
-def _made_of(store: Store, groups: Mapping[str, np.ndarray], persons: np.ndarray | None) -> str:
+def unasked_in(store: Store) -> Unasked | None:
+    """What was said of each record of the pool; None where it was not kept."""
+    path = store.folder / RECORDS
+    if not path.exists():
+        return None
+    kept = read_or_explain(path, read_npz)
+    return Unasked(kept["score"], kept["fold"], kept["chance"])
+
+
+def _write_records(store: Store, rows: np.ndarray, unasked: Unasked) -> None:
+    records = len(store.split.members)
+    whole = {
+        "score": np.full(records, np.nan),
+        "fold": np.full(records, -1),
+        "chance": np.full(records, np.nan),
+    }
+    for name, values in whole.items():
+        values[rows] = getattr(unasked, name)
+    write_npz(store.folder / RECORDS, **whole)
+
+
+def _made_of(
+    store: Store,
+    groups: Mapping[str, np.ndarray],
+    persons: np.ndarray | None,
+    x: np.ndarray | pd.DataFrame | None = None,
+) -> str:
     """Digest of what the outcome depends on."""
     known = store.manifest
     digest = hashlib.sha256("\n".join([str(WAY), known.data, known.split, str(known.seed), known.scale]).encode())
     for name, texts in {**groups, **({} if persons is None else {"(person)": persons})}.items():
         digest.update(name.encode())
         digest.update(pd.util.hash_array(np.asarray(texts).astype(object)).tobytes())
+    if x is not None:
+        digest.update(row_hashes(Data(x, np.zeros(len(x)))).tobytes())
     return digest.hexdigest()

@@ -21,10 +21,24 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
+    "--features",
+    type=click.Path(path_type=Path),
+    help="With --predictions: what the records hold (.csv, .parquet), to see if members differ without the model.",
+)
+@click.option(
     "--scale",
     type=click.Choice(["probabilities", "logits", "values"]),
     help="What the predictions are, if their names do not say.",
 )
+@click.option("--member", help="With --predictions: column that says who was a member.  [default: member]")
+@click.option(
+    "--probability",
+    "answer",
+    metavar="COLUMN",
+    help='With --predictions: the column of one class, such as prob_yes, or a pattern such as "prob_{}".  [default: p_{}, z_{}]',
+)
+@click.option("--positive", metavar="CLASS", help="With --predictions: the class whose probability that one column is.")
+@click.option("--no-labels", is_flag=True, help="With --predictions: there are none; attacks run that read none.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -57,10 +71,9 @@ def audit(out, as_json, **options):
 
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
-FOR_PREDICTIONS = ("shadow", "scale")
+FOR_PREDICTIONS = ("shadow", "features", "scale", "member", "answer", "positive", "no_labels")
 FOR_MODELS = (
     "population",
-    "label",
     "trust",
     "allow_pickle",
     "drop_duplicates",
@@ -85,12 +98,16 @@ def _of_model(out: Path, options: dict):
 
 def _of_predictions(out: Path, options: dict):
     from guestlist.predictions import audit_predictions
-    from guestlist.targets.predictions import read_predictions
+    from guestlist.targets.prediction_files import read_predictions
 
-    path, scale = options["predictions"], options["scale"]
+    path = options["predictions"]
+    names = ("scale", "label", "answer", "positive")
+    own = {"member": options["member"]} if options["member"] else {}
+    columns = {**{name: options[name] for name in names}, **own, "labelled": not options["no_labels"]}
+    about = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return audit_predictions(
-        read_predictions(path, scale=scale, group=options["group"], id=options["id_"], person=options["person"]),
-        shadow=options["shadow"] and read_predictions(options["shadow"], scale=scale),
+        read_predictions(path, **columns, **about, features=options["features"]),
+        shadow=options["shadow"] and read_predictions(options["shadow"], **columns),
         attacks=options["attacks"] or None,
         folder=out,
         prior=options["prior"],

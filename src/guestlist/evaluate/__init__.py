@@ -24,6 +24,7 @@ from guestlist.evaluate.low_fpr import (
 from guestlist.evaluate.persons import share
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
 from guestlist.evaluate.ranking import auc, auc_difference, effective_sizes, smallest_detectable_auc
+from guestlist.evaluate.within_folds import auc_beyond
 
 __all__ = [
     "WITHHELD",
@@ -35,6 +36,7 @@ __all__ = [
     "advantage",
     "agreement",
     "auc",
+    "auc_beyond",
     "auc_difference",
     "balanced_accuracy",
     "best_threshold",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.samples import paired
+from guestlist.arrays.samples import paired, weights_of
 
 MOST_POINTS = 400
 
@@ -22,14 +22,18 @@ class Roc:
     tpr: np.ndarray
 
 
-def roc(scores: np.ndarray, member: np.ndarray) -> Roc:
+def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = None) -> Roc:
     """The ROC curve in at most 400 points, each of them exact; NaN scores are left out.
 
     Points are left out where they crowd: what remains is spread evenly along the curve, its length taken
     in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring points
     span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the
     two end points alone.
+
+    Args:
+        weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
     """
+    weights = weights_of(weights, scores)
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
@@ -37,7 +41,9 @@ def roc(scores: np.ndarray, member: np.ndarray) -> Roc:
     ranked, is_member = scores[order], member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
-    fpr = np.concatenate([[0], np.cumsum(~is_member)[last]]) / (~member).sum()
+    false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
+    false = np.concatenate([[0], np.cumsum(false)[last]])
+    fpr = false / false[-1]
     kept = _corners(fpr, tpr)
     kept = kept[_spread(fpr[kept], tpr[kept])]
     return Roc(fpr[kept], tpr[kept])

@@ -24,12 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
-from guestlist.arrays.samples import check_share, error_of, of_those, paired, persons_of
+from guestlist.arrays.samples import check_share, error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.evaluate.persons import Side
-
-ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+from guestlist.evaluate.persons import ROUNDING, Side
 
 
 class Resolution(StrEnum):
@@ -47,7 +45,7 @@ class Bracket(NamedTuple):
     upper: np.ndarray
 
 
-def resolution(fpr: float, n_nonmembers: int) -> Resolution:
+def resolution(fpr: float, n_nonmembers: float) -> Resolution:
     """Withheld below one expected false positive, weak below ten, else good.
 
     Where persons have several records, non-members are persons: all records of one may be called together, and then
@@ -78,6 +76,7 @@ def tpr_at_fpr(
     fpr: float,
     *,
     persons: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """Share of members called when at most a share ``fpr`` of the non-members is (Carlini et al. 2022).
@@ -87,13 +86,16 @@ def tpr_at_fpr(
         member: (records,) the truth.
         fpr: false positive rate, in [0, 1].
         persons: (records,) labels of those whose records these are; by default each record stands alone.
+        weights: (records,) how much each non-member counts; those of members are not read. By default all alike. They are
+            taken as known, and the interval is then no longer valid for every distribution of them.
         confidence: which the interval holds for every sample size and distribution, and
             usually covers more.
 
     Returns:
-        The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given) is below 1.
+        The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
+        the weights are worth) is below 1.
     """
-    members, nonmembers = _sides(scores, member, persons)
+    members, nonmembers = _sides(scores, member, persons, weights)
     if _withheld(members, nonmembers, fpr):
         return WITHHELD
     side = error_of(confidence) / 4
@@ -136,7 +138,7 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     scores = scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64)
     scores = np.sort(scores[~np.isnan(scores)])
     infinity = scores.dtype.type(np.inf)
-    allowed = _allowed(fpr, len(scores))
+    allowed = math.floor(fpr * len(scores) + ROUNDING)
     if len(scores) and allowed == len(scores):
         return -infinity
     if len(scores) == 0 or scores[-1 - allowed] == infinity:
@@ -213,10 +215,13 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     return float(special.ndtr(special.ndtri(fpr) + optimize.brentq(lacking, 0.0, 40.0)))
 
 
-def _sides(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> tuple[Side, Side]:
-    persons = persons_of(persons, scores)
+def _sides(
+    scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None
+) -> tuple[Side, Side]:
+    persons, weights = persons_of(persons, scores), weights_of(weights, scores)
     scores, member = paired(scores, member)
-    return Side.of(scores[member], of_those(persons, member)), Side.of(scores[~member], of_those(persons, ~member))
+    inside = Side.of(scores[member], of_those(persons, member))
+    return inside, Side.of(scores[~member], of_those(persons, ~member), of_those(weights, ~member))
 
 
 def _withheld(members: Side, nonmembers: Side, fpr: float) -> bool:
@@ -224,7 +229,7 @@ def _withheld(members: Side, nonmembers: Side, fpr: float) -> bool:
 
 
 def _tpr(members: Side, nonmembers: Side, fpr: float, bracket: Bracket, error: float) -> Estimate:
-    value = _count_above(members, nonmembers, _allowed(fpr, len(nonmembers))) / len(members)
+    value = _count_above(members, nonmembers, nonmembers.allowed(fpr)) / len(members)
     low, high = _limits(members, nonmembers, bracket, error)
     return Estimate(float(value), float(low), float(high))
 
@@ -262,10 +267,6 @@ def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.nd
     return stats.binom.ppf(side, n, rates) - 1, stats.binom.isf(side, n, rates)
 
 
-def _allowed(fpr: float, n: int) -> int:
-    return math.floor(fpr * n + ROUNDING)
-
-
 def _count_above(members: Side, nonmembers: Side, rank: np.ndarray | int) -> np.ndarray:
     """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
     rank, n = np.asarray(rank, dtype=np.int64), len(nonmembers)
@@ -295,7 +296,7 @@ def _predictive_value(
     most[0] = min(fpr, nonmembers.upper(false[0], error))
     low = np.nan_to_num(_ppv(members.lower(true, error), most, prior), nan=0.0).min()
     high = np.nan_to_num(_ppv(members.upper(true, error), least, prior), nan=1.0).max()
-    called = _count_above(nonmembers, nonmembers, _allowed(fpr, len(nonmembers))) / len(nonmembers)
+    called = _count_above(nonmembers, nonmembers, nonmembers.allowed(fpr)) / len(nonmembers)
     value = float(_ppv(np.array(tpr.value), called, prior))
     return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
 

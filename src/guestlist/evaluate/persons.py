@@ -12,6 +12,7 @@ The price is width: with few persons no bound is narrower than what one unseen p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ from scipy import special
 from guestlist.arrays.samples import error_of, numbered
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import lower_share, proportion, upper_share
+
+ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,19 @@ class Sums:
     persons: Any
 
     @classmethod
-    def of(cls, values: np.ndarray, persons: np.ndarray | None) -> Sums:
-        """Sums of (records,) values; ``persons`` are their numbers, None where each record stands alone."""
+    def of(cls, values: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None) -> Sums:
+        """Sums of (records,) values; ``persons`` are their numbers, None where each record stands alone.
+
+        Args:
+            weights: (records,) as how many records each counts; by default as one.
+        """
         values = np.asarray(values, dtype=np.float64)
+        if weights is not None:
+            persons = np.arange(len(values)) if persons is None else persons
+            there = np.bincount(persons) > 0
+            sums, sizes = (np.bincount(persons, weights * each)[there] for each in (values, 1.0))
+            squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
+            return cls(float(sums.sum()), squares, float(sums @ sizes), float(weights.sum()), size_squares, len(sums))
         if persons is None:
             total = float(values.sum())
             return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
@@ -53,8 +66,14 @@ class Sums:
         return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
 
     @classmethod
-    def of_calls(cls, persons: np.ndarray) -> Sums:
-        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``persons``, in that order."""
+    def of_calls(cls, persons: np.ndarray, weights: np.ndarray | None = None) -> Sums:
+        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``persons``, in that order.
+
+        Args:
+            weights: (records,) as how many records each counts; by default as one.
+        """
+        if weights is not None:
+            return cls._of_weighted_calls(persons, weights)
         counts = np.bincount(persons)
         order = np.argsort(persons, kind="stable")
         earlier = np.empty(len(persons))  # records of the same person that are called before this one
@@ -63,6 +82,18 @@ class Sums:
         cross = np.append(0.0, np.cumsum(counts[persons], dtype=np.float64))
         total = np.arange(len(persons) + 1.0)
         return cls(total, squares, cross, len(persons), float(np.square(counts).sum()), int((counts > 0).sum()))
+
+    @classmethod
+    def _of_weighted_calls(cls, persons: np.ndarray, weights: np.ndarray) -> Sums:
+        sizes, order = np.bincount(persons, weights), np.argsort(persons, kind="stable")
+        running = np.cumsum(weights[order])
+        first = np.searchsorted(persons[order], persons[order], "left")
+        earlier = np.empty(len(persons))  # what the same person's records weigh that are called before this one
+        earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
+        squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
+        cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[persons], 1.0))
+        people = len(np.unique(persons))
+        return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), people)
 
     def at(self, index: np.ndarray | int) -> Sums:
         """One, or some, of many means."""
@@ -107,20 +138,35 @@ class Side:
     scores: np.ndarray
     calls: Sums | None  # for each number of calls from the top; None where each record stands alone
 
+    weighted: bool = False
+
     @classmethod
-    def of(cls, scores: np.ndarray, persons: np.ndarray | None) -> Side:
-        if persons is None:
+    def of(cls, scores: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None) -> Side:
+        """Of scores in any order; ``weights`` say as how many records each counts, by default as one."""
+        if persons is None and weights is None:
             return cls(np.sort(scores), None)
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], Sums.of_calls(numbered(persons[order[::-1]])))
+        from_top = order[::-1]
+        whose = np.arange(len(scores)) if persons is None else numbered(persons[from_top])
+        calls = Sums.of_calls(whose, None if weights is None else weights[from_top])
+        return cls(scores[order], calls, weights is not None)
 
     def __len__(self) -> int:
         return len(self.scores)
 
     @property
-    def persons(self) -> int:
-        """How many persons there are: records, where each stands alone."""
-        return len(self.scores) if self.calls is None else self.calls.persons
+    def persons(self) -> float:
+        """How many persons there are: records, where each stands alone; less where a few have most of the weight."""
+        if self.calls is None:
+            return len(self.scores)
+        return self.calls.worth if self.weighted and len(self) else self.calls.persons
+
+    def allowed(self, share: float) -> int:
+        """How many records from the top are no more than a share of all."""
+        if self.calls is None or not self.weighted:
+            return math.floor(share * len(self) + ROUNDING)
+        total = np.asarray(self.calls.total)
+        return int(np.searchsorted(total, share * total[-1] * (1 + ROUNDING), "right")) - 1
 
     def above(self, threshold: np.ndarray | float) -> np.ndarray:
         """Number of records with a larger score."""

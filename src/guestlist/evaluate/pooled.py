@@ -17,7 +17,8 @@ from scipy import special
 from guestlist.arrays.samples import error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, lower_share, unanimous_bound, upper_share
-from guestlist.evaluate.low_fpr import ROUNDING, Resolution, resolution
+from guestlist.evaluate.low_fpr import Resolution, resolution
+from guestlist.evaluate.persons import ROUNDING
 from guestlist.evaluate.ranking import placements
 
 CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of megabytes

@@ -9,6 +9,9 @@ It is also too small where scores are equal in lumps, as 0 and 1 are, for a lump
 An interval from tied scores therefore never excludes what bounds on the mean placement of either side leave open
 (``_lump_room``). For scores of two values these are Clopper and Pearson's, and the interval holds Newcombe's for the
 advantage, of which the AUC is half, plus one half.
+
+Where non-members count by weights, so that they stand for people of another kind, a share of them is a share of their weight,
+and the variance is that of a ratio of sums. The weights are taken as known.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from guestlist.arrays.samples import error_of, of_those, paired, persons_of
+from guestlist.arrays.samples import error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, unanimous_bound
 from guestlist.evaluate.persons import Sums
@@ -39,10 +42,14 @@ class Placements(NamedTuple):
         return float(self.member.mean())
 
 
-def placements(scores: np.ndarray, member: np.ndarray) -> Placements:
-    """Placements in O(n log n), after Sun & Xu (2014), in the order in which the records are given."""
+def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None = None) -> Placements:
+    """Placements in O(n log n), after Sun & Xu (2014), in the order in which the records are given.
+
+    Args:
+        weights: (non-members,) how much each counts; by default all alike.
+    """
     members, nonmembers = scores[member], scores[~member]
-    return Placements(_mid_rank(members, nonmembers), 1 - _mid_rank(nonmembers, members))
+    return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
 
 
 class Owners(NamedTuple):
@@ -57,7 +64,12 @@ class Owners(NamedTuple):
 
 
 def auc(
-    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95
+    scores: np.ndarray,
+    member: np.ndarray,
+    *,
+    persons: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
@@ -65,6 +77,7 @@ def auc(
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
         persons: (records,) labels of those whose records these are; by default each record stands alone.
+        weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
         confidence: of the interval.
 
     Returns:
@@ -75,12 +88,15 @@ def auc(
     0.5
     """
     error = error_of(confidence)
-    persons = persons_of(persons, scores)
+    persons, weights = persons_of(persons, scores), weights_of(weights, scores)
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return WITHHELD
-    place, owners = placements(scores, member), Owners.of(persons, member)
-    return _with_room(_interval(place, owners, error), _lump_room(scores, member, place, owners, error))
+    owners, heavy = Owners.of(persons, member), of_those(weights, ~member)
+    place = placements(scores, member, heavy)
+    counted = None if heavy is None else Placements(np.ones(len(place.member)), heavy)
+    found = _interval(place, spread_of(place, owners, counted), error)
+    return _with_room(found, _lump_room(scores, member, place, owners, error, heavy))
 
 
 def auc_difference(
@@ -111,11 +127,15 @@ def auc_difference(
         return WITHHELD
     a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
-    value, spread = a.auc - b.auc, _spread(gap, owners)
+    return around(a.auc - b.auc, spread_of(gap, owners), error)
+
+
+def around(difference: float, spread: Spread, error: float, more: float = 0.0) -> Estimate:
+    """A difference of AUCs with its interval; ``more`` is variance beyond that of the records."""
     half = 1 - unanimous_bound(spread.pairs, error / 2)
     if spread.variance > 0:
-        half = max(half, spread.student(error) * np.sqrt(spread.variance))
-    return Estimate(value, float(max(value - half, -1.0)), float(min(value + half, 1.0)))
+        half = max(half, spread.student(error) * np.sqrt(spread.variance + more))
+    return Estimate(difference, float(max(difference - half, -1.0)), float(min(difference + half, 1.0)))
 
 
 def effective_sizes(
@@ -131,7 +151,7 @@ def effective_sizes(
     records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
     if persons is not None and records.all():
         place = placements(scores, member)
-        alone, together = np.array(variance_parts(place)), _spread(place, Owners.of(persons, member)).parts
+        alone, together = np.array(variance_parts(place)), spread_of(place, Owners.of(persons, member)).parts
         effect = np.divide(together, alone, out=np.ones(2), where=(alone > 0) & (together > 0))
         records = np.clip(records / effect, 1.0, records)
     return float(records[0]), float(records[1])
@@ -155,7 +175,7 @@ def variance_parts(of: Placements) -> tuple[float, float]:
     return members, nonmembers
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
     """The variance of an AUC, or of a difference.
 
     Args:
@@ -188,32 +208,39 @@ class _Spread(NamedTuple):
         return float(special.stdtrit(freedom, 1 - error / 2))
 
 
-def _spread(of: Placements, owners: Owners) -> _Spread:
+def spread_of(of: Placements, owners: Owners, weights: Placements | None = None) -> Spread:
     """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person.
 
     A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
     root of one minus their share of the records (Bell & McCaffrey 2002), which is DeLong's n - 1 for one record each.
+
+    Args:
+        weights: how much each component counts: a person then has as many records as theirs weigh. By default all alike.
     """
     if owners.member is None or owners.nonmember is None:
         sizes = len(of.member), len(of.nonmember)
-        return _Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
-    persons = int(max(owners.member.max(), owners.nonmember.max())) + 1
+        if weights is None:
+            return Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
+        owners = Owners(np.arange(sizes[0]), sizes[0] + np.arange(sizes[1]))
+    weights = Placements(*map(np.ones_like, of)) if weights is None else weights
+    persons = int(max(owners.member.max(), owners.nonmember.max())) + 1  # type: ignore[union-attr]
     moved, records = np.zeros((2, persons)), np.empty((2, persons))
-    for side, (place, who) in enumerate(zip(of, (owners.member, owners.nonmember), strict=True)):
-        records[side] = np.bincount(who, minlength=persons)
-        rest = 1 - records[side] / len(place)
-        off = np.bincount(who, place - place.mean(), minlength=persons) / len(place)
+    for side, (place, who, weight) in enumerate(zip(of, owners, weights, strict=True)):
+        total = weight.sum()
+        records[side] = np.bincount(who, weight, minlength=persons)
+        rest = 1 - records[side] / total
+        off = np.bincount(who, weight * (place - (weight @ place) / total), minlength=persons) / total
         np.divide(off, np.sqrt(rest), out=moved[side], where=rest > 0)  # nobody else: nothing is known of their spread
     parts, shared = np.square(moved).sum(axis=1), 2 * float(moved[0] @ moved[1])
     squares = np.square(records)
     # As if a person's records were all alike: then squares of their numbers decide who tells how much of the spread.
     freedom = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
     worth = records.sum(axis=1) ** 2 / squares.sum(axis=1)
-    return _Spread(parts, shared, freedom, (float(worth[0]), float(worth[1])), persons)
+    return Spread(parts, shared, freedom, (float(worth[0]), float(worth[1])), persons)
 
 
-def _interval(of: Placements, owners: Owners, error: float) -> Estimate:
-    value, spread = of.auc, _spread(of, owners)
+def _interval(of: Placements, spread: Spread, error: float) -> Estimate:
+    value = of.auc
     low, high = _exact_room(of, spread, error)
     if spread.variance == 0:
         return Estimate(value, min(low, value), max(high, value))
@@ -225,7 +252,7 @@ def _with_room(found: Estimate, room: tuple[float, float]) -> Estimate:
     return Estimate(found.value, min(found.low, room[0]), max(found.high, room[1]))
 
 
-def _exact_room(of: Placements, spread: _Spread, error: float) -> tuple[float, float]:
+def _exact_room(of: Placements, spread: Spread, error: float) -> tuple[float, float]:
     """What no sample of this size can exclude.
 
     Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
@@ -246,7 +273,12 @@ def _exact_room(of: Placements, spread: _Spread, error: float) -> tuple[float, f
 
 
 def _lump_room(
-    scores: np.ndarray, member: np.ndarray, of: Placements, owners: Owners, error: float
+    scores: np.ndarray,
+    member: np.ndarray,
+    of: Placements,
+    owners: Owners,
+    error: float,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
     """What bounds on the mean placement of either side leave open, squared and added; nothing where no scores tie.
 
@@ -257,16 +289,22 @@ def _lump_room(
         return value, value
     reach = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     if len(values) == 2:
-        reach = Placements(_mid_rank(values, scores[~member]), 1 - _mid_rank(values[::-1], scores[member]))
+        reach = Placements(_mid_rank(values, scores[~member], weights), 1 - _mid_rank(values[::-1], scores[member]))
     below, above = 0.0, 0.0
-    for place, who, (floor, ceiling) in zip(of, owners, reach, strict=True):
-        sums = Sums.of((place - floor) / (ceiling - floor), who)
+    for place, who, (floor, ceiling), heavy in zip(of, owners, reach, (None, weights), strict=True):
+        sums = Sums.of((place - floor) / (ceiling - floor), who, heavy)
         low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
         below, above = np.hypot(below, value - low), np.hypot(above, high - value)
     return float(max(value - below, 0.0)), float(min(value + above, 1.0))
 
 
-def _mid_rank(of: np.ndarray, among: np.ndarray) -> np.ndarray:
+def _mid_rank(of: np.ndarray, among: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Share of ``among`` below each value, ties counting one half."""
+    if weights is not None:
+        order = np.argsort(among, kind="stable")
+        among, below = among[order], np.append(0.0, np.cumsum(weights[order]))
+        return (below[np.searchsorted(among, of, "left")] + below[np.searchsorted(among, of, "right")]) / (
+            2 * below[-1]
+        )
     among = np.sort(among)
     return (np.searchsorted(among, of, "left") + np.searchsorted(among, of, "right")) / (2 * len(among))

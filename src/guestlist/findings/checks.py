@@ -100,7 +100,12 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
 
 def of_blind(found: Blind) -> Check:
     """The check of sides that differ without the model."""
-    figures = {"auc": found.auc, "p_value": found.p_value, "detectable_auc": found.detectable_auc}
+    figures: dict[str, Figure] = {
+        "auc": found.auc,
+        "p_value": found.p_value,
+        "detectable_auc": found.detectable_auc,
+        **({"game": found.game} if found.game else {}),
+    }
     return Check("GL119", *_state(found.told, figures))
 
 
@@ -138,6 +143,12 @@ def chance_accuracy(case: Case) -> Outcome:
     accuracy = float(correct[outside].mean())
     guessing = float(np.bincount(case.view.labels[outside]).max() / outside.sum())
     return _state(accuracy <= guessing, {"accuracy": accuracy, "guessing": guessing})
+
+
+def no_labels(case: Case) -> Outcome:
+    """Predictions without true classes: most attacks read them."""
+    read = ("correct", "residual", "loss")
+    return _state(all(signal_of(case.view, name) is None for name in read), {})
 
 
 def saturation(case: Case) -> Outcome:
@@ -319,4 +330,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL119": CheckRow("members can be told without the model", told_without_the_model, by_chance=True),
     "GL120": CheckRow("classes that references miss", rare_classes),
     "GL121": CheckRow("risk score that is no probability", uncalibrated),
+    "GL122": CheckRow("no labels", no_labels),
 }

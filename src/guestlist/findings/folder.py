@@ -9,7 +9,7 @@ import numpy as np
 
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
-from guestlist.blind.kept import blind_in
+from guestlist.blind.kept import blind_in, unasked_in
 from guestlist.case import PRIOR, Case, Check, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.evidence.table import of_owner
@@ -54,7 +54,10 @@ def case_in(
     truth = Truth(split.members, split.asked[0])
     setting = _setting(store, store.answers(), until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
-    return Case(rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner)
+    unasked = None if blind is None else unasked_in(store)
+    return Case(
+        rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner, unasked
+    )
 
 
 def read_case(folder: str | Path, references: int | None = None) -> Case:

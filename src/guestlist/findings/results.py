@@ -16,8 +16,10 @@ from guestlist.case import Check
 from guestlist.defences.training import Training
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.findings.adjusted import Adjusted
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
+from guestlist.findings.beyond_blind import BeyondBlind
 from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.epsilon import Epsilon
@@ -54,6 +56,8 @@ class Results:
     references: References | None = None
     training: Training | None = None
     blind: Blind | None = None
+    beyond_blind: BeyondBlind | None = None
+    adjusted: Adjusted | None = None
     headline: Headline | None = None
     outcomes: tuple[AttackResult, ...] | None = None
     hypothesis_tests: tuple[HypothesisTest, ...] | None = None

@@ -7,8 +7,10 @@ from typing import Any
 
 from guestlist.case import Case
 from guestlist.findings import (
+    adjusted,
     agreement,
     attacks,
+    beyond_blind,
     blind,
     calibrated,
     checks,
@@ -37,6 +39,8 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "references": references.find,
     "training": training.find,
     "blind": blind.find,
+    "beyond_blind": beyond_blind.find,
+    "adjusted": adjusted.find,
     "headline": headline.find,
     "outcomes": attacks.find,
     "hypothesis_tests": hypothesis_tests.find,

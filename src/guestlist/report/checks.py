@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from guestlist.case import Check
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.results import Results
+from guestlist.report import words
 from guestlist.report.format import decimal, percent, tiny
 
 # Issues first; what is folded away stands last.
@@ -95,6 +96,13 @@ def _repeats(f: Mapping) -> str:
     return (
         f"{f['records']} records have {f['names']} different names. If a name is that of a person, records of one person say "
         "much the same, and every interval here is too narrow: give the column as person=… (--person)."
+    )
+
+
+def _no_labels(f: Mapping) -> str:
+    return (
+        "The answers were audited without labels, so only attacks that read none were run. Whoever knows a record most often "
+        "knows its label, and finds more: an audit with labels may find a leak where this one does not."
     )
 
 
@@ -210,7 +218,7 @@ def _blind(f: Mapping) -> str:
     return (
         f"A classifier that never asks the model tells members from non-members with AUC {decimal(f['auc'])} "
         f"(p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot be put down to the "
-        "model. Take non-members from the source of the members, or have members drawn (gl.play)."
+        f"model. {words.advice(str(f.get('game', '')))}"
     )
 
 
@@ -289,4 +297,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL119": _blind,
     "GL120": _rare,
     "GL121": _uncalibrated,
+    "GL122": _no_labels,
 }

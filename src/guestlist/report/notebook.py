@@ -5,6 +5,7 @@ from __future__ import annotations
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.legible import legible
+from guestlist.report.sections.adjusted import adjusted, beyond
 from guestlist.report.sections.answer import answer
 from guestlist.report.sections.blind import blind
 from guestlist.report.sections.groups import exposed_group
@@ -22,7 +23,7 @@ def fragment(results: Results) -> str:
         headline=results.headline.name if results.headline else "",
         question=words.question(results),
         answer=answer(results),
-        blind=blind(results),
+        blind=" ".join(filter(None, (blind(results), beyond(results), adjusted(results)))),
         basis=" ".join(filter(None, (words.basis(results), exposed_group(results), unscored(results)))),
         chosen=chosen(results),
         limits=limits(results),

@@ -10,6 +10,7 @@ from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
+from guestlist.report.sections.adjusted import adjusted, beyond
 from guestlist.report.sections.answer import answer
 from guestlist.report.sections.blind import blind
 from guestlist.report.sections.epsilon import judged
@@ -39,6 +40,8 @@ def summary(results: Results) -> str:
 def _context(results: Results) -> list[str]:
     maybe = [
         blind(results),
+        beyond(results),
+        adjusted(results),
         words.basis(results),
         exposed_group(results),
         recipe(results),

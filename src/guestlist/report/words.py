@@ -16,6 +16,13 @@ LOWER_BOUND = (
     "An attack that succeeds shows what is possible; one that fails does not show what is impossible. "
     "These figures are a lower bound on what an attacker can do."
 )
+WHAT_TO_DO = (
+    "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
+)
+COUNTERPART = (
+    "The game {game} draws them from different parts of the people: play its counterpart, iid=True, to see what is left if it "
+    "does not."
+)
 
 
 def question(results: Results) -> str:
@@ -87,3 +94,8 @@ def _r2(who: Subject) -> str:
     if who.r2_members is None or who.r2_nonmembers is None:
         return ""
     return f"; R² {decimal(who.r2_members)} and {decimal(who.r2_nonmembers)}"
+
+
+def advice(game: str) -> str:
+    """What to do where the two sides differ, drawn apart by a game or the user's own."""
+    return COUNTERPART.format(game=game) if game else WHAT_TO_DO

@@ -1,24 +1,17 @@
-"""What a model answered, from arrays or from files: all that there is of some models."""
+"""What a model answered: all that there is of some models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from guestlist.data import as_text, encode, persons_of, read_table
+from guestlist.data import as_text
 from guestlist.errors import InputError
-from guestlist.store.files import read_npz
 from guestlist.targets.scales import Probabilities, Scale, as_scale
-
-# Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
-ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
-PREFIXES = {"p_": "probabilities", "z_": "logits"}
-# The column of a table that holds predicted values.
-PREDICTED = "predicted"
 
 
 @dataclass(frozen=True)
@@ -31,40 +24,60 @@ class Predictions:
         member: (records,) true where the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
         persons: (records,) whose record each is; None: each is a person of its own.
+        features: what the records hold, an array (records, …) or a table, in the same order. No attack reads them: they tell
+            whether members differ from non-members without the model. None: they are not known.
+        labelled: false where nobody knows the true classes: ``labels`` is then what the model answers, and only attacks
+            run that read no label.
+
+    Arrays are read row by row: the index of a Series plays no part. Missing values are refused, except in groups.
     """
 
     answers: np.ndarray
-    labels: np.ndarray
+    labels: np.ndarray | None
     member: np.ndarray
     scale: Scale = field(default_factory=Probabilities)  # or its name
     classes: np.ndarray | None = None
     ids: np.ndarray | None = None
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
+    features: np.ndarray | pd.DataFrame | None = None
+    labelled: bool = True
 
     def __post_init__(self):
-        object.__setattr__(self, "scale", as_scale(self.scale))
-        if not self.scale.has_classes and self.answers.ndim == 1:
-            object.__setattr__(self, "answers", self.answers[:, None])
-        if not self.scale.has_classes and self.answers.shape[1:] != (1,):
-            raise InputError(f"Expected one predicted value per record, found answers shaped {self.answers.shape}.")
-        if self.scale.has_classes and (self.answers.ndim != 2 or self.answers.shape[1] < 2):
+        scale = as_scale(self.scale)
+        answers = _numbers(self.answers, "answers")
+        answers = answers[:, None] if not scale.has_classes and answers.ndim == 1 else answers
+        if not scale.has_classes and answers.shape[1:] != (1,):
+            raise InputError(f"Expected one predicted value per record, found answers shaped {answers.shape}.")
+        if scale.has_classes and (answers.ndim != 2 or answers.shape[1] < 2):
             raise InputError(
-                f"Expected answers shaped (records, classes) with two classes or more, found {self.answers.shape}."
+                f"Expected answers shaped (records, classes) with two classes or more, found {answers.shape}."
             )
-        records = len(self.answers)
-        given = {"labels": self.labels, "member": self.member, **self.groups}
-        known = {"ids": self.ids, "persons": self.persons}
-        for name, values in {**given, **{name: v for name, v in known.items() if v is not None}}.items():
-            if np.shape(values) != (records,):
+        scale.check(answers)
+        member = _truth(self.member)
+        texts = {name: _texts(values, name) for name, values in self.groups.items()}
+        known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
+        labels = self._labels(answers, scale)
+        given = {"labels": labels, "member": member, **texts, **known}
+        for name, values in given.items():
+            if values is not None and values.shape != (len(answers),):
                 raise InputError(
-                    f"Expected {records} values of {name!r}, one per answer, found shape {np.shape(values)}."
+                    f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
                 )
-        self._check_labels()
-        if self.member.all() or not self.member.any():
-            side = "members" if self.member.all() else "non-members"
-            raise InputError(f"All {records} records are {side}: an audit compares both.")
-        self.scale.check(self.answers)
+        if self.features is not None and len(self.features) != len(answers):
+            raise InputError(
+                f"Expected features of {len(answers)} records, one per answer, found {len(self.features)}."
+            )
+        if self.classes is not None and np.shape(self.classes) != (answers.shape[1],):
+            raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
+        if member.all() or not member.any():
+            side = "members" if member.all() else "non-members"
+            raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
+        if not self.labelled and scale.has_classes is False:
+            raise InputError("Predicted values without true ones say nothing about who was a member.")
+        settled = {"scale": scale, "answers": answers, "labels": labels, "member": member, "groups": texts, **known}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
 
     def take(self, records: np.ndarray) -> Predictions:
         """Some of the records, by position."""
@@ -76,146 +89,82 @@ class Predictions:
             ids=None if self.ids is None else self.ids[records],
             groups={name: values[records] for name, values in self.groups.items()},
             persons=None if self.persons is None else self.persons[records],
+            features=_rows(self.features, records),
         )
 
-    def _check_labels(self) -> None:
-        if not self.scale.has_classes:
-            if not np.isfinite(self.labels).all():
-                raise InputError(f"{(~np.isfinite(self.labels)).sum()} true values are NaN or infinite.")
-            return
-        classes = self.answers.shape[1]
-        outside = (self.labels < 0) | (self.labels >= classes)
+    def _labels(self, answers: np.ndarray, scale: Scale) -> np.ndarray:
+        """Positions of classes, or true values; where nobody knows the classes, those that the model answers."""
+        if not self.labelled:
+            return answers.argmax(axis=1)
+        labels = _numbers(self.labels, "labels")
+        broken = ~np.isfinite(labels)
+        if broken.any():
+            what = "labels" if scale.has_classes else "true values"
+            raise InputError(f"{broken.sum()} {what} are NaN or infinite, first in row {int(broken.argmax())}.")
+        if not scale.has_classes:
+            return labels
+        outside = (labels < 0) | (labels >= answers.shape[1]) | (labels != np.floor(labels))
         if outside.any():
-            first = outside.argmax()
+            first = int(outside.argmax())
             raise InputError(
-                f"{outside.sum()} labels are not in 0 … {classes - 1}, first {self.labels[first]} in row {first}."
+                f"{outside.sum()} labels are not in 0 … {answers.shape[1] - 1}, first {labels[first]:g} in row {first}: give "
+                "the position of each true class among the columns of the answers."
             )
+        return labels.astype(np.int64)
 
     @property
     def positions(self) -> np.ndarray:
         """(records,) positions of the true classes; a regression has one class."""
+        assert self.labels is not None  # set in every case
         return self.labels if self.scale.has_classes else np.zeros(len(self.labels), dtype=np.int64)
 
 
-def read_predictions(
-    path: str | Path,
-    *,
-    scale: Scale | str | None = None,
-    group: Sequence[str] = (),
-    id: str | None = None,
-    person: str | None = None,
-) -> Predictions:
-    """Predictions from a file.
-
-    ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids`` and
-    ``persons`` if any.
-    ``.csv`` and ``.parquet``: columns ``label`` and ``member``, and one column per class, named ``p_<class>``
-    (probabilities) or ``z_<class>`` (logits). For regression, an array ``values``, or a column ``predicted``; the labels
-    are then the true values.
-    """
-    path = Path(path)
-    if path.suffix.lower() == ".npz":
-        if group or id or person:
-            raise InputError(
-                f"{path} has no columns to take groups, ids or persons from; give a .csv or .parquet file."
-            )
-        return _from_npz(path, scale)
-    return _from_table(
-        path, read_table(path, text=[name for name in (id, person) if name is not None]), scale, group, id, person
-    )
-
-
-def _from_npz(path: Path, scale: Scale | str | None) -> Predictions:
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
+def _plain(values: Any, name: str) -> np.ndarray:
+    """An array in the order given: a Series is read row by row, whatever its index says."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise InputError(
+            f"{name!r} is a masked array with values that are masked: fill them, or leave those records out."
+        )
     try:
-        arrays = read_npz(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as npz ({error}).") from error
-    found = [name for name in ANSWERS if name in arrays]
-    missing = [name for name in ("labels", "member") if name not in arrays]
-    if len(found) != 1 or missing:
-        raise InputError(
-            f"Expected the arrays 'labels', 'member' and one of {', '.join(map(repr, ANSWERS))} in {path}, "
-            f"found {', '.join(map(repr, arrays))}."
-        )
-    labels, scale = arrays["labels"], as_scale(scale or ANSWERS[found[0]])
-    if labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
-        if not scale.has_classes:
-            raise InputError(f"Expected 'labels' in {path} as numbers, the true values; found {labels.dtype}.")
-        raise InputError(
-            f"Expected 'labels' in {path} as whole numbers, the columns of the answers; found {labels.dtype}."
-        )
-    return Predictions(
-        answers=np.asarray(arrays[found[0]], dtype=np.float64),
-        labels=labels.astype(np.int64 if scale.has_classes else np.float64),
-        member=_as_bool(arrays["member"], path),
-        scale=scale,
-        ids=arrays["ids"].astype(str).astype(object) if "ids" in arrays else None,
-        persons=arrays["persons"].astype(str).astype(object) if "persons" in arrays else None,
-    )
+        return np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name!r} is not an array with one value, or one row, per record: {error}.") from error
 
 
-def _from_table(
-    path: Path,
-    table: pd.DataFrame,
-    scale: Scale | str | None,
-    group: Sequence[str],
-    id: str | None,
-    person: str | None,
-) -> Predictions:
-    wanted = ["label", "member", *group, *filter(None, [id, person])]
-    missing = [name for name in wanted if name not in table]
-    predicts = PREDICTED in table if scale is None else not as_scale(scale).has_classes
-    if predicts:
-        return _values_from_table(path, table, missing, group, id, person)
-    prefix = next((p for p in PREFIXES if any(str(c).startswith(p) for c in table.columns)), None)
-    if missing or prefix is None:
-        lacks = [*map(repr, missing), *([] if prefix else ["'p_<class>' or 'z_<class>' for every class"])]
-        raise InputError(f"{path} lacks the columns {', '.join(lacks)}; it has {', '.join(map(str, table.columns))}.")
-    columns = [c for c in table.columns if str(c).startswith(prefix) and c not in wanted]
-    words = [str(c) for c in columns if not pd.api.types.is_numeric_dtype(table[c])]
-    if words:
-        raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
-    classes = np.array([str(c).removeprefix(prefix) for c in columns])
-    labels = encode(table["label"].astype(str).to_numpy(dtype=object), classes.astype(object))
-    if (labels < 0).any():
-        unknown = sorted(set(table["label"].astype(str)[labels < 0]))[:5]
-        raise InputError(f"{path} has labels without a column {prefix}<label>: {', '.join(unknown)}.")
-    return Predictions(
-        answers=table[columns].to_numpy(dtype=np.float64),
-        labels=labels,
-        member=_as_bool(table["member"].to_numpy(), path),
-        scale=as_scale(scale or PREFIXES[prefix]),
-        classes=classes,
-        ids=as_text(table[id]) if id else None,
-        persons=persons_of(table[person], str(path)) if person else None,
-        groups={name: as_text(table[name]) for name in group},
-    )
+def _numbers(values: Any, name: str) -> np.ndarray:
+    found = _plain(values, name)
+    if found.dtype.kind not in "iufO" or any(isinstance(one, str) for one in found.flat if found.dtype == object):
+        raise InputError(f"Expected {name!r} as numbers, found {found.dtype}.")
+    try:
+        return found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Expected {name!r} as numbers, found {found.dtype}: {error}.") from error
 
 
-def _values_from_table(path: Path, table: pd.DataFrame, missing: list[str], group, id, person) -> Predictions:
-    """Predicted values and true ones, from columns ``predicted`` and ``label``."""
-    missing = [*missing, *([] if PREDICTED in table else [PREDICTED])]
-    if missing:
-        lacks = ", ".join(map(repr, missing))
-        raise InputError(f"{path} lacks the columns {lacks}; it has {', '.join(map(str, table.columns))}.")
-    words = [name for name in (PREDICTED, "label") if not pd.api.types.is_numeric_dtype(table[name])]
-    if words:
-        raise InputError(f"{path} has columns of values that are not numbers: {', '.join(words)}.")
-    return Predictions(
-        answers=table[PREDICTED].to_numpy(dtype=np.float64),
-        labels=table["label"].to_numpy(dtype=np.float64),
-        member=_as_bool(table["member"].to_numpy(), path),
-        scale=as_scale("values"),
-        ids=as_text(table[id]) if id else None,
-        persons=persons_of(table[person], str(path)) if person else None,
-        groups={name: as_text(table[name]) for name in group},
-    )
+def _truth(values: Any) -> np.ndarray:
+    """True and false, or 1 and 0; what is missing is neither."""
+    found = _plain(values, "member")
+    if found.dtype.kind == "b":
+        return found
+    known = [
+        isinstance(one, (bool, np.bool_, int, float, np.number)) and one in (0, 1) for one in found.ravel().tolist()
+    ]
+    if not all(known):
+        others = [str(one) for one, fine in zip(found.ravel().tolist(), known, strict=True) if not fine]
+        shown = ", ".join(sorted(set(others))[:5])
+        raise InputError(f"Expected 'member' to hold true/false or 1/0, found {shown} in {len(others)} records.")
+    return found.astype(bool)
 
 
-def _as_bool(values: np.ndarray, path: Path) -> np.ndarray:
-    if not np.isin(values, [0, 1]).all():
-        found = ", ".join(sorted({str(v) for v in values[~np.isin(values, [0, 1])]})[:5])
-        raise InputError(f"Expected 'member' in {path} to hold true/false or 1/0, found {found}.")
-    return values.astype(bool)
+def _texts(values: Any, name: str) -> np.ndarray | None:
+    """Names and groups as text, with a word for those that are missing."""
+    if values is None:
+        return None
+    found = _plain(values, name)
+    return found if found.ndim != 1 else as_text(pd.Series(found))
+
+
+def _rows(features: np.ndarray | pd.DataFrame | None, records: np.ndarray) -> np.ndarray | pd.DataFrame | None:
+    if features is None:
+        return None
+    return features.iloc[records].reset_index(drop=True) if isinstance(features, pd.DataFrame) else features[records]

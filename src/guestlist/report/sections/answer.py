@@ -39,7 +39,7 @@ def answer(results: Results) -> str:
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
     if results.blind is not None and results.blind.told:
-        return unclear(results.blind, attack)
+        return unclear(results, results.blind, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]

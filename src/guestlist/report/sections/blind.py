@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from guestlist.blind.baseline import Blind
+from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import count, decimal, tiny, with_interval
 from guestlist.report.section import Section, filled
+from guestlist.report.sections.adjusted import adjusted, beyond, in_short
 
 SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
-WHAT_TO_DO = (
-    "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
+NO_FEATURES = (
+    "Without the records' features a difference between them goes unseen (--features, or features=… gives them)."
 )
+
+
+class Row(NamedTuple):
+    """Figures of the headline attack against non-members of one kind."""
+
+    nonmembers: str
+    auc: Estimate
+    rates: dict[float, Estimate]
 
 
 def section(results: Results) -> Section | None:
     if results.blind is None:
         return None
-    return Section("blind", "Can members be told without the model?", filled("blind.html", said=blind(results)))
+    body = filled(
+        "blind.html",
+        said=blind(results),
+        beyond=beyond(results),
+        adjusted=adjusted(results),
+        rows=_rows(results),
+    )
+    return Section("blind", "Can members be told without the model?", body)
+
+
+def _rows(results: Results) -> list[Row]:
+    """Both answers in figures; none where the second is not given."""
+    found, attack = results.adjusted, words.headline(results)
+    if found is None or found.auc is None or attack is None:
+        return []
+    shown = {rate.fpr: rate.tpr for rate in found.rates}
+    return [
+        Row("as they are: the model and the people", attack.auc, {rate.fpr: rate.tpr for rate in attack.rates}),
+        Row("weighted to be like members: what is left for the model", found.auc, shown),
+    ]
 
 
 def blind(results: Results) -> str:
@@ -31,17 +61,18 @@ def blind(results: Results) -> str:
     seen = words.listed([SEEN.get(name, name) for name in found.looked_at])
     reached = f"A classifier that sees {seen}, and never asks the model, {_reaches(found)}"
     asked = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
-    if found.told:
-        return f"Members can be told without the model. {reached}, {asked}. {_unseen(found)}"
-    return f"Not shown that members can be told without the model. {reached}, {asked}. {_unseen(found)}"
+    said = "Members can be told" if found.told else "Not shown that members can be told"
+    alone = [] if "features" in found.looked_at else [NO_FEATURES]
+    return " ".join([f"{said} without the model. {reached}, {asked}. {_unseen(found)}", *alone])
 
 
-def unclear(found: Blind, attack: AttackResult) -> str:
+def unclear(results: Results, found: Blind, attack: AttackResult) -> str:
     """The answer where members can be told without the model: what attacks find is not the model's doing alone."""
     differ = f"Members and non-members differ without the model: a classifier that never asks it {_reaches(found)}"
     model = "so what attacks find, or miss, cannot be put down to the model"
     own = "" if math.isnan(attack.auc.value) else f" The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    return f"Unclear. {differ}, {model}.{own} {WHAT_TO_DO}"
+    said = [f"Unclear. {differ}, {model}.{own}", in_short(results), words.advice(found.game)]
+    return " ".join(filter(None, said))
 
 
 def _reaches(found: Blind) -> str:

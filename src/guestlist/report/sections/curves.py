@@ -18,7 +18,13 @@ def section(results: Results) -> Section | None:
     headline = words.headline(results)
     if headline is None:
         return None
-    body = filled("curves.html", headline=headline, several=len(results.outcomes or ()) > 1, claim=_claim(results))
+    body = filled(
+        "curves.html",
+        headline=headline,
+        several=len(results.outcomes or ()) > 1,
+        claim=_claim(results),
+        weighted=bool(results.adjusted and results.adjusted.fpr),
+    )
     drawn = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
     return Section("curves", "Members found against false alarms", body, drawn)
 
@@ -33,6 +39,7 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> dict:
     data = [*_band(headline, floor), charts.guessing(floor)]
     data += [_line(outcome, floor, between, {"color": "var(--other)", "width": 1}) for outcome in others]
     data.append(_line(headline, floor, between, {"color": "var(--member)", "width": 2.6}))
+    data += _weighted(results, floor, between)
     data += _allowed(results, floor)
     exact = {"type": "log", "range": [math.log10(floor), 0], "dtick": 1} if log else {"range": [0, 1], "dtick": 0.25}
     axis = charts.axis(tickformat="~%", **exact)
@@ -75,16 +82,30 @@ def _floor(nonmembers: int) -> float:
     return 10.0 ** math.floor(math.log10(1 / max(nonmembers, 10)))
 
 
+def _weighted(results: Results, floor: float, between: list[float]) -> list[dict]:
+    """The headline attack against non-members that are weighted to be like members."""
+    found = results.adjusted
+    if found is None or not found.fpr:
+        return []
+    line = {"color": "var(--member)", "width": 1.6, "dash": "dash"}
+    return [_curve(f"{found.attack}, non-members weighted", found.fpr, found.tpr, floor, between, line)]
+
+
 def _line(outcome: AttackResult, floor: float, between: list[float], line: dict) -> dict:
-    curve = outcome.curve
-    added = [(x, float(np.interp(x, curve.fpr, curve.tpr))) for x in between if x not in curve.fpr]
+    return _curve(outcome.name, outcome.curve.fpr, outcome.curve.tpr, floor, between, line)
+
+
+def _curve(
+    name: str, fpr: tuple[float, ...], tpr: tuple[float, ...], floor: float, between: list[float], line: dict
+) -> dict:
+    added = [(x, float(np.interp(x, fpr, tpr))) for x in between if x not in fpr]
     # Sorted by both: where a curve rises upright, its points have one FPR.
-    points = sorted([*zip(curve.fpr, curve.tpr, strict=True), *added])
+    points = sorted([*zip(fpr, tpr, strict=True), *added])
     points = [(x, y) for x, y in points if x >= floor and y >= floor]
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": charts.text(outcome.name),
+        "name": charts.text(name),
         "x": [charts.short(x) for x, _ in points],
         "y": [charts.short(y) for _, y in points],
         "line": line,

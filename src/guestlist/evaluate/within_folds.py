@@ -1,0 +1,63 @@
+"""By how much an attack outranks a classifier that was cross-fitted on the same records.
+
+Scores of a cross-fitted classifier are comparable within a fold, so both AUCs are over the pairs of a member and a non-member
+of one fold. The paired interval of DeLong et al. (1988) takes the classifier as given, though folds learn from each other's
+records: it is too narrow where there is little to learn. By how much the classifier's AUC varies when memberships are
+exchanged at random is known; what that exceeds DeLong's variance of it by is added.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from guestlist.arrays.samples import error_of, persons_of
+from guestlist.evaluate.estimate import WITHHELD, Estimate
+from guestlist.evaluate.ranking import Owners, Placements, around, placements, spread_of
+
+
+def auc_beyond(
+    scores: np.ndarray,
+    fitted: np.ndarray,
+    member: np.ndarray,
+    fold: np.ndarray,
+    *,
+    spread: float = 0.0,
+    persons: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
+
+    Args:
+        scores: (records,) of an attack; NaN is left out, together with its partner.
+        fitted: (records,) of the classifier, by folds that did not teach it.
+        member: (records,) the truth.
+        fold: (records,) numbers of the folds.
+        spread: standard deviation of the classifier's AUC when memberships are exchanged.
+        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        confidence: of the interval.
+    """
+    error = error_of(confidence)
+    both = ~(np.isnan(scores) | np.isnan(fitted))
+    for one in np.unique(fold[both]):  # a fold without a pair says nothing
+        kinds = np.unique(member[both & (fold == one)])
+        both &= (fold != one) | (len(kinds) == 2)
+    if not both.any():
+        return WITHHELD
+    member, fold = np.asarray(member, dtype=bool)[both], fold[both]
+    owners = Owners.of(persons_of(persons, np.where(both, scores, np.nan)), member)
+    a, b = (_within(np.asarray(values, dtype=np.float64)[both], member, fold) for values in (scores, fitted))
+    pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # that each record is in
+    gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
+    value = float(pairs.member @ gap.member / pairs.member.sum())
+    more = max(spread**2 - spread_of(b, owners, pairs).variance, 0.0)
+    return around(value, spread_of(gap, owners, pairs), error, more)
+
+
+def _within(scores: np.ndarray, member: np.ndarray, fold: np.ndarray) -> Placements:
+    """Where each record stands among those of the other side in its fold, in the order in which they are given."""
+    found = np.empty(len(scores))
+    for one in np.unique(fold):
+        inside = fold == one
+        of_fold = placements(scores[inside], member[inside])
+        found[inside & member], found[inside & ~member] = of_fold
+    return Placements(found[member], found[~member])
