@@ -221,11 +221,13 @@ def spread_of(of: Placements, owners: Owners, weights: Placements | None = None)
         sizes = len(of.member), len(of.nonmember)
         if weights is None:
             return Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
-        owners = Owners(np.arange(sizes[0]), sizes[0] + np.arange(sizes[1]))
+        persons_of = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
+    else:
+        persons_of = owners.member, owners.nonmember
     weights = Placements(*map(np.ones_like, of)) if weights is None else weights
-    persons = int(max(owners.member.max(), owners.nonmember.max())) + 1  # type: ignore[union-attr]
+    persons = int(max(who.max() for who in persons_of)) + 1
     moved, records = np.zeros((2, persons)), np.empty((2, persons))
-    for side, (place, who, weight) in enumerate(zip(of, owners, weights, strict=True)):
+    for side, (place, who, weight) in enumerate(zip(of, persons_of, weights, strict=True)):
         total = weight.sum()
         records[side] = np.bincount(who, weight, minlength=persons)
         rest = 1 - records[side] / total

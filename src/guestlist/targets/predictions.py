@@ -33,7 +33,7 @@ class Predictions:
     """
 
     answers: np.ndarray
-    labels: np.ndarray | None
+    labels: Any  # an array once made; may be given as None where nobody knows them
     member: np.ndarray
     scale: Scale = field(default_factory=Probabilities)  # or its name
     classes: np.ndarray | None = None
@@ -115,7 +115,6 @@ class Predictions:
     @property
     def positions(self) -> np.ndarray:
         """(records,) positions of the true classes; a regression has one class."""
-        assert self.labels is not None  # set in every case
         return self.labels if self.scale.has_classes else np.zeros(len(self.labels), dtype=np.int64)
 
 
