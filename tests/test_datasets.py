@@ -1,4 +1,6 @@
 import hashlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -59,3 +61,31 @@ def test_location30_is_read_from_the_users_folder(real_data, monkeypatch):
 def test_an_unknown_name_lists_the_known():
     with pytest.raises(InputError, match=", ".join(DATASETS)):
         load("adulte")
+
+
+@pytest.mark.parametrize("promised", [100, None])
+def test_a_download_that_breaks_off_is_told_and_leaves_nothing(tmp_path, monkeypatch, promised):
+    class Half(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            if promised:
+                self.send_header("Content-Length", str(promised))
+            else:
+                self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"half of it" if promised else b"ff\r\nhalf of it")
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with HTTPServer(("127.0.0.1", 0), Half) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/adult.data"
+        with pytest.raises(InputError, match=r"cannot be fetched \(IncompleteRead"):
+            fetch.fetched(url, "0" * 64)
+        server.shutdown()
+    with pytest.raises(InputError, match="cannot be fetched"):
+        fetch.fetched(url, "0" * 64)  # nobody listens any more
+    assert not any(tmp_path.rglob("*.*"))

@@ -23,6 +23,7 @@ from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Case, Check
+from guestlist.collecting.asking import asked
 from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import (
@@ -283,7 +284,7 @@ class Work:
 
 @contextmanager
 def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
-    """Check everything that can be checked, make or open the folder, and ask the target."""
+    """Check everything that can be checked, ask the target, and make or open the folder."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
     if settings.fewest:
         target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
@@ -298,12 +299,13 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         raise InputError(NO_MOCKS)
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
+    said = asked(target, pool)  # all of them: what cannot be read is told before a folder is made
     with kept_or_passing(settings.folder) as place, locked(place):
         about = {**_claimed(target, settings), **(settings.about or {})}
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
         kinds = frozenset(collected(store) | now)
         yield Work(
-            site=open_site(store, target, pool, engine=settings.engine, progress=settings.progress),
+            site=open_site(store, target, pool, said, engine=settings.engine, progress=settings.progress),
             settings=settings,
             attacks=named(settings.attacks, settings.fewest, kinds, missing, says),
             plans=with_begun(store, plans),

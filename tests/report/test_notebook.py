@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from guestlist.lines import line
 from guestlist.report import fragment, words
-from guestlist.report.legible import line
 from guestlist.report.sections import answer
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 

@@ -16,8 +16,9 @@ import pytest
 from guestlist.evaluate import WITHHELD
 from guestlist.findings.attacks import Histogram
 from guestlist.findings.results import from_document
+from guestlist.lines import line
 from guestlist.report import checks, page, words
-from guestlist.report.legible import legible, line
+from guestlist.report.legible import legible
 from guestlist.report.page import charts, embedded
 from guestlist.report.sections import answer, headline, limits
 from guestlist.report.sections.untested import untested

@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
+from guestlist.lines import line
 from guestlist.report import checks, summary
-from guestlist.report.legible import line
 from guestlist.report.sections.untested import untested
 from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 

@@ -12,8 +12,9 @@ import guestlist as gl
 from cases import case_of, leaking
 from guestlist.cli import main
 from guestlist.errors import InputError
+from guestlist.lines import for_spreadsheets
 from guestlist.risks import risks_of
-from guestlist.risks.listing import for_spreadsheets, members_by_risk
+from guestlist.risks.listing import members_by_risk
 from worlds import gaussian_world
 
 

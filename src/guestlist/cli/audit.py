@@ -7,22 +7,21 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json, conclude, notices
+from guestlist.cli.kinds import PLACE, REFERENCES
 from guestlist.cli.request import carry_out, how_to_judge, means, means_of, model_and_records, request_of
 
 
 @click.command()
 @model_and_records
-@click.option(
-    "--predictions", type=click.Path(path_type=Path), help="Instead of a model: its answers (.npz, .csv, .parquet)."
-)
+@click.option("--predictions", type=PLACE, help="Instead of a model: its answers (.npz, .csv, .parquet).")
 @click.option(
     "--shadow",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
     "--features",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="With --predictions: what the records hold (.csv, .parquet), to see if members differ without the model.",
 )
 @click.option(
@@ -41,12 +40,10 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option("--no-labels", is_flag=True, help="With --predictions: there are none; attacks run that read none.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Audit folder; run again with it to resume.  [default: audits/<name>]",
 )
-@click.option(
-    "--references", type=click.IntRange(min=0), default=32, show_default=True, help="Models to train for comparison."
-)
+@click.option("--references", type=REFERENCES, default=32, show_default=True, help="Models to train for comparison.")
 @how_to_judge
 @means
 @as_json

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
 from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
+from guestlist.cli.kinds import MOST_REFERENCES, PLACE, REFERENCES, SHARE, Whole
 from guestlist.cli.request import carry_out, means, means_of, request_in
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--references", type=click.IntRange(min=0), help="How many there should be in all.")
-@click.option("--until-width", type=float, help="Or: until the interval of the recipe's AUC is this narrow.")
+@click.argument("folder", type=PLACE)
+@click.option("--references", type=REFERENCES, help="How many there should be in all.")
+@click.option("--until-width", type=SHARE, help="Or: until the interval of the recipe's AUC is this narrow.")
 @evidence
 @attacks
-@click.option("--at-most", default=512, show_default=True, help="With --until-width: the most references to train.")
+@click.option(
+    "--at-most",
+    type=Whole(1, MOST_REFERENCES),
+    default=512,
+    show_default=True,
+    help="With --until-width: the most references to train.",
+)
 @ignore
 @means
 @as_json

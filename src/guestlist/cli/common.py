@@ -10,7 +10,9 @@ from pathlib import Path
 
 import click
 
+from guestlist.cli.kinds import JOBS
 from guestlist.errors import AuditError, AuditWarning
+from guestlist.lines import for_spreadsheets, line
 
 USER_ERROR = 2
 
@@ -22,14 +24,8 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except AuditError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {line(str(error))}", err=True)
             context.exit(USER_ERROR)
-
-
-def _jobs(value: int | None) -> int | None:
-    if value == 0:
-        raise click.BadParameter("Give a number of processes, or -1 for one per core.")
-    return value
 
 
 def engine_of(engine: str | None, jobs: int | None, address: str | None):
@@ -52,8 +48,7 @@ def engine_of(engine: str | None, jobs: int | None, address: str | None):
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
 jobs = click.option(
     "--jobs",
-    type=int,
-    callback=lambda context, option, value: _jobs(value),
+    type=JOBS,
     help="Processes; -1 for one per core. Results do not depend on it.  [default: -1]",
 )
 engine = click.option(
@@ -98,6 +93,24 @@ def conclude(results, out: Path, as_json: bool) -> None:
         click.echo(f"Report: {path}")
 
 
+def check_table_place(path: Path) -> None:
+    """Refuse a file that no table can be written to, before there is one."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise click.UsageError(f"Tables are written to .csv or .parquet files, not {path.name!r}.")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"There is no folder {path.parent} to write {path.name} to.")
+
+
+def write_table(path: Path, table) -> None:
+    """Write a table for people to open: in a CSV file no text is a formula."""
+    from guestlist.store.files import write_parquet, write_text
+
+    if path.suffix.lower() == ".parquet":
+        write_parquet(path, table)
+    else:
+        write_text(path, for_spreadsheets(table).to_csv(index=False))
+
+
 def progress_bar(quiet: bool, what: str = "Training"):
     from guestlist.collecting.progress import show_progress
 
@@ -113,7 +126,7 @@ def notices():
 
         def show(message, category, *rest, **more):
             if issubclass(category, AuditWarning):
-                click.echo(f"Note: {message}", err=True)
+                click.echo(f"Note: {line(str(message))}", err=True)
             else:
                 usual(message, category, *rest, **more)
 

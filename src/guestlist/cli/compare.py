@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json
+from guestlist.cli.kinds import FILE, PLACE, SHARE
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--fpr", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.argument("folders", nargs=-1, required=True, type=PLACE)
+@click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option(
     "--beside",
     nargs=2,
@@ -20,7 +21,7 @@ from guestlist.cli.common import as_json
     metavar="FOLDER BASELINE",
     help="Hold the first of two of these folders against the second as well: a model of the same accuracy.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the comparison as a page.")
+@click.option("--out", type=FILE, help="Write the comparison as a page.")
 @as_json
 def compare(folders, fpr, beside, out, as_json):
     """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
@@ -61,8 +62,8 @@ def _beside(pairs, names: dict[str, str]) -> dict[str, list[str]]:
 
 def _show(found) -> None:
     from guestlist.cli.show import show_table
+    from guestlist.lines import line
     from guestlist.report.comparison import wording
-    from guestlist.report.legible import line
 
     rows = []
     for pair in found:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guestlist.cli.common import as_json, notices
+from guestlist.cli.kinds import PLACE, REFERENCES, SHARE
 from guestlist.cli.request import arguments, how_to_judge, means, means_of, model_and_records, request_in, request_of
 
 if TYPE_CHECKING:
@@ -17,19 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=PLACE)
 @model_and_records
-@click.option(
-    "--held-out", type=click.Path(path_type=Path), help="Records that nobody trains on, for defences that learn."
-)
+@click.option("--held-out", type=PLACE, help="Records that nobody trains on, for defences that learn.")
 @click.option("--defence", "defences", multiple=True, help="Try only these; see: guestlist show defences.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Keeps one audit per defence.  [default: <folder>-defended]"
-)
-@click.option(
-    "--references", type=click.IntRange(min=0), help="Models per audit.  [default: those of the folder, or 32]"
-)
-@click.option("--fpr", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option("--out", type=PLACE, help="Keeps one audit per defence.  [default: <folder>-defended]")
+@click.option("--references", type=REFERENCES, help="Models per audit.  [default: those of the folder, or 32]")
+@click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option("--estimate", is_flag=True, help="Only tell how long it would take; one model is trained for that.")
 @how_to_judge
 @means

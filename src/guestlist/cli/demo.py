@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json, conclude, jobs, notices, progress_bar, quiet
+from guestlist.cli.kinds import PLACE
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="8 references instead of 32.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("audits/demo"), show_default=True, help="Audit folder."
-)
+@click.option("--out", type=PLACE, default=Path("audits/demo"), show_default=True, help="Audit folder.")
 @jobs
 @quiet
 @as_json

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from guestlist.cli.common import as_json
+from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PLACE)
 @click.option(
     "--delta",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Number(0, 1, "[)"),
     help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
 )
 @click.option(
     "--claimed",
-    type=click.FloatRange(0, float("inf"), max_open=True),
+    type=Number(0, MOST, "[]"),
     help="The epsilon of the promise.  [default: the one kept in FOLDER, at its delta]",
 )
 @click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
@@ -37,9 +37,7 @@ from guestlist.cli.common import as_json
     show_default=True,
     help="How the choice of how many records to guess about is paid for.",
 )
-@click.option(
-    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
-)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True)
 @as_json
 def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_json):
     """Say what the audit in FOLDER proves about the model's epsilon, and whether a claim is contradicted.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from guestlist.cli.kinds import FILE, PLACE
 from guestlist.errors import InputError
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PLACE)
 @click.option("--as", "form", default="markdown", show_default=True, help="See: guestlist show exports.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write it.  [default: stdout]")
+@click.option("--out", type=FILE, help="Where to write it.  [default: stdout]")
 def export(folder, form, out):
     """Write the results of the audit in FOLDER for another tool."""
     from guestlist.exports import EXPORTS

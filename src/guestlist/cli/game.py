@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from pathlib import Path
 
 import click
 
 from guestlist.cli.common import address, as_json, engine, engine_of, jobs, quiet
+from guestlist.cli.kinds import PLACE, REFERENCES, SEED, SHARE, Number, Whole
 
 
 @click.group()
@@ -36,12 +36,10 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
 def _shared(command):
     """Options of every game."""
     options = [
-        click.option("--data", required=True, type=click.Path(path_type=Path), help="Records: .csv or .parquet."),
+        click.option("--data", required=True, type=PLACE, help="Records: .csv or .parquet."),
         click.option("--label", required=True, help="Column that holds the label."),
         click.option("--drop", multiple=True, help="Column that is no feature; may be given several times."),
-        click.option(
-            "--out", required=True, type=click.Path(path_type=Path), help="Folder; run again with it to resume."
-        ),
+        click.option("--out", required=True, type=PLACE, help="Folder; run again with it to resume."),
         click.option(
             "--epsilon",
             "epsilons",
@@ -50,20 +48,18 @@ def _shared(command):
             callback=_epsilons,
             help="What trainings promise; inf: plain training.",
         ),
-        click.option(
-            "--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=1e-5, show_default=True
-        ),
-        click.option("--repeats", type=click.IntRange(min=2), default=10, show_default=True),
-        click.option("--epochs", type=click.IntRange(min=1), default=100, show_default=True),
-        click.option("--batch-size", type=click.IntRange(min=1), default=200, show_default=True),
+        click.option("--delta", type=SHARE, default=1e-5, show_default=True),
+        click.option("--repeats", type=Whole(2), default=10, show_default=True),
+        click.option("--epochs", type=Whole(1), default=100, show_default=True),
+        click.option("--batch-size", type=Whole(1), default=200, show_default=True),
         click.option(
             "--shadows",
-            type=click.IntRange(min=0),
+            type=REFERENCES,
             default=0,
             show_default=True,
             help="Models per run that teach an attack, trained on records that are not asked about.",
         ),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."),
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
         jobs,
         engine,
         address,
@@ -80,7 +76,7 @@ def _sizes(required: bool):
         shown = "" if required else "  [default: all]"
         for side in ("nonmembers", "members"):
             command = click.option(
-                f"--{side}", type=click.IntRange(min=1), required=required, help=f"How many {side} are drawn.{shown}"
+                f"--{side}", type=Whole(1), required=required, help=f"How many {side} are drawn.{shown}"
             )(command)
         return command
 
@@ -89,9 +85,7 @@ def _sizes(required: bool):
 
 @game.command()
 @_sizes(required=False)
-@click.option(
-    "--cluster", type=click.IntRange(min=0), default=0, show_default=True, help="From which members are drawn."
-)
+@click.option("--cluster", type=Whole(0), default=0, show_default=True, help="From which members are drawn.")
 @_shared
 def cluster(members, nonmembers, cluster, **more):
     """Members from one cluster of every class, non-members from the other.
@@ -108,9 +102,7 @@ def cluster(members, nonmembers, cluster, **more):
 @_sizes(required=True)
 @click.option("--column", required=True, help="The attribute; models do not see it.")
 @click.option("--value", required=True, help="Of those that have it.")
-@click.option(
-    "--share", type=click.FloatRange(0, 1), required=True, help="Of members who have it; half of non-members do."
-)
+@click.option("--share", type=Number(0, 1, "[]"), required=True, help="Of members who have it; half of non-members do.")
 @_shared
 def bias(members, nonmembers, column, value, share, **more):
     """An attribute that more, or fewer, of the members have than of the non-members.

@@ -10,15 +10,16 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json
+from guestlist.cli.kinds import FILE, PLACE, Number
 
 BEYOND_LIMIT = 1
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PLACE)
 @click.option("--max-tpr", multiple=True, metavar="TPR@FPR", help="Such as 0.05@0.01; may be given several times.")
-@click.option("--max-auc", type=float, help="Largest AUC.")
-@click.option("--max-advantage", type=float, help="Largest advantage, TPR - FPR.")
+@click.option("--max-auc", type=Number(0, 1, "(]"), help="Largest AUC.")
+@click.option("--max-advantage", type=Number(0, 1, "(]"), help="Largest advantage, TPR - FPR.")
 @click.option(
     "--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]"
 )
@@ -30,17 +31,15 @@ BEYOND_LIMIT = 1
 @click.option(
     "--policy",
     "path",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     metavar="FILE.toml",
     help="All of the above and more from a file, which is kept in the results with its hash; see docs/gate.md.",
 )
 @click.option(
     "--show-ids", is_flag=True, help="Name the members that push a figure up: not for a log that others read."
 )
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE.xml", help="Also as JUnit XML.")
-@click.option(
-    "--sarif", type=click.Path(path_type=Path), metavar="FILE.sarif", help="Also as SARIF, for code scanning."
-)
+@click.option("--junit", type=FILE, metavar="FILE.xml", help="Also as JUnit XML.")
+@click.option("--sarif", type=FILE, metavar="FILE.sarif", help="Also as SARIF, for code scanning.")
 @as_json
 def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, path, show_ids, junit, sarif, as_json):
     """Exit with status 1 if the upper end of an interval is beyond a limit, or if the audit could not have seen it."""
@@ -89,6 +88,9 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
 
 
 def _show(gated, words) -> None:
+    from guestlist.report.legible import legible_text
+
+    gated = legible_text(type(gated), gated)  # names are what others wrote
     for verdict in gated.verdicts:
         click.echo(words.verdict(verdict))
         if verdict.pushing:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, check_table_place, write_table
+from guestlist.cli.kinds import FILE, JOBS, PLACE, SEED, SHARE, Whole
 from guestlist.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 ON_TEST = {"shapley": "knn_shapley", "banzhaf": "knn_banzhaf", "waka": "waka", "loo": "knn_loo"}
 ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
 
-path = partial(click.Path, path_type=Path)
-table = click.argument("table", type=path())
+table = click.argument("table", type=PLACE)
 label = click.option("--label", required=True, help="Column that holds the label.")
 id_ = click.option("--id", "id_", help="Column that names the records.")
-test = click.option("--test", type=path(), help="Records on which values are averaged, for all but self_… values.")
-k = click.option("--k", type=click.IntRange(min=1), default=5, show_default=True, help="Neighbours.")
-threads = click.option("--jobs", default=1, show_default=True, help="Threads.")
+test = click.option("--test", type=PLACE, help="Records on which values are averaged, for all but self_… values.")
+k = click.option("--k", type=Whole(1), default=5, show_default=True, help="Neighbours.")
+threads = click.option("--jobs", type=JOBS, default=1, show_default=True, help="Threads.")
 value = click.option(
     "--value",
     "name",
@@ -52,28 +51,27 @@ def knn():
 @k
 @id_
 @threads
-@click.option("--out", type=path(), required=True, help="Where to write id, label and value: .csv or .parquet.")
+@click.option("--out", type=FILE, required=True, help="Where to write id, label and value: .csv or .parquet.")
 def values(table, label, test, name, k, id_, jobs, out):
     """The value of each record of TABLE."""
     import pandas as pd
 
-    if out.suffix not in (".csv", ".parquet"):
-        raise click.UsageError(f"Expected --out with .csv or .parquet, found {out.name}.")
+    check_table_place(out)
     data, tests = _read(table, test, label, id_)
     found = pd.DataFrame({"id": data.ids, "label": data.y, name: _value(name, data, tests, k, jobs)})
-    found.to_csv(out, index=False) if out.suffix == ".csv" else found.to_parquet(out, index=False)
+    write_table(out, found)
     click.echo(out)
 
 
 @knn.command()
 @table
 @label
-@click.option("--test", type=path(), required=True, help="Records on which accuracy is measured.")
+@click.option("--test", type=PLACE, required=True, help="Records on which accuracy is measured.")
 @value
 @k
 @click.option("--first", type=click.Choice(["lowest", "highest"]), default="lowest", show_default=True)
-@click.option("--repeats", default=10, show_default=True, help="Random orders to compare with.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--repeats", type=Whole(1), default=10, show_default=True, help="Random orders to compare with.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @threads
 @as_json
 def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
@@ -99,7 +97,7 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
 @test
 @value
 @k
-@click.option("--share", default=0.1, show_default=True, help="Share of the records to remove.")
+@click.option("--share", type=SHARE, default=0.1, show_default=True, help="Share of the records to remove.")
 @threads
 @as_json
 def onion(table, label, test, name, k, share, jobs, as_json):
@@ -134,9 +132,11 @@ def onion(table, label, test, name, k, share, jobs, as_json):
 @id_
 @click.option("--remove", multiple=True, required=True, help="Id of a record to remove (by default its row number).")
 @click.option(
-    "--lists", type=path(), help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
+    "--lists", type=FILE, help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
 )
-@click.option("--most", default=10, show_default=True, help="How many of the most changed records to show.")
+@click.option(
+    "--most", type=Whole(1), default=10, show_default=True, help="How many of the most changed records to show."
+)
 @threads
 @as_json
 def influence(table, label, k, id_, remove, lists, most, jobs, as_json):

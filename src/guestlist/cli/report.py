@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from guestlist.cli.kinds import FILE, PLACE
+
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write it.  [default: FOLDER/report.html]")
+@click.argument("folder", type=PLACE)
+@click.option("--out", type=FILE, help="Where to write it.  [default: FOLDER/report.html]")
 @click.option(
     "--features",
     is_flag=True,

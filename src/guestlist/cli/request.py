@@ -23,6 +23,7 @@ from guestlist.cli.common import (
     quiet,
     trust,
 )
+from guestlist.cli.kinds import PLACE, SEED, SHARE
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
@@ -66,13 +67,12 @@ class Request:
         )
 
 
-PATH = click.Path(path_type=Path)
 # What an audit of a model is about.
 SUBJECT = (
-    click.option("--model", type=PATH, help="Fitted model: .skops, or a pickle with --allow-pickle."),
-    click.option("--members", type=PATH, help="Records it was trained on: .csv or .parquet."),
-    click.option("--nonmembers", type=PATH, help="Records of the same source it was not trained on."),
-    click.option("--population", type=PATH, help="More records of that source, for references to train on."),
+    click.option("--model", type=PLACE, help="Fitted model: .skops, or a pickle with --allow-pickle."),
+    click.option("--members", type=PLACE, help="Records it was trained on: .csv or .parquet."),
+    click.option("--nonmembers", type=PLACE, help="Records of the same source it was not trained on."),
+    click.option("--population", type=PLACE, help="More records of that source, for references to train on."),
     click.option("--label", help="Column that holds the label."),
     click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times."),
     click.option("--id", "id_", help="Column that names the records."),
@@ -82,7 +82,7 @@ SUBJECT = (
 JUDGING = (
     attacks,
     evidence,
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
     click.option(
         "--drop-duplicates",
         is_flag=True,
@@ -90,7 +90,7 @@ JUDGING = (
     ),
     click.option(
         "--prior",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=SHARE,
         default=0.5,
         show_default=True,
         help="Share of members among the people an attacker asks about.",

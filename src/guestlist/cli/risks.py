@@ -7,18 +7,19 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, check_table_place, write_table
+from guestlist.cli.kinds import FILE, PLACE, Whole
 
 TOP = 20
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PLACE)
 @click.option("--risk", help="Risks, separated by commas; the first one ranks. See: guestlist show risks.")
-@click.option("--top", type=click.IntRange(1), help="How many members to list.  [default: 20; none with --group alone]")
+@click.option("--top", type=Whole(1), help="How many members to list.  [default: 20; none with --group alone]")
 @click.option(
     "--export",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Also write all members to a file: .csv or .parquet; ids included.",
 )
 @click.option(
@@ -28,7 +29,7 @@ TOP = 20
 @click.option("--worth", is_flag=True, help="Instead of members, what each risk is worth against each attack.")
 @click.option(
     "--own",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="With --worth: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
 )
 @as_json
@@ -49,12 +50,10 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
     for option, text in (("--risk", risk), ("--group", group)):
         if text is not None and not all(_parts(text)):
             raise click.UsageError(f"{option} takes names, separated by commas; found {text!r}.")
-    if export is not None and not export.parent.is_dir():
-        raise click.UsageError(f"There is no folder {export.parent} to write {export.name} to.")
     if own is not None and not worth:
         raise click.UsageError("--own is for --worth.")
-    if export is not None and export.suffix.lower() not in (".csv", ".parquet"):
-        raise click.UsageError(f"--export writes .csv or .parquet files, not {export.name!r}.")
+    if export is not None:
+        check_table_place(export)
     case, names = read_case(folder), risk and _parts(risk)
     if worth:
         _worth(case, names, own, as_json)
@@ -72,11 +71,11 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
 
 def _members(case, names, top: int, export: Path | None):
     """The first members of the list; all of them are exported."""
-    from guestlist.risks.listing import for_spreadsheets, members_by_risk
+    from guestlist.risks.listing import members_by_risk
 
     table = members_by_risk(case, names)
     if export is not None:
-        _write(export, for_spreadsheets(table) if export.suffix.lower() == ".csv" else table)
+        write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
     return table.head(top)
 
@@ -154,12 +153,3 @@ def _parts(text: str) -> list[str]:
 
 def _told(cell) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
-
-
-def _write(path: Path, table) -> None:
-    from guestlist.store.files import write_parquet, write_text
-
-    if path.suffix.lower() == ".parquet":
-        write_parquet(path, table)
-    else:
-        write_text(path, table.to_csv(index=False))

@@ -8,6 +8,7 @@ import sys
 import click
 
 from guestlist.cli.common import as_json, progress_bar, quiet
+from guestlist.cli.kinds import Number
 from guestlist.errors import InputError
 
 NOT_CALIBRATED = 1
@@ -19,7 +20,9 @@ QUICK = 0.1
 @click.option(
     "--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores."
 )
-@click.option("--scale", type=float, help="Multiplies the worlds and samples, and the time.  [default: 1]")
+@click.option(
+    "--scale", type=Number(0, 1000, "(]"), help="Multiplies the worlds and samples, and the time.  [default: 1]"
+)
 @click.option("--quick", is_flag=True, help=f"Short for --scale {QUICK:g}: finds large faults, in about a minute.")
 @quiet
 @as_json
@@ -36,8 +39,6 @@ def selftest(attacks, own, scale, quick, quiet, as_json):
     if scale is not None and quick:
         raise click.UsageError("Give --quick or --scale, not both.")
     scale = QUICK if quick else 1.0 if scale is None else scale
-    if not scale > 0:
-        raise click.UsageError(f"Expected --scale {scale} above 0.")
     found = selftest(chosen or None, intervals=not chosen, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
         click.echo(json.dumps({**to_json(found), "calibrated": found.calibrated}, indent=1))

@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, fields
 import click
 
 from guestlist.cli.common import as_json
+from guestlist.lines import line
 
 WHAT = (
     "attacks",
@@ -45,7 +46,7 @@ def show_table(rows: list[dict]) -> None:
     names, *rest = rows[0]
     table = Table(Column(names, no_wrap=True), *rest, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row.values()))  # Text: cells are not to be read as markup
+        table.add_row(*(Text(line(str(cell))) for cell in row.values()))  # Text: cells are not to be read as markup
     Console(width=max(120, Console().width)).print(table)
 
 

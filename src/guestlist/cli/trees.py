@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
-from guestlist.cli.common import allow_pickle, as_json, trust
+from guestlist.cli.common import allow_pickle, as_json, check_table_place, trust, write_table
+from guestlist.cli.kinds import FILE, PLACE, Whole
 
 
 @click.command()
 @click.option(
     "--model",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     required=True,
     help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
 )
-@click.option(
-    "--members", type=click.Path(path_type=Path), required=True, help="Records it was trained on: .csv or .parquet."
-)
+@click.option("--members", type=PLACE, required=True, help="Records it was trained on: .csv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the label.")
 @click.option("--id", "id_", help="Column that names the records.")
-@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="How many records to list.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write all of them: .csv or .parquet.")
+@click.option("--most", type=Whole(1), default=10, show_default=True, help="How many records to list.")
+@click.option("--out", type=FILE, help="Where to write all of them: .csv or .parquet.")
 @trust
 @allow_pickle
 @as_json
@@ -36,12 +34,12 @@ def trees(model, members, label, id_, most, out, trust, allow_pickle, as_json):
     from guestlist.risks import leaf_risk
     from guestlist.targets.files import load_model
 
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise click.UsageError(f"Expected --out with .csv or .parquet, found {out.name}.")
+    if out is not None:
+        check_table_place(out)
     fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
     found = leaf_risk(fitted, members, label=label, id=id_)
     if out is not None:
-        found.to_csv(out, index=False) if out.suffix == ".csv" else found.to_parquet(out, index=False)
+        write_table(out, found)
     top = found.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(most)
     lone = int((found["alone"] > 0.5).sum())
     if as_json:

@@ -14,7 +14,7 @@ from guestlist.games import draw
 from guestlist.store import Store
 from guestlist.store.files import remove_parts
 from guestlist.targets.scales import Scale
-from guestlist.targets.target import Target, answers
+from guestlist.targets.target import Target
 
 # Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
 # differ by more than this somewhere.
@@ -55,18 +55,23 @@ class Site:
         return replace(self, references=count)
 
 
-def open_site(store: Store, target: Target, pool: Data, *, engine: Engine, progress: Progress | None = None) -> Site:
-    """Clear what a killed audit left, and ask the target or check that it still says the same."""
+def open_site(
+    store: Store, target: Target, pool: Data, said: np.ndarray, *, engine: Engine, progress: Progress | None = None
+) -> Site:
+    """Clear what a killed audit left, and keep what the target said or check that it still says the same.
+
+    Args:
+        said: (records, columns) the target's answers about the pool.
+    """
     remove_parts(store.folder)
     clear_work(store.folder)
     labels = target.labels_of(pool.y)
-    scale = _ask_target(store, target, pool, labels)
+    scale = _keep_answers(store, target, said, labels)
     return Site(store, target, pool, Readout(labels, target.columns, scale), engine, progress)
 
 
-def _ask_target(store: Store, target: Target, pool: Data, labels: np.ndarray) -> Scale:
+def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> Scale:
     """Write what the target says, or check that it still says it; returns its scale with what these answers teach."""
-    found = answers(target.predict, pool.x, target.columns, target.scale)
     kept = store.answers()
     if kept is None:
         _check_same_signals(store, target, found, labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -41,7 +42,7 @@ def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read()
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:  # refused, or broken off
         raise InputError(
             f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online."
         ) from error

@@ -26,7 +26,7 @@ from guestlist.games import Clusters, Sources, check_game, draw, hidden_by, opti
 from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, like_members
 from guestlist.randomness import stream
-from guestlist.store.files import read_json, remove_parts, write_json
+from guestlist.store.files import read_json, read_npz, remove_parts, write_json
 from guestlist.store.lock import locked
 from guestlist.store.passing import kept_or_passing
 
@@ -103,9 +103,9 @@ class Runs:
     def read(self, k: int) -> Run:
         repeat, number, arm = self.of(k)
         try:
-            with np.load(self.path(k)) as kept:
-                figures = {name: float(kept[name]) for name in (*ATTACKS, *ACCURACIES)}
-        except (OSError, ValueError, KeyError) as error:
+            kept = read_npz(self.path(k), *ATTACKS, *ACCURACIES)
+            figures = {name: float(kept[name]) for name in (*ATTACKS, *ACCURACIES)}
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise FolderError(
                 f"{self.path(k)} cannot be read ({error}). Delete it, and run the experiment again."
             ) from error

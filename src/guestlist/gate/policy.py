@@ -77,9 +77,14 @@ class PolicyFile:
 
 def tpr_limit(text: str) -> Limit:
     """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
+    most, at, fpr = text.partition("@")
+    if not at:
+        raise ValueError(
+            f"Expected TPR@FPR, found {text!r}. A TPR is one at some rate of false positives: say {text or '0.05'}@0.01 for "
+            "that at an FPR of 0.01."
+        )
     try:
-        most, fpr = map(float, text.split("@"))
-        return Limit(most, "tpr", fpr)
+        return Limit(float(most), "tpr", float(fpr))
     except ValueError as error:
         raise ValueError(f"Expected TPR@FPR such as 0.05@0.01, found {text!r}. {error}") from error
 

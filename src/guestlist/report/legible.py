@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TypeVar
 
 from guestlist.findings.results import Results, from_document
+from guestlist.lines import line
 from guestlist.store.jsonable import from_json, to_json
 
 T = TypeVar("T")
-
-# These turn the direction of the text after them: a record's id could reverse the digits of our figures.
-TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def legible(results: Results) -> Results:
@@ -22,19 +19,6 @@ def legible(results: Results) -> Results:
 def legible_text(form: type[T], value: T) -> T:
     """A value of a frozen dataclass with every text in it on one line and without control characters."""
     return from_json(form, _cleaned(to_json(value)))
-
-
-def line(text: str) -> str:
-    """Text on one line; what speaks to a terminal or turns the direction of writing becomes U+FFFD.
-
-    >>> line("red\\x1b[31m\\nblue")
-    'red\N{REPLACEMENT CHARACTER}[31m blue'
-    """
-    return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
-
-
-def _disturbs(character: str) -> bool:
-    return character in TURNING or unicodedata.category(character) in ("Cc", "Cs")
 
 
 def _cleaned(content):

@@ -10,9 +10,6 @@ from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.risks.asked import asked_risks
 
-# What a spreadsheet takes for the beginning of a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 
 def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFrame:
     """One row per member: who it is and its risks, the largest values of the first risk first.
@@ -29,12 +26,3 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     first = f"risk_{next(iter(found))}"
     # Ties are broken by id, so that the list does not hang on the order of the records.
     return table.sort_values([first, "id"], ascending=[False, True], kind="stable", ignore_index=True)
-
-
-def for_spreadsheets(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with an apostrophe before every text that a spreadsheet would compute."""
-
-    def text(cell):
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
-
-    return table.rename(columns=text).map(text)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
+from guestlist.store.archives import check_archive
 
 T = TypeVar("T")
 
@@ -77,10 +78,13 @@ def names_in_npz(path: Path) -> list[str]:
 def _in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
         try:
+            check_archive(file)
             with np.load(file, allow_pickle=False) as archive:
                 return look(archive)
-        except (EOFError, zipfile.BadZipFile, AttributeError) as error:
-            raise ValueError(str(error)) from error
+        except (OSError, ValueError, KeyError):
+            raise
+        except Exception as error:  # zlib, zipfile and numpy have many words for a damaged file
+            raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:

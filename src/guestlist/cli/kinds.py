@@ -1,0 +1,74 @@
+"""Kinds of options: every number has limits, and what is no number, or nothing, is told at once."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+# More than anybody means: what is larger was mistyped, and would not fit into memory or into a day.
+MOST, MOST_REFERENCES, MOST_JOBS, LARGEST_SEED = 10**9, 100_000, 1024, 2**63 - 1
+
+
+class Whole(click.IntRange):
+    """A whole number from ``low``."""
+
+    def __init__(self, low: int = 0, high: int = MOST):
+        super().__init__(low, high)
+
+    def _describe_range(self) -> str:
+        return f"x>={self.min}"  # the other end is for mistakes
+
+
+class Number(click.FloatRange):
+    """A number between two others; NaN and the infinities are none.
+
+    Args:
+        ends: which of the two it may be: ``[)`` has the lower one.
+    """
+
+    def __init__(self, low: float, high: float, ends: str = "()"):
+        super().__init__(low, high, min_open=ends[0] == "(", max_open=ends[1] == ")")
+
+    def convert(self, value, param, context):
+        number = super().convert(value, param, context)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number that can be reckoned with.", param, context)
+        return number
+
+    def _describe_range(self) -> str:
+        return super()._describe_range() if self.max is not None and self.max < MOST else f"x>{self.min:g}"
+
+
+class Jobs(click.IntRange):
+    """A number of processes or threads; -1 for one per core."""
+
+    def __init__(self):
+        super().__init__(-1, MOST_JOBS)
+
+    def convert(self, value, param, context):
+        count = super().convert(value, param, context)
+        if count == 0:
+            self.fail("Give a number of processes, or -1 for one per core.", param, context)
+        return count
+
+    def _describe_range(self) -> str:
+        return "x>=1, or -1"
+
+
+class Place(click.Path):
+    """A path; nothing at all is not the folder one happens to be in."""
+
+    def __init__(self, folders: bool = True):
+        super().__init__(dir_okay=folders, path_type=Path)
+
+    def convert(self, value, param, context):
+        if not str(value).strip():
+            self.fail("Give a path.", param, context)
+        return super().convert(value, param, context)
+
+
+PLACE, FILE, JOBS = Place(), Place(folders=False), Jobs()
+SHARE = Number(0, 1)
+REFERENCES, SEED = Whole(0, MOST_REFERENCES), Whole(0, LARGEST_SEED)

@@ -1,0 +1,32 @@
+"""Text of others that is printed: on one line, and without what speaks to a terminal or a spreadsheet."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# These turn the direction of the text after them: a record's id could reverse the digits of our figures.
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def line(text: str) -> str:
+    """Text on one line; what speaks to a terminal or turns the direction of writing becomes U+FFFD.
+
+    >>> line("red\\x1b[31m\\nblue")
+    'red\N{REPLACEMENT CHARACTER}[31m blue'
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
+
+
+def _disturbs(character: str) -> bool:
+    return character in TURNING or unicodedata.category(character) in ("Cc", "Cs")
+
+
+def for_spreadsheets(table):
+    """A table with an apostrophe before every text, and every name of a column, that a spreadsheet would compute."""
+    return table.rename(columns=_no_formula).map(_no_formula)
+
+
+def _no_formula(cell):
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,0 +1,77 @@
+"""Every number that a command takes has limits: what lies beyond them is told in a sentence, and exit status 2."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from guestlist.cli import main
+from guestlist.cli.kinds import Jobs, Number, Place, Whole
+
+BAD = ("nan", "inf", "-inf", "-1", "0", str(10**20), "", "1e400", "5 apples")
+
+
+def commands(group=main, path=()):
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def options(*kinds):
+    return [
+        (path, option)
+        for path, command in commands()
+        for option in command.params
+        if isinstance(option, click.Option) and isinstance(option.type, kinds)
+    ]
+
+
+NUMBERS = options(Whole, Number, Jobs)
+
+
+def named(case):
+    path, option = case
+    return f"{' '.join(path)} {option.opts[0]}"
+
+
+def fits(kind, text: str) -> bool:
+    """Whether the declared limits admit a text."""
+    try:
+        number = int(text) if isinstance(kind, (Whole, Jobs)) else float(text)
+    except ValueError:
+        return False
+    above = number > kind.min if kind.min_open else number >= kind.min
+    below = number < kind.max if kind.max_open else number <= kind.max
+    return above and below and not (isinstance(kind, Jobs) and number == 0)
+
+
+def test_every_number_is_of_a_kind_with_limits():
+    plain = options(click.types.IntParamType, click.types.FloatParamType)
+    assert {named(case) for case in plain} == {named(case) for case in NUMBERS}
+    assert len(NUMBERS) > 40
+    assert not any(fits(option.type, str(10**20)) for _, option in NUMBERS)
+
+
+@pytest.mark.parametrize("case", NUMBERS, ids=named)
+def test_a_number_that_is_none_or_beyond_its_limits_is_told(case):
+    path, option = case
+    name, refused = option.opts[0], [text for text in BAD if not fits(option.type, text)]
+    assert {"nan", "inf", str(10**20), ""} <= set(refused)
+    for text in refused:
+        found = CliRunner().invoke(main, [*path, name, text])
+        assert found.exit_code == 2, (text, found.output)
+        assert isinstance(found.exception, SystemExit)
+        assert f"Invalid value for '{name}'" in found.output, (text, found.output)
+
+
+@pytest.mark.parametrize("case", options(Place), ids=named)
+def test_a_path_that_is_empty_is_told(case):
+    path, option = case
+    found = CliRunner().invoke(main, [*path, option.opts[0], ""])
+    assert found.exit_code == 2
+    assert "Give a path." in found.output
+
+
+def test_every_path_is_of_our_kind():
+    assert {named(case) for case in options(click.Path)} == {named(case) for case in options(Place)}

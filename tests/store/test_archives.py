@@ -1,0 +1,84 @@
+"""Npz files that lie about themselves: told in a sentence, before their claims are believed."""
+
+import contextlib
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from guestlist.errors import InputError
+from guestlist.store import archives
+from guestlist.store.files import read_npz
+from guestlist.targets.prediction_files import read_predictions
+
+
+def npz(path, **parts):
+    """An archive of members as they are given, in bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+def npy(array=(1.0, 2.0), claims=None):
+    """The bytes of an array, with another shape in its header."""
+    buffer = io.BytesIO()
+    array = np.asarray(array)
+    shape = array.shape if claims is None else claims
+    np.lib.format.write_array_header_1_0(
+        buffer, {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
+    )
+    return buffer.getvalue() + array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [((10**13 * 2,), "claims 146 TiB of numbers and holds 16 bytes"), ((1,), "claims 8 bytes"), ((-2,), "claims")],
+)
+def test_a_header_that_claims_what_is_not_there(tmp_path, claims, words):
+    path = npz(tmp_path / "a.npz", probs=npy(claims=claims), labels=npy([0, 1]), member=npy([True, False]))
+    with pytest.raises(ValueError, match=words):
+        read_npz(path)
+    with pytest.raises(InputError, match=f"{path.name} cannot be read as npz .*{words}"):
+        read_predictions(path)
+
+
+def test_little_that_unpacks_to_much(tmp_path, monkeypatch):
+    zeros = npy(np.zeros(400_000))  # 3.2 MB that deflate to a thousandth
+    monkeypatch.setattr(archives, "HARMLESS", 1 << 20)
+    path = npz(tmp_path / "bomb.npz", probs=zeros)
+    with pytest.raises(ValueError, match=r"KiB that unpack to 3.05 MiB; .* np.savez"):
+        read_npz(path)
+    np.savez(tmp_path / "plain.npz", probs=np.zeros(400_000))  # the remedy
+    assert not read_npz(tmp_path / "plain.npz")["probs"].any()
+    monkeypatch.setattr(archives, "HARMLESS", 1 << 28)
+    assert read_npz(path)["probs"].shape == (400_000,)
+
+
+def test_what_is_written_is_read(tmp_path):
+    arrays = {
+        "a": np.arange(6.0).reshape(2, 3),
+        "b": np.array("text"),
+        "c": np.zeros((0, 4)),
+        "d": np.array(["x", "yz"]),
+    }
+    np.savez_compressed(tmp_path / "all.npz", **arrays)
+    found = read_npz(tmp_path / "all.npz")
+    assert all(np.array_equal(found[name], array) for name, array in arrays.items())
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_any_damage_is_a_value_error(tmp_path, compressed):
+    rng = np.random.default_rng(0)
+    write = np.savez_compressed if compressed else np.savez
+    write(tmp_path / "whole.npz", probs=rng.random((40, 3)), labels=np.zeros(40, int))
+    whole = (tmp_path / "whole.npz").read_bytes()
+    damaged = tmp_path / "damaged.npz"
+    for _ in range(150):
+        content = bytearray(whole)
+        for place in rng.integers(len(content), size=rng.integers(1, 4)):
+            content[place] = rng.integers(256)
+        damaged.write_bytes(content[: rng.integers(1, len(content) + 1)] if rng.random() < 0.3 else content)
+        with contextlib.suppress(ValueError, OSError, KeyError):
+            read_npz(damaged)
