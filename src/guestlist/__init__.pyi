@@ -78,6 +78,7 @@ from .findings.table import FINDINGS as FINDINGS
 from .games import GAMES as GAMES
 from .games import Bernoulli as Bernoulli
 from .games import Bias as Bias
+from .games import Canaries as Canaries
 from .games import Clusters as Clusters
 from .games import Sides as Sides
 from .games import Sources as Sources

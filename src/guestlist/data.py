@@ -31,6 +31,7 @@ class Data:
         ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
         persons: (records,) whose record each is, as text; None: each is a person of its own.
+        marked: (records,) true for those that a game singles out; None: it does not.
     """
 
     x: np.ndarray | pd.DataFrame
@@ -38,6 +39,7 @@ class Data:
     ids: np.ndarray = None  # type: ignore[assignment]
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
+    marked: np.ndarray | None = None
 
     def __post_init__(self):
         if self.ids is None:
@@ -55,8 +57,8 @@ class Data:
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
         groups = {name: values[records] for name, values in self.groups.items()}
-        persons = None if self.persons is None else self.persons[records]
-        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups, persons)
+        persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
+        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups, persons, marked)
 
     def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
         """The same records described by other features."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,13 @@ from guestlist.data import Data, as_data, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
-from guestlist.games import Game, Split, check_game, draw, hidden_by
+from guestlist.games import Game, Preparing, check_game, draw, hidden_by
 from guestlist.privacy import Claim
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
 from guestlist.targets.estimators import estimator_target
+from guestlist.targets.target import answers
 from guestlist.targets.torch_modules import torch_target
 
 
@@ -66,7 +68,7 @@ def play(
     records (``Clusters``, ``Bias``, ``Sources``) the game makes them differ: play the counterpart as well, ``iid=True``.
 
     Args:
-        game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``; see ``guestlist show games``.
+        game: how members are chosen: ``Sides(1000, 1000)``, ``Bernoulli(0.5)``, ``Canaries(500)``; see ``guestlist show games``.
         recipe: how models are trained: ``Fit(...)`` with ``model``, what it trains; or an unfitted scikit-learn-style
             estimator, which is its own recipe.
         data: the pool of records: ``(x, y)``, a table with a ``label`` column, or a path to one.
@@ -76,7 +78,7 @@ def play(
         label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
         seed, jobs, engine, prior, ignore, claimed, progress, about: as for ``audit``.
 
-    The target is trained anew in every call, with the same bits for the same seed.
+    The target is trained anew in every call, with the same bits for the same seed; so are the models that choose canaries.
     """
     settings = Settings(
         references,
@@ -97,23 +99,33 @@ def play(
     needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
     records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
     options = {"classes": classes, "scale": scale, "course": any(isinstance(plan, LossTrace) for plan in evidence)}
-    given = _drawn(game, recipe, records, model, options, seed)
+    given = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
     named_once = id is None or person is not None
     return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
 
 
-def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed: int) -> Inputs:
-    """Who is a member, and a target trained on them."""
-    split = draw(game, data, 1, seed)
-    if not split.members.any() or not split.nonmembers.any():
-        raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
+# (all records, which of them to train on, rng) to a target.
+Making = Callable[[Data, np.ndarray, np.random.Generator], Target]
+
+
+def _making(recipe, model, options: Mapping[str, Any]) -> Making:
+    """How models of the game come to be."""
     if model is None:
         if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
             raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
         recipe, model = Refit(), recipe
-    how, rng = as_recipe(recipe), stream(seed, "training", 0)
     make = _torch_target if hasattr(model, "state_dict") else _estimator_target
-    target = make(how, model, options, data, split, rng)
+    return partial(make, as_recipe(recipe), model, options)
+
+
+def _drawn(game: Game, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
+    """Who is a member, and a target trained on them."""
+    if isinstance(game, Preparing):
+        data = game.prepared(data, partial(_losses, make, seed, progress), seed)
+    split = draw(game, data, 1, seed)
+    if not split.members.any() or not split.nonmembers.any():
+        raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
+    target = make(data, split.members, stream(seed, "training", 0))
     pool = target.fitting(data, "data")
     checks.check_sides({"members": pool}, target.classes)
     checks.check_finite("data", pool, target.predict)
@@ -121,21 +133,39 @@ def _drawn(game: Game, recipe, data: Data, model, options: dict[str, Any], seed:
     return Inputs(target, pool, split, game=game)
 
 
-def _estimator_target(recipe: Recipe, model, options, data: Data, split: Split, rng: np.random.Generator) -> Target:
-    fitted = _trained(recipe, model, data.take(split.members), rng)
+def _losses(make: Making, seed: int, progress: Progress | None, train: Data, about: Data, models: int) -> np.ndarray:
+    """(models, records) what models that are trained on some records lose on others."""
+    every = np.ones(len(train), dtype=bool)
+
+    def one(k: int) -> np.ndarray:
+        target = make(train, every, stream(seed, "canaries", 1 + k))
+        pool = target.fitting(about, "data")
+        labels = target.labels_of(pool.y)
+        found = answers(target.predict, pool.x, target.columns, target.scale)
+        return target.scale.resolved(found, labels).signals(found, labels)["loss"]
+
+    numbers = range(models)
+    return np.stack([one(k) for k in (progress(numbers, total=models) if progress else numbers)])
+
+
+def _estimator_target(
+    recipe: Recipe, model, options, data: Data, members: np.ndarray, rng: np.random.Generator
+) -> Target:
+    fitted = _trained(recipe, model, data.take(members), rng)
     return estimator_target(fitted, train=recipe, untrained=model)
 
 
-def _torch_target(recipe: Recipe, module, options, data: Data, split: Split, rng: np.random.Generator) -> Target:
-    course = options.pop("course") and hasattr(recipe, "checkpoints")
-    before = torch_target(module, train=recipe, **options)
+def _torch_target(recipe: Recipe, module, options, data: Data, members: np.ndarray, rng: np.random.Generator) -> Target:
+    how = {name: value for name, value in options.items() if name != "course"}
+    course = options["course"] and hasattr(recipe, "checkpoints")
+    before = torch_target(module, train=recipe, **how)
     pool = before.fitting(data, "data")
     checks.check_sides({"members": pool}, before.classes)
     if before.scale.has_classes and not getattr(recipe, "given_labels", False):
         pool = replace(pool, y=before.classes_of(pool.y))
-    found = _trained(recipe.checkpoints if course else recipe, module, pool.take(split.members), rng)  # type: ignore[attr-defined]
+    found = _trained(recipe.checkpoints if course else recipe, module, pool.take(members), rng)  # type: ignore[attr-defined]
     trained, checkpoints = (found[-1], found) if course else (found, ())
-    return torch_target(trained, train=recipe, untrained=module, checkpoints=checkpoints, **options)
+    return torch_target(trained, train=recipe, untrained=module, checkpoints=checkpoints, **how)
 
 
 def _trained(recipe: Callable, model, members: Data, rng: np.random.Generator):

@@ -22,6 +22,7 @@ STREAMS = {
     "luck of groups": 21,
     "one less": 30,
     "experiment": 31,
+    "canaries": 32,
 }
 
 

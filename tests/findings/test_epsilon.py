@@ -82,7 +82,7 @@ def test_where_nothing_is_claimed_there_is_no_finding(case):
         ("own split", COINS, {"predictions": True}),
         ("rate", {"name": "bernoulli", "rate": 0.4}, {}),
         ("game", {"name": "clusters"}, {}),
-        ("game", {"name": "sources"}, {"drawn": False}),
+        ("game", {"name": "sources", "column": "place", "of_members": "north"}, {"drawn": False}),
     ],
 )
 def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes):

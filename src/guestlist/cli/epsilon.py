@@ -45,7 +45,7 @@ def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_js
     \b
     guestlist epsilon audits/private --delta 1e-5 --claimed 2
 
-    Members must have been drawn by us: the folder comes from gl.play(gl.Bernoulli(0.5), …).
+    Members must have been drawn by us: the folder comes from gl.play(gl.Bernoulli(0.5), …), or gl.Canaries().
     """
     from guestlist.findings.epsilon import DELTA, epsilon_bound
     from guestlist.findings.folder import read_case

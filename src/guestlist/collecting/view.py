@@ -10,6 +10,7 @@ import numpy as np
 from guestlist.store import Store
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation
 
 
@@ -23,14 +24,23 @@ def rotation_of(
         references: take only the first so many.
         together: signals that will be asked for.
     """
-    rotation = store.rotation(references, together)
+    rotation = _without(store.rotation(references, together), store.split.told)
     evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
     mocks = evidence.of_mocks()
     return replace(
         rotation,
         evidence=lambda k: mocks if k else evidence,
-        unasked=store.split.population,
+        unasked=~store.split.asked[0],
         answers=lambda k: None if k else answers,
+    )
+
+
+def _without(rotation: Rotation, told: np.ndarray) -> Rotation:
+    """The same as if no model had been asked about some of the records: whoever learns from others would learn from them."""
+    if not told.any():
+        return rotation
+    return replace(
+        rotation, values=matrices(rotation.values, lambda name: np.where(told, np.nan, rotation.values[name]))
     )
 
 

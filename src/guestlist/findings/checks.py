@@ -135,6 +135,8 @@ def of_twins(twins: Twins) -> tuple[Check, ...]:
 
 def chance_accuracy(case: Case) -> Outcome:
     """A target that does not beat a constant on non-members: the most frequent class, or their mean."""
+    if case.of(subject.find).canaries == "wrong":  # nobody wants it to be right about them
+        return NOT_APPLICABLE
     correct = signal_of(case.view, "correct")
     if correct is None:
         r2 = case.of(subject.find).r2_nonmembers
@@ -169,7 +171,11 @@ def sizes(case: Case) -> Outcome:
         return NOT_APPLICABLE
     target, mean = int(case.truth.member.sum()), float(case.view.reference_member.sum(axis=1).mean())
     figures: dict[str, Figure] = {"target": target, "references": mean}
-    figures |= {"predictions": 1} if case.setting.predictions else {"population": int((~case.truth.asked).sum())}
+    figures |= (
+        {"predictions": 1}
+        if case.setting.predictions
+        else {"population": int((~case.truth.asked & ~case.truth.member).sum())}
+    )
     return _state(abs(mean / target - 1) >= OTHER_SIZE, figures)
 
 
@@ -177,9 +183,10 @@ def copies(case: Case) -> Outcome:
     """References that say exactly what the target says: they were not trained anew."""
     signal = "loss" if signal_of(case.view, "p_y") is None else "p_y"
     # A shadow model is asked about records of its own: there is nothing to compare.
-    if not case.view.references or np.isnan(case.view.reference(signal)).any():
+    asked = case.truth.asked
+    if not case.view.references or np.isnan(case.view.reference(signal)[:, asked]).any():
         return NOT_APPLICABLE
-    same = np.abs(case.view.reference(signal) - case.view.target(signal)).max(axis=1) < SAME_ANSWER
+    same = np.abs(case.view.reference(signal) - case.view.target(signal))[:, asked].max(axis=1) < SAME_ANSWER
     return _state(same.any(), {"copies": int(same.sum()), "references": case.view.references})
 
 
@@ -224,8 +231,9 @@ def alone_in_leaves(case: Case) -> Outcome:
     alone = risks_of(case).get("alone_in_leaves")
     if alone is None or np.isnan(alone[case.truth.asked]).all():
         return NOT_APPLICABLE
-    lone = int((alone[case.truth.member] > ALONE).sum())
-    return _state(lone > 0, {"alone": lone, "members": int(case.truth.member.sum())})
+    member = case.truth.member & case.truth.asked
+    lone = int((alone[member] > ALONE).sum())
+    return _state(lone > 0, {"alone": lone, "members": int(member.sum())})
 
 
 def width(case: Case) -> Outcome:

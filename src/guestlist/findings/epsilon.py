@@ -13,7 +13,7 @@ from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.findings import headline
 from guestlist.findings.folder import read_case
-from guestlist.games.bernoulli import first_toss_suffices
+from guestlist.games import Provable, game_of
 from guestlist.privacy import (
     Bonferroni,
     Claim,
@@ -32,7 +32,7 @@ DELTA = 1e-5
 # Why no lower bound can be proved, by the code that results keep.
 REFUSED = {
     "own split": "members and non-members are your own: a bound needs members that were drawn by a coin for each record. "
-    "Have them drawn and the model trained on them: gl.play(gl.Bernoulli(0.5), …)",
+    "Have them drawn and the model trained on them: gl.play(gl.Bernoulli(0.5), …), or gl.Canaries()",
     "rate": "members were not drawn by fair coins, and the bound is proved for those alone: play gl.Bernoulli(0.5)",
     "persons": "a coin decided about all records of a person together, and the promise is about one record: play without "
     "person=…",
@@ -95,7 +95,7 @@ def epsilon_bound(
 ) -> Epsilon:
     """What one model shows about its epsilon, and whether a claim is contradicted.
 
-    The model must come from ``play`` with ``Bernoulli(0.5)``, or with ``Sides``, which proves less.
+    The model must come from ``play`` with ``Bernoulli(0.5)`` or ``Canaries()``, or with ``Sides``, which proves less.
 
     Args:
         case: an audit, or its folder.
@@ -144,18 +144,20 @@ class NoBoundError(InputError):
 
 def membership_of(case: Case) -> Coins | FixedSize:
     """How members were drawn; refused where a bound cannot rest on it."""
-    game = case.setting.game
-    if not case.setting.predictions and game.get("name") not in ("bernoulli", "sides"):
-        raise NoBoundError("game")
-    if case.setting.predictions or not case.setting.drawn:
+    if case.setting.predictions:
         raise NoBoundError("own split")
-    if "person" in case.records and case.records["person"].duplicated().any():
+    game = game_of(dict(case.setting.game))
+    if not isinstance(game, Provable):
+        raise NoBoundError("game")
+    if not case.setting.drawn:
+        raise NoBoundError("own split")
+    records = case.records[case.truth.asked]
+    if "person" in records and records["person"].duplicated().any():
         raise NoBoundError("persons")
-    if game["name"] == "sides":
-        return FixedSize()
-    if game["rate"] != 0.5:
+    found = game.membership(records["label"].to_numpy())
+    if found is None:
         raise NoBoundError("rate")
-    return Coins(condition=first_toss_suffices(case.records["label"].to_numpy(), 0.5))
+    return found
 
 
 def _known(case: Case, attack: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.case import Case, signal_of
+from guestlist.games import Canaries
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Subject:
 
     ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
+    ``canaries`` says which labels they have, ``wrong`` or ``own``, where members and non-members are such; ``always`` is how
+    many records train for certain, and are not asked about.
     """
 
     name: str
@@ -30,6 +33,8 @@ class Subject:
     rmse_nonmembers: float | None = None
     member_persons: int | None = None
     nonmember_persons: int | None = None
+    canaries: str | None = None
+    always: int = 0
 
 
 def find(case: Case) -> Subject:
@@ -39,9 +44,11 @@ def find(case: Case) -> Subject:
         classes=case.setting.classes,
         members=int(member.sum()),
         nonmembers=int((~member).sum()),
-        population=int((~case.truth.asked).sum()),
+        population=int((~case.truth.asked & ~case.truth.member).sum()),
         member_persons=_persons(case, member),
         nonmember_persons=_persons(case, ~member),
+        canaries=case.setting.game["labels"] if case.setting.game.get("name") == Canaries.name else None,
+        always=int((case.truth.member & ~case.truth.asked).sum()),
         **_fit(case),
     )
 

@@ -2,8 +2,9 @@
 
 from guestlist.games.bernoulli import Bernoulli, inclusion_rate
 from guestlist.games.bias import Bias
+from guestlist.games.canaries import Canaries
 from guestlist.games.clusters import Clusters
-from guestlist.games.game import Game, draw, hidden_by, is_alike
+from guestlist.games.game import Game, Preparing, Provable, draw, hidden_by, is_alike
 from guestlist.games.sides import Sides, sides_like
 from guestlist.games.sources import Sources
 from guestlist.games.split import Split, one_target
@@ -13,9 +14,12 @@ __all__ = [
     "GAMES",
     "Bernoulli",
     "Bias",
+    "Canaries",
     "Clusters",
     "Game",
     "GameRow",
+    "Preparing",
+    "Provable",
     "Sides",
     "Sources",
     "Split",

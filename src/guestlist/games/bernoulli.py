@@ -16,13 +16,16 @@ condition that no class is missing. That is a condition on each row alone, so ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from guestlist.data import Data
 from guestlist.randomness import stream
+
+if TYPE_CHECKING:
+    from guestlist.privacy import Coins
 
 # Every record should have at least this many references that trained on it and as many that did not …
 FEWEST = 2
@@ -51,6 +54,11 @@ class Bernoulli:
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return coins_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
+
+    def membership(self, labels: np.ndarray) -> Coins | None:
+        from guestlist.privacy import Coins
+
+        return Coins(condition=first_toss_suffices(labels, self.rate)) if self.rate == 0.5 else None
 
 
 def coins(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from guestlist.data import Data
 from guestlist.games.split import Split
+
+if TYPE_CHECKING:  # loads what takes a second, and every process that trains a reference loads this file
+    from guestlist.privacy import Coins, FixedSize
+
+# (records to train on, records to ask about, how many models) to (models, records asked about) losses.
+Ensemble = Callable[[Data, Data, int], np.ndarray]
 
 
 class Game(Protocol):
@@ -48,6 +55,24 @@ class Hiding(Protocol):
 
     @property
     def hides(self) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A game that changes the records before members are drawn. Who will be a member it cannot know."""
+
+    def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
+        """The records that are played with; those that the game singles out are marked."""
+        ...
+
+
+@runtime_checkable
+class Provable(Protocol):
+    """A game whose draw a bound on epsilon from one run can rest on."""
+
+    def membership(self, labels: np.ndarray) -> Coins | FixedSize | None:
+        """How the target's members were drawn, where the records have these labels; None: by coins that are not fair."""
+        ...
 
 
 def is_alike(game: Game) -> bool:

@@ -7,13 +7,16 @@ with one probability, so that it has about as many records as the target had.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from guestlist.data import Data
 from guestlist.games.bernoulli import coins_by_class, inclusion_rate, whose_of
 from guestlist.randomness import stream
+
+if TYPE_CHECKING:
+    from guestlist.privacy import FixedSize
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Sides:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         return place[whose] < members, place[whose] < asked
+
+    def membership(self, labels: np.ndarray) -> FixedSize:
+        from guestlist.privacy import FixedSize
+
+        return FixedSize()
 
     def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
         """(records,) true for those that references may train on: all that are asked about, and some of the others."""

@@ -14,7 +14,8 @@ class Split:
     Args:
         member: (models, records), true where a model trains on a record.
         asked: (models, records), true where the adversary is asked whether it does. A record that a model neither
-            trains on nor is asked about is population: known not to be a member.
+            trains on nor is asked about is population: known not to be a member. One that it trains on and is not asked
+            about is known to be one.
     """
 
     member: np.ndarray
@@ -45,8 +46,13 @@ class Split:
 
     @property
     def population(self) -> np.ndarray:
-        """(records,) true for those that nobody asks about."""
-        return ~self.asked[0]
+        """(records,) true for those that the target did not train on and that nobody asks about."""
+        return ~self.asked[0] & ~self.member[0]
+
+    @property
+    def told(self) -> np.ndarray:
+        """(records,) true for those that every model trains on and nobody asks about: they tell nothing of membership."""
+        return ~self.asked[0] & self.member.all(axis=0)
 
     def take(self, models) -> Split:
         """The same for some of the models."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import Bernoulli
 from guestlist.games.bias import Bias
+from guestlist.games.canaries import Canaries
 from guestlist.games.clusters import Clusters
 from guestlist.games.game import Game
 from guestlist.games.sides import Sides
@@ -40,6 +41,12 @@ GAMES: dict[str, GameRow] = {
         summary="a coin for every model and record: any model can be the target",
         paper="Carlini et al. 2022",
         cost="a target, and as many references as asked for",
+    ),
+    "canaries": GameRow(
+        game=Canaries,
+        summary="mislabelled records, each in by a fair coin; all others always train, and nobody asks about them",
+        paper="Steinke, Nasr & Jagielski 2023",
+        cost="a small ensemble to choose them; a target, and as many references as asked for",
     ),
     "clusters": GameRow(
         game=Clusters,

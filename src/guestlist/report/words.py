@@ -47,13 +47,25 @@ def basis(results: Results) -> str:
     who, references = results.subject, results.references
     if who is None:
         return ""
-    asked = f"Measured on {sizes(who)}"
+    asked = f"{_canaries(who)}Measured on {sizes(who)}"
     if references is None:
         return f"{asked}, without reference models."
     models = things(references.count, "reference model")
     trained = f"{models} trained on about {count(references.records)} records each"
     naive = results.training is not None and results.training.attacker == "naive"
     return f"{asked}, with {trained}{' without the defence, of which this attacker does not know' if naive else ''}."
+
+
+def _canaries(who: Subject) -> str:
+    """What members and non-members are, where they are not just anybody."""
+    if who.canaries is None:
+        return ""
+    label = "with a wrong label, " if who.canaries == "wrong" else ""
+    always = f"; the other {count(who.always)} records always train. " if who.always else ". "
+    told = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
+    return (
+        f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{told}"
+    )
 
 
 def fit(results: Results) -> str:

@@ -144,7 +144,7 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
             raise InputError(f"No member or non-member has the id {told}; there are such as {ids[0]!r}.")
         return chosen
     chosen = np.zeros(len(ids), dtype=bool)
-    for number, side in enumerate((split.members, split.nonmembers)):
+    for number, side in enumerate((split.members & split.asked[0], split.nonmembers)):
         order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(side))
         chosen[order[:records]] = True
     return chosen

@@ -72,7 +72,7 @@ class WhiteBox:
         """(records,) true for those drawn: the same share of members as of non-members."""
         # What the kind was called first: the bytes are part of what a seed means.
         rng, known = stream(seed, "evidence", *b"inner"), np.zeros(split.member.shape[1], dtype=bool)
-        for side in (split.members, split.nonmembers):
+        for side in (split.members & split.asked[0], split.nonmembers):
             records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
         return known

@@ -1,0 +1,171 @@
+"""Canaries: fair coins for few, everybody else in; chosen and mislabelled without a look at the coins."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.data import Data
+from guestlist.errors import FolderError, InputError
+from guestlist.games import Canaries, draw, game_of, options_of
+from guestlist.store import open_store
+
+RECORDS = 300
+GAME = Canaries(40, models=2)
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(RECORDS, 4))
+    return Data(x, np.array(list("abc"), dtype=object)[np.digitize(x[:, 0], [-0.5, 0.5])])
+
+
+def by_first_feature(train, about, models):
+    """An ensemble that finds a record the harder the larger its first feature is; it was trained on none of them."""
+    assert not set(train.ids) & set(about.ids)
+    return np.tile(about.x[:, 0], (models, 1))
+
+
+def nobody(train, about, models):
+    raise AssertionError("nothing is to be chosen")
+
+
+def test_canaries_are_the_hardest_candidates_and_only_they_are_mislabelled(people):
+    made = GAME.prepared(people, by_first_feature, seed=0)
+    changed = made.y != people.y
+    assert made.marked.sum() == 40
+    assert (changed == made.marked).all()
+    assert set(made.y) == set(people.y)
+    # Of at most half of the records the forty with the largest: more than half of them are among the largest eighty.
+    assert np.isin(np.flatnonzero(made.marked), np.argsort(-people.x[:, 0])[:80]).mean() > 0.8
+    own = Canaries(40, labels="own", models=2).prepared(people, by_first_feature, seed=0)
+    assert (own.y == people.y).all()
+
+
+def test_as_many_candidates_as_canaries_are_drawn_at_random(people):
+    made = [Canaries(40, candidates=40).prepared(people, nobody, seed=seed) for seed in (0, 0, 1)]
+    assert (made[0].marked == made[1].marked).all()
+    assert (made[0].y == made[1].y).all()
+    assert (made[0].marked != made[2].marked).any()
+
+
+def test_wrong_labels_are_drawn_from_all_others(people):
+    made = Canaries(200, candidates=200).prepared(people, nobody, seed=3)
+    pairs = pd.crosstab(people.y[made.marked], made.y[made.marked])
+    assert (np.diag(pairs) == 0).all()
+    share = pairs.to_numpy() / pairs.to_numpy().sum(axis=1, keepdims=True)
+    assert (share[~np.eye(3, dtype=bool)] > 0.3).all()
+
+
+def test_coins_are_fair_and_independent_and_the_others_always_train(people):
+    made = Canaries(60, candidates=60).prepared(people, nobody, seed=0)
+    split = draw(GAME, made, 401, seed=5)
+    assert (split.asked == made.marked).all()
+    assert split.member[:, ~made.marked].all()
+    tossed = split.member[:, made.marked]
+    assert tossed.mean() == pytest.approx(0.5, abs=0.02)
+    assert tossed.sum(axis=1).var() == pytest.approx(15, rel=0.25)  # binomial, given how many there are
+    assert tossed.sum(axis=0).var() == pytest.approx(401 / 4, rel=0.45)
+    assert not split.population.any()
+    assert (split.told == ~made.marked).all()
+    assert (draw(GAME, made, 5, seed=5).member == split.member[:5]).all()
+
+
+def test_neither_the_choice_nor_the_labels_tell_the_coins(people):
+    """Over seeds, members are neither harder nor differently labelled than non-members."""
+    harder, label = [], []
+    for seed in range(200):
+        made = GAME.prepared(people, by_first_feature, seed)
+        member = draw(GAME, made, 1, seed).members
+        sides = [made.marked & side for side in (member, ~member)]
+        harder.append(np.subtract(*(made.x[side, 0].mean() for side in sides)))
+        label.append(np.subtract(*((made.y[side] == "a").mean() for side in sides)))
+    for found in (harder, label):
+        assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(200)
+
+
+def test_no_class_is_left_without_records_and_no_person_has_two(people):
+    rare = people.y.copy()
+    rare[:7] = "rare"
+    persons = (np.arange(RECORDS) // 3).astype(str)
+    data = Data(people.x, rare, people.ids, {}, persons)
+    for seed in range(5):
+        made = Canaries(90, candidates=90).prepared(data, nobody, seed)
+        assert (made.marked & (rare == "rare")).sum() <= 2
+        assert len(set(persons[made.marked])) == 90
+
+
+def test_what_cannot_be_played_is_said(people):
+    with pytest.raises(InputError, match="Expected 290 records that can be canaries, found 285 of 300"):
+        Canaries(290).prepared(people, nobody, 0)
+    with pytest.raises(InputError, match="there is no wrong one"):
+        Canaries(2).prepared(Data(people.x, np.zeros(RECORDS)), nobody, 0)
+    with pytest.raises(InputError, match="No record is marked"):
+        draw(GAME, people, 1, 0)
+    for options in ({"count": 0}, {"models": 0}, {"candidates": 3}, {"labels": "any"}):
+        with pytest.raises(ValueError, match="Expected"):
+            Canaries(**options)
+    assert game_of(options_of(GAME)) == GAME
+
+
+@pytest.fixture(scope="module")
+def played(people, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("canaries") / "tree"
+    options = {"engine": gl.Here(), "attacks": ["loss", "lira", "class_mentr"], "claimed": gl.Claim(0.5)}
+    tree = DecisionTreeClassifier(random_state=0)
+
+    def play(references=4, game=GAME):
+        return gl.play(game, tree, people, references=references, folder=folder, **options)
+
+    return play, folder, play()
+
+
+def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
+    _play, folder, results = played
+    assert results.subject.members + results.subject.nonmembers == 40
+    assert (results.subject.canaries, results.subject.always, results.subject.population) == ("wrong", 260, 0)
+    assert results.epsilon.contradicted
+    assert gl.epsilon_bound(folder, claimed=0.5).bound.epsilon > 0.5
+    assert results.subject.accuracy_members > 0.95  # it learnt the wrong labels
+    told = " ".join(results.summary().split())
+    assert "canaries: records with a wrong label" in told
+    assert "the other 260 records always train" in told
+    assert "GL103 no better" not in told
+
+
+def test_records_that_always_train_teach_no_attack_anything(played):
+    view = gl.read_case(played[1]).view
+    told = ~open_store(played[1]).split.asked[0]
+    for name in ("loss", "margin"):
+        assert np.isnan(view.target(name)[told]).all()
+        assert not np.isnan(view.reference(name)[:, ~told]).any()
+    assert not view.population.any()
+
+
+def test_it_goes_on_where_it_was_and_refuses_another_game(played):
+    play, folder, first = played
+    before = open_store(folder).split
+    assert play().document() == first.document()
+    play(references=6)
+    after = open_store(folder).split
+    assert (after.member[:5] == before.member).all()
+    assert (after.asked == before.asked[0]).all()
+    assert open_store(folder).manifest.the_game() == GAME
+    with pytest.raises(FolderError, match="another game"):
+        play(game=Canaries(40, models=3))
+
+
+def test_a_regression_has_canaries_too(people):
+    values = people.x @ np.arange(4.0) + np.random.default_rng(1).normal(size=RECORDS)
+    found = gl.play(GAME, LinearRegression(), (people.x, values), references=0, attacks=["loss"], engine=gl.Here())
+    assert found.subject.members + found.subject.nonmembers == 40
+
+
+def test_a_module_has_canaries_too(people):
+    pytest.importorskip("torch")
+    options = {"model": gl.mlp(4, 3, hidden=(8,)), "classes": list("abc"), "references": 1, "attacks": ["loss"]}
+    found = gl.play(GAME, gl.Fit(epochs=1), people, engine=gl.Here(), **options)
+    assert found.subject.canaries == "wrong"
