@@ -160,5 +160,7 @@ def _not_finite(x) -> np.ndarray:
 def _where(x) -> str:
     if isinstance(x, pd.DataFrame):
         return "columns " + ", ".join(str(c) for c in x.columns if _not_finite(x[[c]]).any())
+    if x.ndim == 1:
+        return "missing texts"
     columns = _not_finite(x.reshape(len(x), -1).T)
     return f"feature {int(columns.argmax())}" + (f" and {columns.sum() - 1} others" if columns.sum() > 1 else "")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.errors import InputError
+from guestlist.texts import is_text
 
 MISSING = "(missing)"  # the group of records that have none
 
@@ -26,7 +27,7 @@ class Data:
     """Records in the order given.
 
     Args:
-        x: (records, …) array, or a DataFrame with one row per record.
+        x: (records, …) array, or a DataFrame with one row per record; (records,) where each is one text.
         y: (records,) labels as the user wrote them.
         ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
@@ -77,7 +78,7 @@ def as_data(
     """``Data`` from what a user has at hand.
 
     Args:
-        source: ``Data``; ``(x, y)`` with arrays or DataFrames; a pandas or polars table, or the path of a
+        source: ``Data``; ``(x, y)`` with arrays, DataFrames, or one text per record; a pandas or polars table, or the path of a
             CSV or Parquet file, holding the label in column ``label``.
         side: ``members``, ``nonmembers`` or ``population``; used in messages and in made-up ids.
         label, group, id, person: names of columns. The label, id and person columns are not features; group columns
@@ -263,14 +264,13 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
 
 
 def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
-    if _is_frame(x):
-        x = _to_pandas(x)
-    elif hasattr(x, "toarray"):
+    named: np.ndarray | None = None
+    if hasattr(x, "toarray"):
         raise InputError(f"{side} is a sparse matrix; give a dense one: x.toarray().")
-    else:
-        x = np.asarray(x)
-        if x.ndim < 2:
-            raise InputError(f"Expected {side} features shaped (records, features), found {x.shape}.")
+    x = _to_pandas(x) if _is_frame(x) else x
+    if not isinstance(x, pd.DataFrame):
+        named = _own_index(x) if isinstance(x, pd.Series) else None
+        x = _array(x, side)
     y = _labels(_to_pandas(y)) if _is_frame(y) else np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -280,11 +280,11 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
         raise InputError(f"{side} has {len(x)} records but {len(y)} labels.")
     if not isinstance(x, pd.DataFrame):
         if group or id or person:
-            named = ", ".join([*group, *filter(None, [id, person])])
+            columns = ", ".join([*group, *filter(None, [id, person])])
             raise InputError(
-                f"Columns are named ({named}), but {side} is an array. Give a table, or gl.Data(x, y, ids=…, persons=…)."
+                f"Columns are named ({columns}), but {side} is an array. Give a table, or gl.Data(x, y, ids=…, persons=…)."
             )
-        return Data(x, y, _made_up_ids(side, len(x)))
+        return Data(x, y, _made_up_ids(side, len(x)) if named is None else named)
     return _features(x, y, side=side, group=group, id=id, person=person)
 
 
@@ -309,15 +309,30 @@ def _features(
         raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
     groups = {name: as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
-    # A user's own index says which record this is; the default one only counts rows.
-    if id is not None:
-        ids = as_text(x[id])
-    elif isinstance(x.index, pd.RangeIndex):
-        ids = _made_up_ids(side, len(x))
-    else:
-        ids = x.index.astype(str).to_numpy(dtype=object)
+    ids = as_text(x[id]) if id is not None else _own_index(x)
+    ids = _made_up_ids(side, len(x)) if ids is None else ids
     features = x.drop(columns=list({name for name in (id, person) if name is not None}))
     return Data(features.reset_index(drop=True), y, ids, groups, persons)
+
+
+def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
+    """A user's own index says which record this is; the default one only counts rows."""
+    return None if isinstance(x.index, pd.RangeIndex) else x.index.astype(str).to_numpy(dtype=object)
+
+
+def _array(x, side: str) -> np.ndarray:
+    """Features as an array: (records, …) as they are, or (records,) texts."""
+    # Texts are looked for first: numpy would give all of them the length of the longest.
+    if isinstance(x, list | tuple | pd.Series) and is_text(x):
+        return pd.Series(x, dtype=object).to_numpy()
+    found = np.asarray(x)
+    if found.ndim > 1:
+        return found
+    if found.ndim == 0 or not is_text(found):
+        raise InputError(
+            f"Expected {side} features shaped (records, features), or one text per record; found {found.shape}."
+        )
+    return found.astype(object)
 
 
 def persons_of(column: pd.Series, side: str) -> np.ndarray:

@@ -32,7 +32,7 @@ from guestlist.privacy import Claim
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
-from guestlist.targets.estimators import estimator_target
+from guestlist.targets.estimators import estimator_target, reads_of
 from guestlist.targets.target import answers
 from guestlist.targets.torch_modules import torch_target
 
@@ -151,7 +151,7 @@ def _losses(make: Making, seed: int, progress: Progress | None, train: Data, abo
 def _estimator_target(
     recipe: Recipe, model, options, data: Data, members: np.ndarray, rng: np.random.Generator
 ) -> Target:
-    fitted = _trained(recipe, model, data.take(members), rng)
+    fitted = _trained(recipe, model, reads_of(model).fitting(data, "data").take(members), rng)
     return estimator_target(fitted, train=recipe, untrained=model)
 
 

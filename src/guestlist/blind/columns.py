@@ -14,6 +14,7 @@ import pandas as pd
 
 from guestlist.blind.ridge import cross_fitted, folds
 from guestlist.data import as_text
+from guestlist.texts import grams, is_free
 
 FEATURES = 1024  # more are drawn at random from
 LEVELS, FEWEST = 16, 3  # the values of a category that get a column each: so many, each of so many records
@@ -54,12 +55,13 @@ def columns_of(x: np.ndarray | pd.DataFrame, rng: np.random.Generator) -> Column
 
 
 def column_of(column: pd.Series) -> Columns:
-    """One column of a table: numbers, dates and truth values as numbers, everything else as categories."""
+    """One column of a table: numbers, dates and truth values as numbers, free text by what it is made of, everything else as
+    categories."""
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
         return _numbers((column - column.min()).dt.total_seconds().to_numpy(dtype=np.float64)[:, None])
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
         return _numbers(column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
-    return categories(as_text(column))
+    return _of_one_source(_numbers(grams(column))) if is_free(column) else categories(as_text(column))
 
 
 def categories(values: np.ndarray) -> Columns:
@@ -68,8 +70,11 @@ def categories(values: np.ndarray) -> Columns:
     counts = np.bincount(code, minlength=len(levels))
     frequent = np.argsort(-counts, kind="stable")[:LEVELS]
     frequent = frequent[counts[frequent] >= FEWEST]
-    found = _numbers((code[:, None] == frequent).astype(np.float64))
-    return Columns(found.values, np.zeros(found.values.shape[1], dtype=np.int64))
+    return _of_one_source(_numbers((code[:, None] == frequent).astype(np.float64)))
+
+
+def _of_one_source(columns: Columns) -> Columns:
+    return Columns(columns.values, np.zeros_like(columns.source))
 
 
 def joined(parts: list[Columns], records: int) -> Columns:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from guestlist.texts import WIDTH, grams, is_free
+
 QUERIES = 500  # of either side
 FEWEST = 15  # queries of either side without which nothing is said
 MOST_MEMBERS = 10_000  # that are looked among …
@@ -68,17 +70,19 @@ def _rows(x, records: np.ndarray):
 def _features(x) -> int:
     """How many columns the records may have once they are encoded, at least 1."""
     if not isinstance(x, pd.DataFrame):
-        return max(int(np.prod(x.shape[1:])), 1)
+        return max(int(np.prod(x.shape[1:])), 1) * (1 if x.dtype.kind in "iufb" else max(MOST_WORDS, WIDTH))
     numbers = x.select_dtypes("number").shape[1]
-    return max(numbers + MOST_WORDS * (x.shape[1] - numbers), 1)
+    return max(numbers + max(MOST_WORDS, WIDTH) * (x.shape[1] - numbers), 1)
 
 
 def _points(members, nonmembers) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides as arrays (records, features) on one scale: numbers by their spread, words one-hot, what is missing as usual."""
+    """Both sides as arrays (records, features) on one scale: numbers by their spread, words one-hot, free text by
+    what it is made of, what is missing as usual."""
     if isinstance(members, pd.DataFrame):
         both = pd.concat([members, nonmembers], ignore_index=True)
         numbers = both.select_dtypes("number")
-        words = [_one_hot(both[name]) for name in both.columns if name not in numbers.columns]
+        others = [both[name] for name in both.columns if name not in numbers.columns]
+        words = [grams(column) if is_free(column) else _one_hot(column) for column in others]
         parts = [_scaled(numbers.to_numpy(dtype=np.float64, na_value=np.nan)), *words]
     elif members.dtype.kind in "iufb":
         flat = np.concatenate([members.reshape(len(members), -1), nonmembers.reshape(len(nonmembers), -1)])

@@ -48,6 +48,8 @@ def _columns(members: Data) -> dict[str, list]:
     x = members.x if isinstance(members.x, pd.DataFrame) else None
     if x is None and members.x.ndim > 2:
         raise InputError(f"A table shows one number per feature; these records are shaped {members.x.shape[1:]}.")
-    table = pd.DataFrame(members.x, columns=[f"x{i}" for i in range(members.x.shape[1])]) if x is None else x
-    shown = [name for name in table.columns if str(name) not in members.groups][:MOST]
-    return {str(name): table[name].tolist() for name in shown}
+    if x is None:
+        one = members.x.ndim == 1  # a text
+        x = pd.DataFrame(members.x, columns=["text"] if one else [f"x{i}" for i in range(members.x.shape[1])])
+    shown = [name for name in x.columns if str(name) not in members.groups][:MOST]
+    return {str(name): x[name].tolist() for name in shown}

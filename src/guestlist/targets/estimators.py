@@ -36,7 +36,6 @@ def estimator_target(
 
     scale = _scale(model)
     classes = _classes(model) if scale.has_classes else np.array([])
-    names = getattr(model, "feature_names_in_", None)
     how = as_recipe(Refit() if train is None else train)
     frozen = _frozen(model) if train is None else ""
     start = model if untrained is None else untrained
@@ -55,15 +54,37 @@ def estimator_target(
         scale=scale,
         recipe=f"{describe(start)}\n{describe(how)}" if recipe is None else recipe,
         name=_name(model),
-        reads=Reads(
-            features=None if names is None else tuple(names),
-            arrays=names is None and hasattr(model, "n_features_in_"),
-            width=getattr(model, "n_features_in_", None),
-        ),
+        reads=reads_of(model),
         can=can,
         cannot=cannot,
         training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
     )
+
+
+def reads_of(model) -> Reads:
+    """How features must look for an estimator to read them; of one that is not fitted, as far as that is known."""
+    names = getattr(model, "feature_names_in_", None)
+    return Reads(
+        features=None if names is None else tuple(names),
+        arrays=names is None and hasattr(model, "n_features_in_"),
+        width=getattr(model, "n_features_in_", None),
+        documents=_reads_documents(model),
+    )
+
+
+def _reads_documents(model) -> bool:
+    """Whether what stands first in a model takes one text per record, as ``TfidfVectorizer`` does."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    if isinstance(model, CountVectorizer | HashingVectorizer):
+        return model.input == "content"
+    if getattr(model, "estimator", None) is not None:  # of a search, or of a calibrated model
+        return _reads_documents(model.estimator)
+    for name in ("steps", "transformer_list", "estimators"):  # of a pipeline, a union, a vote: pairs of name and part
+        parts = [pair[1] for pair in getattr(model, name, None) or () if isinstance(pair, tuple)]
+        if parts:
+            return _reads_documents(next((part for part in parts if not isinstance(part, str)), None))
+    return False
 
 
 @dataclass(frozen=True)

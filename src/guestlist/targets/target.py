@@ -92,15 +92,24 @@ class Reads:
         features: names of the columns the model reads, if it knows them; None: whatever is given.
         arrays: whether a table of numbers must become an array before the model gets it.
         width: how many columns the model reads, if it knows.
+        documents: whether the model reads one text per record, and no table.
     """
 
     features: tuple[str, ...] | None = None
     arrays: bool = False
     width: int | None = None
+    documents: bool = False
 
     def fitting(self, data: Data, side: str) -> Data:
         """The records with the features in the form this model reads."""
-        x = data.x
+        x = _documents(data, side) if self.documents else data.x
+        if isinstance(x, np.ndarray) and x.ndim == 1 and self.features is not None:
+            if len(self.features) != 1:
+                raise InputError(
+                    f"The model was fitted on the columns {', '.join(self.features)}, but {side} is one text per record. "
+                    "Give a table."
+                )
+            x = pd.DataFrame({self.features[0]: x})
         if isinstance(x, pd.DataFrame) and self.features is not None:
             missing = [name for name in self.features if name not in x.columns]
             if missing:
@@ -117,6 +126,20 @@ class Reads:
                     "Audit the pipeline that encodes them, or give the encoded array."
                 ) from error
         return data.with_x(x)
+
+
+def _documents(data: Data, side: str) -> np.ndarray:
+    """(records,) the texts of records, from an array or from the column of a table that is no group."""
+    x = data.x
+    if isinstance(x, pd.DataFrame):
+        columns = [name for name in x.columns if name not in data.groups] or list(x.columns)
+        if len(columns) != 1:
+            raise InputError(
+                f"The model reads one text per record, but {side} has the columns {', '.join(map(str, columns))}. Give a "
+                "table with one column of texts beside label, groups and ids."
+            )
+        return x[columns[0]].to_numpy(dtype=object)
+    return x[:, 0].astype(object) if x.ndim == 2 and x.shape[1] == 1 else x
 
 
 def _none() -> np.ndarray:

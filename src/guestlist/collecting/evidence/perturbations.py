@@ -1,4 +1,4 @@
-"""Records changed a little: numbers get noise, everything else is now and then replaced by another record's value.
+"""Records changed a little: numbers get noise, words of a text and other values are now and then replaced by another record's.
 
 Whatever a column is, it stays: its type, its categories, whole numbers, and values that are missing.
 """
@@ -9,6 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from guestlist.texts import is_free
+
+MOST_WORDS = 100_000  # that replace others
 
 
 class Spread(NamedTuple):
@@ -25,16 +29,21 @@ class Spread(NamedTuple):
     binary: np.ndarray
 
 
-# Of an array, all at once; of a table, one per column, where None says that it holds no numbers.
-Spreads = Spread | tuple[Spread | None, ...]
+class Words(NamedTuple):
+    """Words of all texts of a column, as often as they stand there, to draw others from."""
+
+    words: np.ndarray
+
+
+# Of an array, all at once; of a table, one per column, where None says that it holds neither numbers nor free text.
+Spreads = Spread | tuple[Spread | Words | None, ...]
 
 
 def spreads(x: np.ndarray | pd.DataFrame) -> Spreads:
     """How the features of all records vary: column by column, or as a whole in arrays with more than two axes."""
     if not _plain(x):
         table = as_table(x)
-        numbers = (numbers_of(table.iloc[:, position]) for position in range(table.shape[1]))
-        return tuple(None if values is None else _spread(values, axis=0) for values in numbers)
+        return tuple(_of_column(table.iloc[:, position]) for position in range(table.shape[1]))
     return _spread(x, axis=0 if x.ndim == 2 else None)
 
 
@@ -55,8 +64,8 @@ def perturbed(
         found: what ``spreads`` says about ``x``.
         noise: standard deviation of the noise on numbers, in standard deviations of their column. Whole numbers are
             rounded back.
-        flips: chance of a 0 or 1 to become the other, and of a value that is not a number to be drawn anew from its
-            column.
+        flips: chance of a 0 or 1 to become the other, of a word of a text to be drawn anew from all texts, and of any other
+            value that is not a number to be drawn anew from its column.
     """
     if isinstance(found, Spread):
         return _cast(_shaken(np.asarray(x[rows], dtype=np.float64), found, rng, noise, flips), x.dtype)
@@ -66,9 +75,11 @@ def perturbed(
         column = table.iloc[:, position]
         if spread is None:
             copies[name] = _redrawn(column, rows, rng, flips)
+        elif isinstance(spread, Words):
+            copies[name] = _reworded(column.iloc[rows], spread, rng, flips)
         else:
             copies[name] = _shaken_column(column.iloc[rows], spread, rng, noise, flips)
-    return copies if isinstance(x, pd.DataFrame) else copies.to_numpy(dtype=x.dtype)
+    return copies if isinstance(x, pd.DataFrame) else copies.to_numpy(dtype=x.dtype).reshape(len(rows), *x.shape[1:])
 
 
 def as_table(x: np.ndarray | pd.DataFrame) -> pd.DataFrame:
@@ -84,6 +95,17 @@ def numbers_of(column: pd.Series) -> np.ndarray | None:
     if not pd.api.types.is_numeric_dtype(column.dtype) or _numpy_dtype(column).kind not in "iuf":
         return None
     return _as_numbers(column)
+
+
+def _of_column(column: pd.Series) -> Spread | Words | None:
+    numbers = numbers_of(column)
+    if numbers is not None:
+        return _spread(numbers, axis=0)
+    if not is_free(column):
+        return None
+    words = [word for text in column.dropna() for word in text.split(" ") if word]
+    step = 1 + len(words) // MOST_WORDS
+    return Words(np.array(words[::step] or [""], dtype=object))
 
 
 def _as_numbers(column: pd.Series) -> np.ndarray:
@@ -132,6 +154,18 @@ def _redrawn(column: pd.Series, rows: np.ndarray, rng: np.random.Generator, flip
     redraw = (rng.random(len(rows)) < flips) & column.iloc[rows].notna().to_numpy()
     others = there[rng.integers(len(there), size=len(rows))] if len(there) else rows
     return column.array.take(np.where(redraw, others, rows))
+
+
+def _reworded(column: pd.Series, found: Words, rng: np.random.Generator, flips: float) -> pd.Series:
+    """Texts, some of their words taken from others; a missing one stays missing."""
+
+    def reworded(text: str) -> str:
+        words = np.array(text.split(" "), dtype=object)
+        redraw = np.flatnonzero(rng.random(len(words)) < flips)
+        words[redraw] = found.words[rng.integers(len(found.words), size=len(redraw))]
+        return " ".join(words)
+
+    return column.map(reworded, na_action="ignore").astype(column.dtype)
 
 
 def _cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -40,7 +40,7 @@ class Perturbed:
     Args:
         copies: of each record.
         noise: standard deviation of the noise on a number, in standard deviations of its column.
-        flips: chance that a 0 or 1 becomes the other, or that a category is drawn anew.
+        flips: chance that a 0 or 1 becomes the other, or that a category, or a word of a text, is drawn anew.
     """
 
     copies: int = 50

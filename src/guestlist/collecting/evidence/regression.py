@@ -16,6 +16,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from guestlist.collecting.evidence.perturbations import as_table, numbers_of
+from guestlist.texts import grams, is_free
 from guestlist.views.evidence import Degenerate
 
 # Categories that the trees can tell apart in one feature.
@@ -42,9 +43,9 @@ class Fitted(NamedTuple):
 def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
     """Records and their labels as the regressor reads them.
 
-    Categories and text become codes, and the label is one more of these features (a number where it is a true value); one
-    with more than 255 values is described by how frequent each value is. Arrays with more than two axes are flattened;
-    missing values stay.
+    Categories become codes, and the label is one more of these features (a number where it is a true value); one with more
+    than 255 values is described by how frequent each value is. Free text becomes numbers by what it is made of. Arrays with
+    more than two axes are flattened; missing values stay.
     """
     if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
         columns = [(x.reshape(len(x), -1).astype(np.float64), False)]
@@ -113,6 +114,8 @@ def _predicted(described: Features, y: np.ndarray, fit: np.ndarray, level: float
 
 def _column(column: pd.Series) -> tuple[np.ndarray, bool]:
     numbers = numbers_of(column)
+    if numbers is None and is_free(column):
+        return grams(column), False
     return _coded(column) if numbers is None else (numbers, False)
 
 

@@ -1,0 +1,58 @@
+"""Free text: which columns hold it, and what it says in numbers, without a vocabulary to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+LOOKED_AT = 1000  # values that tell whether a column is free text
+LONGEST = 5000  # characters of a text that are read
+WIDTH = 192  # columns of numbers that stand for a text
+GRAM = 3
+
+
+def is_text(values) -> bool:
+    """Whether values are texts, at least one of them; some may be missing."""
+    known = [value for value in values if not _missing(value)]
+    return bool(known) and all(isinstance(value, str) for value in known)
+
+
+def is_free(column: pd.Series) -> bool:
+    """Whether a column holds free text: strings of which most are different, and so no categories."""
+    if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        return False
+    some = column.dropna().iloc[:LOOKED_AT]
+    return len(some) > 0 and 2 * some.astype(str).nunique() > len(some) and all(isinstance(v, str) for v in some)
+
+
+def grams(texts: Iterable) -> np.ndarray:
+    """(texts, WIDTH) which sequences of three characters a text has, each counted in one of so many columns, with a sign.
+
+    Two texts are near if they share much. Rows have unit length; a missing text is a row of zeros.
+
+    >>> same, near, far = grams(["a quiet day", "a quiet days", "all is well"])
+    >>> bool(same @ near > 0.7 > 0.2 > same @ far)
+    True
+    """
+    given = list(texts)
+    found = np.zeros((len(given), WIDTH))
+    for row, text in enumerate(given):
+        if not isinstance(text, str):
+            continue
+        # A number per character, whatever the script; blanks around it, so that short texts have sequences too.
+        letters = f" {text[:LONGEST].lower()} ".encode("utf-32-le", "surrogatepass")
+        code = np.frombuffer(letters, dtype=np.uint32).astype(np.uint64)
+        mixed = np.zeros(max(len(code) - GRAM + 1, 0), dtype=np.uint64)
+        for place in range(GRAM):
+            mixed = (mixed ^ code[place : place + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        sign = np.where(mixed >> np.uint64(63), 1.0, -1.0)
+        found[row] = np.bincount((mixed % np.uint64(WIDTH)).astype(np.int64), sign, minlength=WIDTH)
+    length = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / np.where(length > 0, length, 1.0)
+
+
+def _missing(value) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))

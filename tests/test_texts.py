@@ -1,0 +1,254 @@
+"""Records that are texts: every form of them is one audit, and whatever reads features reads texts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist.blind.baseline import blind
+from guestlist.cli import main
+from guestlist.collecting.evidence.perturbations import perturbed, spreads
+from guestlist.collecting.evidence.regression import features
+from guestlist.collecting.inputs import prepare
+from guestlist.data import as_data, fingerprint, row_hashes
+from guestlist.errors import InputError
+from guestlist.neighbours.near_twins import near_twins
+from guestlist.report.features import _columns
+from guestlist.texts import grams, is_free
+
+WORDS = np.array([f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in "lmnrst"])
+
+
+def texts(records: int, seed: int, often: int = 0) -> tuple[list[str], np.ndarray]:
+    """Twelve words each; those of one class say some of the words more often.
+
+    Args:
+        often: the first of the words that the second class says more often.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=records)
+    weight = np.ones((2, len(WORDS)))
+    weight[1, often : often + 20] = 4.0
+    weight /= weight.sum(axis=1, keepdims=True)
+    return [" ".join(rng.choice(WORDS, 12, p=weight[k])) for k in y], np.array(["ham", "spam"])[y]
+
+
+@pytest.fixture(scope="module")
+def model():
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(TfidfVectorizer(), LogisticRegression(C=100.0)).fit(*texts(120, 1))
+
+
+FORMS = {
+    "list": list,
+    "series": pd.Series,
+    "array": np.array,
+    "objects": lambda x: np.array(x, dtype=object),
+    "one column": lambda x: np.array(x, dtype=object)[:, None],
+    "frame": lambda x: pd.DataFrame({"message": x}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_texts_is_one_audit(model, form):
+    (x, y), (x_out, y_out) = texts(60, 1), texts(50, 2)
+    found = prepare(model, (FORMS[form](x), y), (FORMS[form](x_out), y_out))
+    expected = prepare(model, (x, y), (x_out, y_out))
+    assert list(found.pool.x) == list(expected.pool.x)
+    assert fingerprint(found.pool, found.hashes) == fingerprint(expected.pool, expected.hashes)
+    assert found.twins == expected.twins
+
+
+@pytest.mark.slow
+def test_references_learn_texts_and_the_model_leaks(model):
+    attacks, sides = ["loss", "lira", "label_only"], [(pd.Series(x), y) for x, y in (texts(120, 1), texts(120, 2))]
+    found = gl.audit(model, *sides, references=6, jobs=2, attacks=attacks, evidence=[gl.Perturbed(5)], progress=False)
+    assert (found.attacks["auc"] > 0.6).all()
+    assert {check.code for check in found.checks if check.state == "issue"} <= {"GL105", "GL117", "GL119"}
+
+
+def test_a_table_may_have_groups_ids_and_one_column_of_texts(model):
+    def table(records, seed):
+        x, y = texts(records, seed)
+        return pd.DataFrame(
+            {"who": np.arange(records) + 1000 * seed, "land": ["a", "b"] * (records // 2), "text": x, "y": y}
+        )
+
+    found = gl.audit(
+        model,
+        table(120, 1),
+        table(120, 2),
+        label="y",
+        id="who",
+        group="land",
+        references=0,
+        attacks=["loss"],
+        blind=False,
+    )
+    assert set(found.records["group_land"]) == {"a", "b"}
+    with pytest.raises(InputError, match="reads one text per record, but members has the columns who, land, text"):
+        gl.audit(model, table(120, 1), table(120, 2), label="y", references=0)
+
+
+@pytest.mark.slow
+def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
+    import skops.io
+
+    skops.io.dump(model, tmp_path / "m.skops")
+    for side, seed, name in (("members", 1, "in.parquet"), ("nonmembers", 2, "out.csv")):
+        x, y = texts(120, seed)
+        table = pd.DataFrame({"message, as sent": x, "kind": y})
+        table.to_parquet(tmp_path / name) if side == "members" else table.to_csv(tmp_path / name, index=False)
+    sides = ["--members", str(tmp_path / "in.parquet"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
+    more = [
+        "--references",
+        "2",
+        "--jobs",
+        "1",
+        "--attack",
+        "loss",
+        "--quiet",
+        "--no-blind",
+        "--out",
+        str(tmp_path / "audit"),
+    ]
+    done = CliRunner().invoke(main, ["audit", "--model", str(tmp_path / "m.skops"), *sides, *more])
+    assert done.exit_code == 0, done.output
+    # It keeps no text, and shows some where somebody asks for them.
+    assert all(texts(120, 1)[0][0].encode() not in path.read_bytes() for path in (tmp_path / "audit").rglob("*.*"))
+
+
+def test_a_pipeline_on_a_column_takes_texts_too():
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    x, y = texts(60, 1)
+    model = make_pipeline(make_column_transformer((TfidfVectorizer(), "message")), LogisticRegression())
+    fitted = model.fit(pd.DataFrame({"message": x}), y)
+    found = gl.audit(fitted, (x, y), texts(60, 2), references=0, attacks=["loss"], blind=False)
+    assert found.attacks["auc"].iloc[0] > 0.5
+
+
+@pytest.mark.parametrize("wrap", ["search", "calibrated", "vote", "union"])
+def test_what_stands_around_the_pipeline_does_not_hide_that_it_reads_texts(model, wrap):
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline, make_union
+
+    from guestlist.targets.estimators import reads_of
+
+    around = {
+        "search": lambda: GridSearchCV(model, {}),
+        "calibrated": lambda: CalibratedClassifierCV(model),
+        "vote": lambda: VotingClassifier([("one", model)]),
+        "union": lambda: make_pipeline(make_union(model[0]), model[1]),
+    }
+    assert reads_of(around[wrap]()).documents
+    assert not reads_of(model[-1]).documents
+
+
+def test_members_drawn_from_a_table_of_texts(model):
+    from sklearn.base import clone
+
+    x, y = texts(120, 3)
+    played = gl.play(
+        gl.Sides(50, 50), clone(model), pd.DataFrame({"t": x, "y": y}), label="y", references=0, attacks=["loss"]
+    )
+    assert played.attacks["auc"].iloc[0] > 0.6
+
+
+def test_numbers_in_a_row_are_no_texts():
+    with pytest.raises(InputError, match=r"or one text per record; found \(3,\)"):
+        as_data(([1.0, 2.0, 3.0], [0, 1, 0]), side="members")
+    with pytest.raises(InputError, match=r"found \(2,\)"):
+        as_data((pd.Series(["a", 1]), [0, 1]), side="members")
+
+
+def test_a_series_has_its_index_as_ids_and_a_missing_text_is_told(model):
+    data = as_data((pd.Series(["a", "b"], index=["x1", "x2"]), [0, 1]), side="members")
+    assert list(data.ids) == ["x1", "x2"]
+    x, y = texts(20, 1)
+    with pytest.raises(InputError, match=r"1 records with NaN or infinite features \(missing texts\)"):
+        gl.audit(model, ([None, *x[1:]], y), texts(20, 2), references=0)
+
+
+def test_equal_texts_have_equal_hashes():
+    x, y = texts(30, 1)
+    hashes = row_hashes(as_data(([*x, x[0]], [*y, y[0]]), side="members"))
+    assert hashes[0] == hashes[-1]
+    assert len(set(hashes)) == 30
+
+
+def test_other_words_on_one_side_are_told_without_the_model_and_the_same_words_are_not():
+    def told(often: int, table: bool) -> float:
+        sides = [texts(100, 5), texts(100, 6, often=often)]
+        x = np.array(sides[0][0] + sides[1][0], dtype=object)
+        given = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
+        y, member = np.concatenate([side[1] for side in sides]), np.repeat([True, False], 100)
+        return blind(given, y, member, rng=np.random.default_rng(0)).p_value
+
+    assert told(0, table=False) > 0.05
+    assert told(60, table=True) <= 0.01
+
+
+def test_a_text_with_a_word_changed_is_a_near_twin():
+    (members, _), (others, _) = texts(200, 1), texts(100, 2)
+    members, others = np.array(members, dtype=object), np.array(others, dtype=object)
+    assert near_twins(members, others, np.random.default_rng(0)).p_value > 0.01
+    changed = np.array([text.replace("a", "e", 1) for text in members[:100]], dtype=object)
+    assert near_twins(members, changed, np.random.default_rng(0)).p_value == 0.001
+
+
+def test_a_share_of_the_words_is_drawn_anew():
+    x = np.array([*texts(200, 1)[0], None], dtype=object)
+    found = perturbed(x, np.arange(201), spreads(x), np.random.default_rng(0), noise=0.25, flips=0.25)
+    assert found.shape == x.shape
+    assert found[-1] is None or pd.isna(found[-1])
+    kept = [
+        a == b
+        for one, two in zip(x[:-1], found[:-1], strict=True)
+        for a, b in zip(one.split(), two.split(), strict=True)
+    ]
+    assert 0.7 < np.mean(kept) < 0.8  # a word is drawn as itself once in a hundred times
+    assert {word for text in found[:-1] for word in text.split()} <= set(WORDS)
+
+
+def test_grams_are_counts_of_three_letters():
+    """Against the plain count: texts that share no sequence of letters are at right angles, up to collisions."""
+    x = texts(40, 1)[0]
+    found = grams([*x, "", None])
+    assert (found[-1] == 0).all()
+
+    def counted(text):
+        padded = f" {text} "
+        return pd.Series([padded[i : i + 3] for i in range(len(padded) - 2)]).value_counts()
+
+    counts = pd.DataFrame([counted(text) for text in x]).fillna(0).to_numpy()
+    counts = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    off = (found[:40] @ found[:40].T - counts @ counts.T)[np.triu_indices(40, 1)]
+    assert abs(off.mean()) < 0.05  # all pairs share the same collisions
+    assert off.std() < 0.1  # 1 / sqrt(192) is .07
+
+
+def test_free_text_is_told_from_categories():
+    assert is_free(pd.Series(texts(50, 1)[0]))
+    assert is_free(pd.Series([*texts(50, 1)[0], None]))
+    assert not is_free(pd.Series(["red", "green"] * 20))
+    assert not is_free(pd.Series(texts(50, 1)[0]).astype("category"))
+    assert not is_free(pd.Series(np.arange(50.0)))
+    assert not is_free(pd.Series([None, None], dtype=object))
+
+
+def test_a_quantile_regression_and_a_report_read_texts():
+    x = np.array(texts(50, 1)[0], dtype=object)
+    read = features(x, np.zeros(50, dtype=int))
+    assert read.values.shape == (50, 193)
+    assert not read.categorical[:-1].any()
+    assert _columns(gl.Data(x, np.zeros(50))) == {"text": list(x)}
