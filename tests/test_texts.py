@@ -240,6 +240,7 @@ def test_grams_are_counts_of_three_letters():
 def test_free_text_is_told_from_categories():
     assert is_free(pd.Series(texts(50, 1)[0]))
     assert is_free(pd.Series([*texts(50, 1)[0], None]))
+    assert not is_free(pd.Series([f"person {k}" for k in range(50)]))
     assert not is_free(pd.Series(["red", "green"] * 20))
     assert not is_free(pd.Series(texts(50, 1)[0]).astype("category"))
     assert not is_free(pd.Series(np.arange(50.0)))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 LOOKED_AT = 1000  # values that tell whether a column is free text
+SHORT = 20  # characters; shorter strings, on average, are names
 LONGEST = 5000  # characters of a text that are read
 WIDTH = 192  # columns of numbers that stand for a text
 GRAM = 3
@@ -20,11 +21,13 @@ def is_text(values) -> bool:
 
 
 def is_free(column: pd.Series) -> bool:
-    """Whether a column holds free text: strings of which most are different, and so no categories."""
+    """Whether a column holds free text: strings of some length, most of them different; the others are categories and names."""
     if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
         return False
     some = column.dropna().iloc[:LOOKED_AT]
-    return len(some) > 0 and 2 * some.astype(str).nunique() > len(some) and all(isinstance(v, str) for v in some)
+    if not len(some) or not all(isinstance(value, str) for value in some):
+        return False
+    return bool(2 * some.nunique() > len(some) and some.str.len().mean() >= SHORT)
 
 
 def grams(texts: Iterable) -> np.ndarray:
