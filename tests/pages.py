@@ -33,10 +33,3 @@ class Reader(HTMLParser):
     @property
     def shown(self) -> str:
         return " ".join("".join(self.text).split())
-
-
-def without_plotly(source: str) -> str:
-    from plotly.offline import get_plotlyjs
-
-    assert source.count(get_plotlyjs()) == 1
-    return source.replace(get_plotlyjs(), "")

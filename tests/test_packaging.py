@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[1]
 HEAVY = (
     "torch",
     "numba",
-    "plotly",
     "ray",
     "matplotlib",
     "pandas",

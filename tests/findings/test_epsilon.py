@@ -156,9 +156,9 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     assert "Does the claimed ε of 1 hold?" in made
     assert "no attack has an advantage above 0.462 on average" in made
     for name in ("roc-linear", "roc-log"):
-        line = charts(results)[name]["data"][-1]
-        assert line["name"] == "allowed by ε = 1 at δ = 1e-05"
-        assert line["y"] == pytest.approx(largest_tpr(np.array(line["x"]), 1.0, 1e-5), rel=1e-4)
+        line = charts(results)[name].series[-1]
+        assert line.name == "allowed by ε = 1 at δ = 1e-05"
+        assert line.y == pytest.approx(largest_tpr(np.array(line.x), 1.0, 1e-5))
     assert "claimed ε" not in page(leaking())
     assert "is contradicted" in " ".join(results.summary().split())
 

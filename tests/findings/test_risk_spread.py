@@ -56,8 +56,9 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
     results = judge(case)
     drawn = section.section(results)
     assert len(drawn.charts) == len({row.risk for row in results.risk_spread.spreads})
-    medians = drawn.charts["spread-0"]["data"][2]
-    assert medians["y"] == ["all members", "sex = f", "sex = m", "town = here"]
+    chart = drawn.charts["spread-0"]
+    assert chart.series[2].x == tuple(row.quantiles[2] for row in results.risk_spread.spreads[:4])
+    assert list(chart.y.names) == ["all members", "sex = f", "sex = m", "town = here"]
     assert str(from_document(results.document()).risk_spread) == str(results.risk_spread)
     spreads = tuple(replace(row, of={HOSTILE: HOSTILE}) for row in results.risk_spread.spreads)
     made = page(replace(results, risk_spread=replace(results.risk_spread, spreads=spreads)))

@@ -136,7 +136,7 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     assert getattr(found, name) is None
     for form in (page, summary, fragment):
         assert "in the training set of" in form(found)
-        assert "None" not in form(found).replace("None of", "") or form is page  # plotly has some
+        assert "None" not in form(found).replace("None of", "")
 
 
 def test_results_without_any_finding_can_be_shown():

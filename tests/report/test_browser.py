@@ -11,6 +11,8 @@ from benchmarks.honesty.compare import two
 import guestlist as gl
 from guestlist.report import page
 from guestlist.report.comparison.page import page as comparison_page
+from guestlist.report.drawing import WIDE, Canvas
+from guestlist.report.page import charts
 from report_worlds import HOSTILE, hostile, leaking
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -121,6 +123,30 @@ def test_rows_are_filtered_and_saved(tab):
     assert len(column(tab, "Record")) == every
 
 
+def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
+    (curve,) = (one for one in charts(with_risks())["roc-log"].series if one.name == "lira" and one.line)
+    with tab.expect_download() as download:
+        tab.locator("figure:has(#roc-log) button").click()
+    with open(download.value.path(), newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head[:3] == ["series", "false alarms (FPR)", "members found (TPR)"]
+    saved = [(float(x), float(y)) for name, x, y, *_ in rows if name == "lira"]
+    assert saved == [pytest.approx(point, rel=1e-5) for point in zip(curve.x, curve.y, strict=True)]
+    tab.locator("#scores").scroll_into_view_if_needed()
+    box = tab.locator("#scores svg:visible").bounding_box()
+    assert not tab.locator("#scores .told").is_visible()
+    chart = charts(with_risks())["scores"]
+    members, canvas = chart.series[1], Canvas(chart, WIDE)
+    top = max(range(len(members.x)), key=lambda i: members.y[i])
+    zoom = box["width"] / WIDE
+    across, up = canvas.across(members.x[top]), canvas.up(members.y[top])
+    tab.mouse.move(box["x"] + across * zoom + 1, box["y"] + up * zoom)
+    told = tab.locator("#scores .told").inner_text().splitlines()
+    assert told == ["members", f"share of records: {float(f'{100 * members.y[top]:.3g}'):g}%", told[2]]
+    assert told[2].startswith(f"score: higher means likelier member: {members.x[top]:.2g}"[:-1])
+    assert tab.locator("#scores svg:visible .pointed").count() == 1
+
+
 @pytest.mark.parametrize("results", [with_risks, hostile])
 def test_fits_a_narrow_screen(opened, results):
     tab = opened(results(), width=390)
@@ -139,5 +165,5 @@ def test_hostile_text_runs_nothing(opened):
 def test_a_comparison_fits_a_narrow_screen(opened):
     found = gl.compare(two("smooth", 400, np.random.default_rng(0), fall=0.9))
     tab = opened(found, width=390, made=comparison_page)
-    tab.wait_for_selector("#trade-auc .main-svg")
+    tab.wait_for_selector("#trade-auc svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390

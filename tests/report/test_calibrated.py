@@ -18,16 +18,15 @@ def results():
 
 
 def test_the_chart_holds_every_bin_with_its_interval(results):
-    drawn = calibrated.section(results).charts["calibration"]["data"]
+    drawn = calibrated.section(results).charts["calibration"].series
     (one,) = results.calibrated
     assert one.score == "risk_score"
     diagonal, points = drawn
-    assert diagonal["x"] == diagonal["y"]
-    assert points["x"] == pytest.approx([b.risk for b in one.calibration.bins], rel=1e-5)
-    assert points["y"] == pytest.approx([b.share.value for b in one.calibration.bins], rel=1e-5)
-    ends = [y + up for y, up in zip(points["y"], points["error_y"]["array"], strict=True)]
-    assert ends == pytest.approx([b.share.high for b in one.calibration.bins], rel=1e-5)
-    assert len(points["x"]) > 3
+    assert diagonal.x == diagonal.y
+    assert points.x == tuple(b.risk for b in one.calibration.bins)
+    assert points.y == tuple(b.share.value for b in one.calibration.bins)
+    assert points.y_ends == tuple((b.share.low, b.share.high) for b in one.calibration.bins)
+    assert len(points.x) > 3
 
 
 def test_the_page_says_how_far_a_score_is_off(results):

@@ -52,7 +52,7 @@ def test_a_test_without_p_values_that_count_has_no_verdict():
     nothing = Estimate(*[float("nan")] * 3)
     results = only(Level(0.05, nothing, nothing))
     assert hypothesis_tests.verdict(results.levels("loss")[0]) == ""
-    assert charts(legible(results))["asked-realised"]["data"][1]["y"] == []
+    assert charts(legible(results))["asked-realised"].series[1].y == ()
 
 
 def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
@@ -98,18 +98,14 @@ def test_a_population_is_only_asked_for_where_it_would_help():
 
 def test_the_chart_draws_the_table():
     results = legible(leaking())
-    diagonal, *marks = charts(results)["asked-realised"]["data"]
-    assert diagonal["x"] == diagonal["y"]
-    assert [mark["name"] for mark in marks] == ["loss", "reference"]
-    assert marks[0]["marker"]["symbol"] != marks[1]["marker"]["symbol"]
+    diagonal, *marks = charts(results)["asked-realised"].series
+    assert diagonal.x == diagonal.y
+    assert [mark.name for mark in marks] == ["loss", "reference"]
+    assert marks[0].mark != marks[1].mark
+    assert marks[0].beside != marks[1].beside  # or one would hide the other
     for mark, finding in zip(marks, hypothesis_tests.tests(results), strict=True):
-        assert mark["customdata"] == [[one.alpha, one.fpr.value] for one in finding.levels]
-        assert min(mark["y"]) > 0  # a logarithm has no zero
-        for one, y, above, below in zip(
-            finding.levels, mark["y"], mark["error_y"]["array"], mark["error_y"]["arrayminus"], strict=True
-        ):
-            assert y + above == pytest.approx(max(one.fpr.high, y), abs=1e-5)
-            assert y - below == pytest.approx(max(one.fpr.low, min(y, 1e-4)), abs=1e-5)
+        assert list(zip(mark.x, mark.y, strict=True)) == [(one.alpha, one.fpr.value) for one in finding.levels]
+        assert mark.y_ends == tuple((one.fpr.low, one.fpr.high) for one in finding.levels)
 
 
 def test_members_stand_above_the_diagonal_and_nonmembers_below():

@@ -1,34 +1,147 @@
-// Draws the charts in the page's colours, again when those change, and for paper; and makes tables sortable.
-// A table is whole without this: what sorts, filters and saves it is put there by the script.
+// Tells the figures of the charts under the pointer, makes tables sortable, and saves both as CSV.
+// The page is whole without this: whatever needs the script is put there by it.
 "use strict";
+
+function made(tag, properties, ...inside) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...inside);
+  return element;
+}
+
+function saver(words, name, rows) {
+  // A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text.
+  const plain = (cell) => /^[=+\-@\t\r]/.test(cell) && Number.isNaN(Number(cell)) ? "'" + cell : cell;
+  const quoted = (cell) => '"' + plain(String(cell ?? "")).replaceAll('"', '""') + '"';
+  const button = made("button", {type: "button"}, words);
+  button.addEventListener("click", () => {
+    const text = rows().map((row) => row.map(quoted).join(",") + "\r\n").join("");
+    const address = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    made("a", {href: address, download: name + ".csv"}).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  });
+  return button;
+}
+
+// Charts.
+
 const charts = JSON.parse(document.getElementById("charts").textContent);
-const settings = {displayModeBar: false, displaylogo: false, showSendToCloud: false, responsive: true,
-  showTips: false, typesetMath: false, plotlyServerURL: ""};
 
-function painted(value, key, style) {
-  if (Array.isArray(value)) return value.map((item) => painted(item, key, style));
-  if (value && typeof value === "object")
-    return Object.fromEntries(Object.entries(value).map(([k, item]) => [k, painted(item, k, style)]));
-  const named = typeof value === "string" && key.endsWith("color");
-  const variable = named && value.match(/^var\((--[a-z-]+)\)$/);
-  return variable ? style.getPropertyValue(variable[1]).trim() : value;
+function written(axis, value) {
+  if (axis.names.length) return axis.names[value];
+  return axis.form === "percent" ? Number((100 * value).toPrecision(3)) + "%" : String(Number(value.toPrecision(4)));
 }
 
-function draw(onPaper) {
-  document.documentElement.classList.toggle("paper", onPaper);
-  const style = getComputedStyle(document.documentElement);
-  for (const [id, chart] of Object.entries(charts)) {
-    const place = document.getElementById(id);
-    const figure = painted(chart, "", style);
-    if (onPaper) figure.layout.width = Number(place.dataset.paperWidth);
-    Plotly.react(place, figure.data, figure.layout, settings);
+function range(axis, ends) { return ends ? " (" + written(axis, ends[0]) + " to " + written(axis, ends[1]) + ")" : ""; }
+
+function scale(from, length, low, high, log) {
+  const at = (value) => {
+    const within = Math.min(Math.max(value, Math.min(low, high)), Math.max(low, high));
+    return log ? Math.log(within) : within;
+  };
+  return (value) => from + length * (at(value) - at(low)) / (at(high) - at(low));
+}
+
+function places(drawing, series) {
+  const [left, top, width, height] = drawing.dataset.box.split(" ").map(Number);
+  const [x0, x1, xLog, y0, y1, yLog] = drawing.dataset.scales.split(" ").map(Number);
+  const across = scale(left, width, x0, x1, xLog), up = scale(top + height, -height, y0, y1, yLog);
+  return series.x.map((x, i) => x === null || series.y[i] === null ? null : [across(x) + series.beside, up(series.y[i])]);
+}
+
+function apart([x, y], [x0, y0], [x1, y1]) {
+  const long = (x1 - x0) ** 2 + (y1 - y0) ** 2;
+  const share = long ? Math.min(Math.max(((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / long, 0), 1) : 0;
+  return Math.hypot(x - x0 - share * (x1 - x0), y - y0 - share * (y1 - y0));
+}
+
+function nearest(drawing, chart, pointer) {
+  // The point whose mark, or whose piece of line, is nearest: a stair goes right and then up.
+  let found = {apart: 24};
+  chart.series.forEach((series, number) => {
+    if (!series.told || !series.y) return;
+    const at = places(drawing, series);
+    at.forEach((place, i) => {
+      if (!place) return;
+      const last = series.line && i && at[i - 1] || place;
+      const corner = series.step ? [place[0], last[1]] : last;
+      const far = Math.min(apart(pointer, last, corner), apart(pointer, corner, place));
+      const near = Math.abs(pointer[0] - last[0]) < Math.abs(pointer[0] - place[0]) ? i - 1 : i;
+      if (far < found.apart) found = {apart: far, number, series, i: at[near] ? near : i};
+    });
+  });
+  return found.series && found;
+}
+
+function tell(place, chart) {
+  const box = made("div", {className: "told", hidden: true});
+  place.append(box);
+  const clear = () => {
+    box.hidden = true;
+    for (const old of place.querySelectorAll(".pointed")) old.classList.remove("pointed");
+  };
+  place.addEventListener("pointerleave", clear);
+  const follow = (event) => {
+    const drawing = event.target.closest("svg");
+    clear();
+    if (!drawing) return;
+    const shown = drawing.getBoundingClientRect(), zoom = drawing.viewBox.baseVal.width / shown.width;
+    const found = nearest(drawing, chart, [(event.clientX - shown.left) * zoom, (event.clientY - shown.top) * zoom]);
+    if (!found) return;
+    const {series, i} = found;
+    const line = (axis, which) => made("div", {}, (axis.title ? axis.title + ": " : "") + written(axis, series[which][i])
+      + range(axis, (series[which + "_ends"] ?? [])[i]));
+    box.replaceChildren(made("b", {}, series.name), line(chart.y, "y"), line(chart.x, "x"));
+    box.hidden = false;
+    const around = place.getBoundingClientRect();
+    const left = event.clientX - around.left, top = event.clientY - around.top;
+    box.style.left = Math.max(0, Math.min(left + 14, around.width - box.offsetWidth)) + "px";
+    box.style.top = (top > box.offsetHeight + 14 ? top - box.offsetHeight - 10 : top + 18) + "px";
+    for (const one of place.querySelectorAll('[data-series="' + found.number + '"]')) one.classList.add("pointed");
+  };
+  place.addEventListener("pointermove", follow);
+  place.addEventListener("pointerdown", follow);
+}
+
+function columned(chart) {
+  const either = (name) => chart.series.some((series) => series[name]);
+  const columns = [["series", (series) => series.name]];
+  for (const which of ["x", "y"]) {
+    const axis = chart[which], title = axis.title || "of";
+    const cell = (value) => value === null || value === undefined ? "" : axis.names.length ? axis.names[value] : value;
+    columns.push([title, (series, i) => cell((series[which] ?? [])[i])]);
+    if (either(which + "_ends")) for (const [end, word] of ["low", "high"].entries())
+      columns.push([title + ", " + word, (series, i) => cell(((series[which + "_ends"] ?? [])[i] ?? [])[end])]);
   }
+  const rows = chart.series.flatMap((series) => series.x.map((_, i) => columns.map(([, cell]) => cell(series, i))));
+  return [columns.map(([title]) => title), ...rows];
 }
 
-draw(false);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(false));
-addEventListener("beforeprint", () => draw(true));
-addEventListener("afterprint", () => draw(false));
+for (const [id, chart] of Object.entries(charts)) {
+  const place = document.getElementById(id);
+  tell(place, chart);
+  place.after(made("div", {className: "tools small"}, saver("Figures as CSV", id, () => columned(chart))));
+}
+
+// What is folded is printed.
+
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const one of folded) one.open = true;
+});
+addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+
+// A link into what is folded opens it.
+
+function unfold() {
+  const wanted = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = wanted && wanted.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  if (wanted) wanted.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+unfold();
+
+// Tables.
 
 const BLANK = ["", "\u2013"];
 
@@ -50,20 +163,6 @@ function sort(table, column, down) {
   table.tBodies[0].append(...rows);
 }
 
-function saved(table) {
-  // A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text.
-  const plain = (cell) => /^[=+\-@\t\r]/.test(cell) && Number.isNaN(Number(cell)) ? "'" + cell : cell;
-  const quoted = (cell) => '"' + plain(cell).replaceAll('"', '""') + '"';
-  const rows = [table.tHead.rows[0], ...[...table.tBodies[0].rows].filter((row) => !row.hidden)];
-  return rows.map((row) => [...row.cells].map((cell) => quoted(cell.textContent.trim())).join(",")).join("\r\n") + "\r\n";
-}
-
-function made(tag, properties, ...inside) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...inside);
-  return element;
-}
-
 for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = made("button", {type: "button"}, ...head.childNodes);
@@ -78,18 +177,15 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const rows = [...table.tBodies[0].rows];
   const field = made("input", {type: "search", placeholder: "any cell"});
   const told = made("output", {});
-  const tell = () => { told.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " rows"; };
+  const count = () => { told.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " rows"; };
   field.addEventListener("input", () => {
     const wanted = field.value.toLowerCase().split(/\s+/);
     for (const row of rows) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
-    tell();
+    count();
   });
-  const save = made("button", {type: "button"}, "Save as CSV");
-  save.addEventListener("click", () => {
-    const address = URL.createObjectURL(new Blob([saved(table)], {type: "text/csv"}));
-    made("a", {href: address, download: table.dataset.name + ".csv"}).click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
-  });
-  tell();
+  const shown = () => [table.tHead.rows[0], ...[...table.tBodies[0].rows].filter((row) => !row.hidden)];
+  const cells = () => shown().map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  const save = saver("Save as CSV", table.dataset.name, cells);
+  count();
   table.parentElement.before(made("div", {className: "tools"}, made("label", {}, "Filter ", field), save, told));
 }

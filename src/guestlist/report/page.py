@@ -1,8 +1,8 @@
 """The report: one HTML page that works offline and asks nothing of the network.
 
 Equal results give equal bytes: nothing here reads the clock, the disk beside the templates, or chance. What
-users wrote is escaped, and the page allows no other scripts than its own two, by their hashes, so that even
-an escape that failed would run nothing and send nothing.
+users wrote is escaped, and the page allows no other script than its own, by its hash, so that even an escape that failed
+would run nothing and send nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from guestlist.findings.results import Results
 from guestlist.report import words
+from guestlist.report.charts import Chart, figures
 from guestlist.report.legible import legible
 from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS
@@ -40,25 +41,23 @@ def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str)
         made_from: what there is on it comes from, for the foot of the page.
     """
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
 
-    plotly, script = get_plotlyjs(), _beside("page.js")
+    script = _beside("page.js")
     return render(
         "page.html",
         title=title,
         name=name,
         made_from=made_from,
         sections=sections,
-        policy=_policy(plotly, script),
-        # These four are ours, or made harmless above, and are not HTML.
-        plotly=Markup(plotly),
+        policy=_policy(script),
+        # These three are ours, or made harmless above, and are not HTML.
         script=Markup(script),
         style=Markup(_beside("page.css")),
-        charts=Markup(embedded(_charts(sections))),
+        charts=Markup(embedded({id: figures(chart) for id, chart in _charts(sections).items()})),
     )
 
 
-def charts(results: Results, sections: Sections = SECTIONS) -> dict[str, dict]:
+def charts(results: Results, sections: Sections = SECTIONS) -> dict[str, Chart]:
     """Every chart of the page, by the id of the element it is drawn into."""
     return _charts(_shown(results, sections))
 
@@ -72,16 +71,15 @@ def _shown(results: Results, sections: Sections) -> list[Section]:
     return [found for found in (section(results) for section in sections.values()) if found is not None]
 
 
-def _charts(shown: Sequence[Section]) -> dict[str, dict]:
+def _charts(shown: Sequence[Section]) -> dict[str, Chart]:
     return {id: chart for section in shown for id, chart in section.charts.items()}
 
 
-def _policy(*scripts: str) -> str:
-    """A content security policy: these scripts and no others, nothing from anywhere."""
-    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+def _policy(script: str) -> str:
+    """A content security policy: this script and no other, nothing from anywhere."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src {allowed}; {rest}"
+    return f"default-src 'none'; script-src 'sha256-{digest}'; {rest}"
 
 
 def _beside(name: str) -> str:

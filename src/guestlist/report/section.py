@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from guestlist.report.charts import Chart
 from guestlist.report.templates import render
 
 
@@ -18,14 +19,14 @@ class Section:
         id: of its heading, one on the page.
         title: of its heading; plain text is escaped.
         body: HTML in which what users wrote is escaped: that of :func:`filled` is.
-        charts: plotly's JSON by the id of the element it is drawn into.
+        charts: by the id of the element it is drawn into.
         look: a class of the page's style, if it has one of its own.
     """
 
     id: str
     title: str | Markup
     body: Markup
-    charts: Mapping[str, dict] = field(default_factory=dict)
+    charts: Mapping[str, Chart] = field(default_factory=dict)
     look: str = ""
 
 

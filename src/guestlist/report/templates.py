@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 
 from guestlist.evaluate import Estimate
+from guestlist.report.drawing import drawn, swatch
 from guestlist.report.format import count, decimal, interval, percent, tiny
 
 
@@ -30,6 +31,6 @@ def _environment():
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {form.__name__: form for form in (count, percent, decimal, tiny, interval)}
+    environment.filters |= {form.__name__: form for form in (count, percent, decimal, tiny, interval, drawn, swatch)}
     environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
     return environment

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from markupsafe import Markup
 
 from guestlist.comparing import LEVELS, Audited, Comparison, Comparisons
 from guestlist.evaluate import Estimate
-from guestlist.report import charts
+from guestlist.report.charts import DASHES, MARKS, Axis, Chart, Series, between
 from guestlist.report.comparison import wording
 from guestlist.report.format import decimal, percent
 from guestlist.report.legible import legible_text
@@ -18,8 +16,7 @@ from guestlist.report.templates import render
 from guestlist.report.training import promise
 
 MOST_IDS = 100  # of one list on the page; the facts hold all
-SHADES = ("var(--ink)", "var(--member)", "var(--nonmember)", "var(--other)")
-DASHES = ("solid", "dash", "dot", "dashdot")
+SHADES = ("ink", "member", "nonmember", "other")
 
 
 def page(found: Comparisons) -> str:
@@ -72,61 +69,18 @@ def _trade(found: Comparisons) -> Section | None:
         f"{one.name}: accuracy {decimal(_value(one.accuracy))}, AUC {decimal(one.auc.value)}, TPR {decimal(one.tpr.value)}"
         for one in placed
     )
-    marks = [(audit.name, SHADES[i % len(SHADES)], MARKS[i % len(MARKS)]) for i, audit in enumerate(placed)]
-    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=told, marks=marks), drawn)
+    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=told, charts=drawn), drawn)
 
 
-# Plotly's symbols, and the same for the key: shape and colour both tell audits apart.
-MARKS = (
-    ("circle", "M16 2a4 4 0 1 0 .01 0z"),
-    ("square", "M12 2h8v8h-8z"),
-    ("diamond", "M16 1l5 5-5 5-5-5z"),
-    ("triangle-up", "M16 1l5 9h-10z"),
-    ("triangle-down", "M16 11l5-9h-10z"),
-)
-
-
-def _points(audits: list[Audited], figure: str, title: str) -> dict:
-    data = []
+def _points(audits: list[Audited], figure: str, title: str) -> Chart:
+    marks, found = tuple(MARKS), []
     for i, audit in enumerate(audits):
         y, x = getattr(audit, figure), audit.accuracy
         assert x is not None
-        if math.isnan(y.value):
-            continue
-        shade = SHADES[i % len(SHADES)]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": charts.text(audit.name),
-                "x": [charts.short(x.value)],
-                "y": [charts.short(y.value)],
-                "error_x": _ends(x, shade),
-                "error_y": _ends(y, shade),
-                "marker": {"color": shade, "size": 10, "symbol": MARKS[i % len(MARKS)][0]},
-                "hovertemplate": "accuracy %{x:.3f}<br>%{y:.3f}",
-            }
-        )
-    layout = charts.layout(
-        xaxis=charts.axis(title=charts.title("accuracy on non-members")),
-        yaxis=charts.axis(title=charts.title(title)),
-        height=380,
-        hovermode="closest",
-        showlegend=False,
-    )
-    return {"data": data, "layout": layout}
-
-
-def _ends(estimate: Estimate, shade: str) -> dict:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [charts.short(estimate.high - estimate.value)],
-        "arrayminus": [charts.short(estimate.value - estimate.low)],
-        "color": shade,
-        "thickness": 1.2,
-        "width": 3,
-    }
+        place = (x.value,), (y.value,), SHADES[i % len(SHADES)]
+        mark = marks[i % len(marks)]
+        found.append(Series(audit.name, *place, mark=mark, x_ends=between([x]), y_ends=between([y])))
+    return Chart(Axis("accuracy on non-members"), Axis(title), tuple(found))
 
 
 def _value(estimate: Estimate | None) -> float:
@@ -160,14 +114,8 @@ def _risks(found: Comparisons) -> Section | None:
         return None
     drawn = {f"risk-{i}": _spread(name, found.audits) for i, name in enumerate(shown)}
     figures = [(f"risk-{i}", name, _told(name, audits)) for i, (name, audits) in enumerate(shown.items())]
-    lines = [(audit.name, *_line(i)) for i, audit in enumerate(found.audits)]
-    return Section(
-        "risks", "How risk is spread, before and after", _filled("risks.html", figures=figures, lines=lines), drawn
-    )
-
-
-def _line(i: int) -> tuple[str, str]:
-    return SHADES[i % len(SHADES)], DASHES[i % len(DASHES)]
+    body = _filled("risks.html", figures=figures, charts=drawn)
+    return Section("risks", "How risk is spread, before and after", body, drawn)
 
 
 def _told(risk: str, audits: list[Audited]) -> str:
@@ -176,32 +124,24 @@ def _told(risk: str, audits: list[Audited]) -> str:
     return f"Shares of members whose {risk} is larger. Medians: {medians}."
 
 
-def _spread(risk: str, audits: tuple[Audited, ...]) -> dict:
+def _spread(risk: str, audits: tuple[Audited, ...]) -> Chart:
     """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
-    data = []
-    for i, audit in enumerate(audits):
-        if not audit.risks.get(risk):
-            continue
-        shade, dash = _line(i)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": charts.text(audit.name),
-                "x": [charts.short(value) for value in audit.risks[risk]],
-                "y": [charts.short(1 - level) for level in LEVELS],
-                "line": {"color": shade, "width": 2, "dash": dash},
-                "hovertemplate": "%{y:.3~%} of members above %{x:.3~g}",
-            }
+    dashes, above = tuple(DASHES), tuple(1 - level for level in LEVELS)
+    lines = tuple(
+        Series(
+            audit.name,
+            tuple(audit.risks[risk]),
+            above,
+            SHADES[i % len(SHADES)],
+            line=2,
+            dash=dashes[i % len(dashes)],
         )
-    layout = charts.layout(
-        xaxis=charts.axis(title=charts.title("risk: higher means more exposed")),
-        yaxis=charts.axis(title=charts.title("members above"), type="log", tickformat="~%", dtick=1),
-        height=300,
-        hovermode="closest",
-        showlegend=False,
+        for i, audit in enumerate(audits)
+        if audit.risks.get(risk)
     )
-    return {"data": data, "layout": layout}
+    return Chart(
+        Axis("risk: higher means more exposed"), Axis("members above", log=True, form="percent"), lines, height=300
+    )
 
 
 def _risen(found: Comparisons) -> Section:

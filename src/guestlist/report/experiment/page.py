@@ -10,7 +10,7 @@ from guestlist.evaluate import Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
 from guestlist.experiments.summary import Experiment
 from guestlist.privacy import humphries
-from guestlist.report import charts
+from guestlist.report.charts import Axis, Chart, Series, between
 from guestlist.report.format import decimal, interval
 from guestlist.report.page import whole
 from guestlist.report.section import Section
@@ -23,7 +23,8 @@ NAMES = {
 }
 WHOSE = {"members": "members", "nonmembers": "non-members", "validation": "others drawn as members are"}
 ARMS = {"apart": "members apart", "iid": "mixed"}
-SHADES = {"apart": "var(--member)", "iid": "var(--nonmember)"}
+SHADES = {"apart": "member", "iid": "nonmember"}
+DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 
 def page(found: Experiment) -> str:
@@ -110,7 +111,8 @@ def _advantage(found: Experiment) -> Section:
     ]
     body = _filled(
         "advantage.html",
-        charts=[(f"advantage-{attack}", NAMES[attack]) for attack in attacks],
+        charts=drawn,
+        named=[(f"advantage-{attack}", NAMES[attack]) for attack in attacks],
         rows=rows,
         repeats=found.repeats,
         delta=found.delta,
@@ -125,13 +127,15 @@ def _accuracy(found: Experiment) -> Section:
         (f"{WHOSE[figure]}, {ARMS[arm]}", [found.mean(figure, epsilon, arm) for epsilon in found.epsilons])
         for figure, arm in lines
     ]
+    drawn = {"accuracy-chart": _chart(found, lines, "accuracy")}
     body = _filled(
         "accuracy.html",
+        charts=drawn,
         rows=rows,
         epsilons=[told(epsilon) for epsilon in found.epsilons],
         hidden=("validation", "apart") in known,
     )
-    return Section("accuracy", "How often the model is right", body, {"accuracy": _chart(found, lines, "accuracy")})
+    return Section("accuracy", "How often the model is right", body, drawn)
 
 
 def _reading() -> Section:
@@ -142,51 +146,20 @@ def _bound(found: Experiment, epsilon: float) -> float:
     return 1.0 if math.isinf(epsilon) else humphries(epsilon, found.delta)
 
 
-def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> dict:
+def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> Chart:
     """Lines with bars over the epsilons, which stand side by side: the last may be infinite."""
-    x = [told(epsilon) for epsilon in found.epsilons]
-    data = []
-    for figure, arm in lines:
-        means = [found.mean(figure, epsilon, arm) for epsilon in found.epsilons]
-        name = ARMS[arm] if figure in ATTACKS else f"{WHOSE[figure]}, {ARMS[arm]}"
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": charts.text(name),
-                "x": x,
-                "y": [charts.short(mean.value) for mean in means],
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [charts.short(mean.high - mean.value) for mean in means],
-                    "arrayminus": [charts.short(mean.value - mean.low) for mean in means],
-                    "color": SHADES[arm],
-                },
-                "line": {"color": SHADES[arm], "dash": DASHES.get(figure, "solid")},
-                "hovertemplate": "epsilon %{x}<br>%{y:.3f}",
-            }
-        )
+    places = tuple(map(float, range(len(found.epsilons))))
+    series = [_means(found, figure, arm, places) for figure, arm in lines]
     if bound:
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "allowed, were records alike",
-                "x": x,
-                "y": [charts.short(_bound(found, epsilon)) for epsilon in found.epsilons],
-                "line": {"color": "var(--quiet)", "width": 1, "dash": "dot"},
-                "hovertemplate": "epsilon %{x}<br>at most %{y:.3f}",
-            }
-        )
-    layout = charts.layout(
-        xaxis=charts.axis(title=charts.title("epsilon"), type="category"),
-        yaxis=charts.axis(title=charts.title(axis)),
-        height=380,
-        hovermode="closest",
-        legend={"orientation": "h", "y": -0.3},
-    )
-    return {"data": data, "layout": layout}
+        allowed = tuple(_bound(found, epsilon) for epsilon in found.epsilons)
+        series.append(Series("allowed, were records alike", places, allowed, "quiet", line=1.2, dash="dot"))
+    names = tuple(told(epsilon) for epsilon in found.epsilons)
+    return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), whole=not bound)
 
 
-DASHES = {"nonmembers": "dash", "validation": "dot"}
+def _means(found: Experiment, figure: str, arm: str, places: tuple[float, ...]) -> Series:
+    means = [found.mean(figure, epsilon, arm) for epsilon in found.epsilons]
+    name = ARMS[arm] if figure in ATTACKS else f"{WHOSE[figure]}, {ARMS[arm]}"
+    values = tuple(mean.value for mean in means)
+    mark, dash = ("circle" if arm == "apart" else "square"), DASHES.get(figure, "solid")
+    return Series(name, places, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=between(means))

@@ -10,20 +10,19 @@ import math
 
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.results import Results
-from guestlist.report import charts
+from guestlist.report.charts import Axis, Chart, Series, between, guessing
 from guestlist.report.format import interval, percent
 from guestlist.report.section import Section, filled
 
 KEPT, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
 OUT_OF_REACH = "out of reach"
-# Tests are told apart by shape as well as by colour.
 MARKS = (
-    ("circle", "--member"),
-    ("square", "--nonmember"),
-    ("diamond", "--ink"),
-    ("triangle-up", "--member"),
-    ("cross", "--nonmember"),
-    ("star", "--ink"),
+    ("circle", "member"),
+    ("square", "nonmember"),
+    ("diamond", "ink"),
+    ("triangle-up", "member"),
+    ("cross", "nonmember"),
+    ("star", "ink"),
 )
 LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
 
@@ -36,8 +35,10 @@ def section(results: Results) -> Section | None:
     rows = [
         (test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas(results)]) for test in found
     ]
+    drawn = {"asked-realised": _chart(found)}
     body = filled(
         "hypothesis_tests.html",
+        charts=drawn,
         rows=rows,
         alphas=alphas(results),
         verdict=verdict,
@@ -45,7 +46,7 @@ def section(results: Results) -> Section | None:
         lacking=" ".join(filter(None, (unreached(results), unasked(results)))),
         out_of_reach=OUT_OF_REACH,
     )
-    return Section("promises", "Does each test keep its promise?", body, {"asked-realised": _chart(found)})
+    return Section("promises", "Does each test keep its promise?", body, drawn)
 
 
 def tests(results: Results) -> tuple[HypothesisTest, ...]:
@@ -126,52 +127,21 @@ def _lie(number: int) -> str:
     return "lies" if number == 1 else "lie"
 
 
-def _chart(found: tuple[HypothesisTest, ...]) -> dict:
+def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
     """Asked against realised false-positive rates, a mark with its interval for each, and the diagonal of promises."""
-    data = [{**charts.guessing(LEAST_REALISED), "name": "as asked", "showlegend": False}]
-    # Marks of one level stand side by side, or they would hide each other.
-    data += [_marks(test, 1.07 ** (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(found)]
-    asked = sorted({level.alpha for test in found for level in test.levels})
-    axis = charts.axis(type="log", tickformat="~%")
-    around = [math.log10(asked[0] / 2), math.log10(min(2 * asked[-1], 1.0))]
-    layout = charts.layout(
-        xaxis={**axis, "range": around, "tickvals": asked, "title": charts.title("false alarms asked for")},
-        yaxis={
-            **axis,
-            "range": [math.log10(LEAST_REALISED), 0],
-            "dtick": 1,
-            "title": charts.title("false alarms realised"),
-        },
-        height=380,
-        hovermode="closest",
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    asked = tuple(sorted({level.alpha for test in found for level in test.levels}))
+    marks = (_marks(test, 7 * (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(found))
+    return Chart(
+        Axis("false alarms asked for", (asked[0] / 2, min(2 * asked[-1], 1.0)), log=True, ticks=asked, form="percent"),
+        Axis("false alarms realised", (LEAST_REALISED, 1.0), log=True, form="percent"),
+        (guessing("as asked"), *marks),
+        whole=True,
     )
-    return {"data": data, "layout": layout}
 
 
-def _marks(test: HypothesisTest, beside: float, symbol: str, colour: str) -> dict:
+def _marks(test: HypothesisTest, beside: float, mark: str, colour: str) -> Series:
+    """Marks of one level stand side by side, or they would hide each other."""
     levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
-    # A logarithm has no zero: what lies below the axis is drawn at its edge, and the hover tells the number.
-    at = [max(level.fpr.value, LEAST_REALISED) for level in levels]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": charts.text(test.name),
-        "x": [charts.short(level.alpha * beside) for level in levels],
-        "y": [charts.short(y) for y in at],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [charts.short(max(level.fpr.high - y, 0.0)) for level, y in zip(levels, at, strict=True)],
-            "arrayminus": [
-                charts.short(y - min(max(level.fpr.low, LEAST_REALISED / 10), y))
-                for level, y in zip(levels, at, strict=True)
-            ],
-            "color": f"var({colour})",
-            "thickness": 1.2,
-            "width": 3,
-        },
-        "marker": {"symbol": symbol, "size": 9, "color": f"var({colour})"},
-        "customdata": [[charts.short(level.alpha), charts.short(level.fpr.value)] for level in levels],
-        "hovertemplate": "%{customdata[1]:.3~%} false alarms<br>where %{customdata[0]:.3~%} was asked for",
-    }
+    alpha, fpr = tuple(level.alpha for level in levels), [level.fpr for level in levels]
+    values = tuple(rate.value for rate in fpr)
+    return Series(test.name, alpha, values, colour, mark=mark, y_ends=between(fpr), beside=beside)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from guestlist.findings.results import Results
 from guestlist.findings.risk_spread import Spread
-from guestlist.report import charts
+from guestlist.report.charts import Axis, Chart, Series
 from guestlist.report.format import decimal
 from guestlist.report.section import Section, filled
 
@@ -15,7 +15,7 @@ MOST = 12  # groups in one chart
 
 
 @dataclass(frozen=True)
-class Chart:
+class Shown:
     """One chart: where it is drawn, of which risk, and what it shows for those who do not see it."""
 
     id: str
@@ -29,10 +29,11 @@ def section(results: Results) -> Section | None:
         return None
     of_risk = {risk: tuple(rows) for risk, rows in groupby(found.spreads, key=lambda row: row.risk)}
     shown = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
-    drawn = [Chart(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
+    drawn = {id: _chart(rows) for id, rows in shown.items()}
+    told = [Shown(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
     matrix = [(name, [decimal(value) for value in row]) for name, row in zip(found.names, found.spearman, strict=True)]
-    body = filled("risk_spread.html", charts=drawn, matrix=matrix if len(matrix) > 1 else [])
-    return Section("spread", "How risks are spread", body, {id: _chart(rows) for id, rows in shown.items()})
+    body = filled("risk_spread.html", charts=drawn, shown=told, matrix=matrix if len(matrix) > 1 else [])
+    return Section("spread", "How risks are spread", body, drawn)
 
 
 def _shown(rows: tuple[Spread, ...]) -> tuple[Spread, ...]:
@@ -50,41 +51,22 @@ def _label(rows: tuple[Spread, ...]) -> str:
     return f"Spread of {rows[0].risk}, medians: {medians}."
 
 
-def _chart(rows: tuple[Spread, ...]) -> dict:
+def _chart(rows: tuple[Spread, ...]) -> Chart:
     """A thin line from the 5 % to the 95 % quantile, a thick one over the middle half, a dot at the median."""
-    names = [charts.text(_name(row)) for row in rows]
-    data = [_line(rows, names, (0, 4), 1.2), _line(rows, names, (1, 3), 7), _medians(rows, names)]
-    layout = charts.layout(
-        xaxis=charts.axis(title=charts.title("risk: higher means more exposed")),
-        yaxis=charts.axis(type="category", categoryorder="array", categoryarray=names[::-1], ticks=""),
-        height=110 + 26 * len(rows),
-        hovermode="closest",
-        showlegend=False,
+    places = tuple(map(float, range(len(rows))))
+    medians = tuple(row.quantiles[2] for row in rows)
+
+    def line(name: str, low: int, high: int, bar: float) -> Series:
+        ends = tuple((row.quantiles[low], row.quantiles[high]) for row in rows)
+        return Series(name, medians, places, "member", x_ends=ends, bar=bar, told=False)
+
+    return Chart(
+        Axis("risk: higher means more exposed"),
+        Axis("", names=tuple(_name(row) for row in rows)),
+        (
+            line("nine in ten", 0, 4, 1.2),
+            line("the middle half", 1, 3, 7),
+            Series("median", medians, places, "ink", mark="circle"),
+        ),
+        height=80 + 26 * len(rows),
     )
-    return {"data": data, "layout": layout}
-
-
-def _line(rows: tuple[Spread, ...], names: list[str], ends: tuple[int, int], width: float) -> dict:
-    # One trace for all groups: a gap parts one from the next.
-    x = [point for row in rows for point in (*(charts.short(row.quantiles[end]) for end in ends), None)]
-    y = [point for name in names for point in (name, name, None)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": "var(--member)", "width": width},
-        "hoverinfo": "skip",
-    }
-
-
-def _medians(rows: tuple[Spread, ...], names: list[str]) -> dict:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [charts.short(row.quantiles[2]) for row in rows],
-        "y": names,
-        "marker": {"color": "var(--ink)", "size": 8},
-        "customdata": [row.members for row in rows],
-        "hovertemplate": "median %{x:.3~g}<br>%{customdata} members<extra></extra>",
-    }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from guestlist.findings.attacks import AttackResult, Histogram
 from guestlist.findings.results import Results
-from guestlist.report import charts, words
+from guestlist.report import words
+from guestlist.report.charts import Axis, Chart, Series
 from guestlist.report.section import Section, filled
 
 
@@ -13,32 +14,25 @@ def section(results: Results) -> Section | None:
     if headline is None:
         return None
     drawn = {"scores": _scores(headline)}
-    return Section("distribution", "Scores of members and non-members", filled("scores.html", headline=headline), drawn)
+    body = filled("scores.html", headline=headline, charts=drawn)
+    return Section("distribution", "Scores of members and non-members", body, drawn)
 
 
-def _scores(headline: AttackResult) -> dict:
+def _scores(headline: AttackResult) -> Chart:
     """How the headline attack scores members and non-members, as shares of each."""
-    members = _outline(headline.histogram, headline.histogram.members, "members", "member", "solid")
-    nonmembers = _outline(headline.histogram, headline.histogram.nonmembers, "non-members", "nonmember", "dash")
-    layout = charts.layout(
-        xaxis=charts.axis(title=charts.title("score: higher means likelier member"), zeroline=False),
-        yaxis=charts.axis(title=charts.title("share of records"), tickformat="~%", rangemode="tozero"),
-        height=320,
-        hovermode="x unified",
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    shares = headline.histogram
+    return Chart(
+        Axis("score: higher means likelier member"),
+        Axis("share of records", form="percent"),
+        (
+            _outline(shares, shares.nonmembers, "non-members", "nonmember", "dash"),
+            _outline(shares, shares.members, "members", "member", "solid"),
+        ),
+        whole=True,
+        height=300,
     )
-    return {"data": [nonmembers, members], "layout": layout}
 
 
-def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour: str, dash: str) -> dict:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": [charts.short(edge) for edge in histogram.edges],
-        "y": [charts.short(share) for share in (*shares, *shares[-1:])],
-        "line": {"color": f"var(--{colour})", "width": 1.8, "dash": dash, "shape": "hv"},
-        "fill": "tozeroy",
-        "fillcolor": f"var(--{colour}-fill)",
-        "hovertemplate": "%{y:.3~%}",
-    }
+def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour: str, dash: str) -> Series:
+    stairs = (*shares, *shares[-1:])
+    return Series(name, histogram.edges, stairs, colour, line=1.8, dash=dash, step=True, fill=True)

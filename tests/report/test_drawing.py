@@ -1,0 +1,126 @@
+"""Charts as SVG: every figure stands where its axis says, and what users wrote is text."""
+
+import math
+import re
+
+import pytest
+from markupsafe import escape
+
+from guestlist.report.charts import Axis, Chart, Series, figures, reach, ticks
+from guestlist.report.drawing import NARROW, WIDE, Canvas, drawn, swatch
+from report_worlds import HOSTILE
+
+SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))
+LOG = Axis("x", (0.001, 1.0), log=True), Axis("y", (0.001, 1.0), log=True)
+
+
+def one(axes=SQUARE, **more):
+    return Chart(*axes, (Series("a", **more),))
+
+
+def line_of(chart):
+    """The points of the first series' line, as they were drawn."""
+    path = re.search(r'<g data-series="0"><path d="([^"]*)"', drawn(chart)).group(1)
+    return [tuple(map(float, pair.split())) for pair in re.split("[ML]", path) if pair]
+
+
+def test_a_figure_stands_where_both_axes_say():
+    chart = one(x=(0.0, 0.5, 1.0), y=(0.0, 0.25, 1.0), line=1)
+    left, top, width, height = Canvas(chart, NARROW).box
+    wanted = [(left + x * width, top + (1 - y) * height) for x, y in ((0, 0), (0.5, 0.25), (1, 1))]
+    assert line_of(chart) == [pytest.approx(place, abs=0.06) for place in wanted]
+
+
+@pytest.mark.parametrize("x_log", [False, True])
+@pytest.mark.parametrize("y_log", [False, True])
+def test_a_straight_piece_is_straight_in_the_numbers(x_log, y_log):
+    axes = tuple((LOG if log else SQUARE)[i] for i, log in enumerate((x_log, y_log)))
+    chart = one(axes, x=(0.0, 1.0), y=(0.1, 0.9), line=1)
+    canvas = Canvas(chart, NARROW)
+    left, top, width, height = canvas.box
+
+    def value(share, log):
+        return 0.001 ** (1 - share) if log else share
+
+    points = line_of(chart)
+    assert len(points) == 2 if not (x_log or y_log) else len(points) > 20
+    for across, up in points[1:]:  # the first lies at 0, where a logarithmic axis has its end
+        x, y = value((across - left) / width, x_log), value(1 - (up - top) / height, y_log)
+        assert canvas.up(0.1 + 0.8 * x) == pytest.approx(canvas.up(y), abs=0.6)
+
+
+def test_a_step_holds_until_the_next_and_a_band_between_steps_holds_what_rises():
+    stairs = line_of(one(x=(0.0, 0.5, 1.0), y=(0.2, 0.6, 0.6), line=1, step=True))
+    canvas = Canvas(one(x=(0.0,), y=(0.0,)), NARROW)
+    corners = ((0, 0.2), (0.5, 0.2), (0.5, 0.6), (1, 0.6))
+    assert stairs == [pytest.approx((canvas.across(x), canvas.up(y)), abs=0.06) for x, y in corners]
+    ends = ((0.1, 0.3), (0.5, 0.7))
+    band = one(x=(0.0, 1.0), y_ends=ends, band=True, step=True)
+    around = re.search(r'<g data-series="0"><path d="([^"]*)z"', drawn(band)).group(1)
+    places = [tuple(map(float, pair.split())) for pair in re.split("[ML]", around) if pair]
+    corners = ((0, 0.3), (0, 0.7), (1, 0.7), (1, 0.5), (1, 0.1), (0, 0.1))
+    assert places == [pytest.approx((canvas.across(x), canvas.up(y)), abs=0.06) for x, y in corners]
+
+
+def test_what_lies_beyond_the_axes_stands_at_their_end_and_what_is_unknown_nowhere():
+    chart = one(LOG, x=(0.01, 0.1, 0.2), y=(0.0, math.nan, 2.0), mark="circle")
+    canvas = Canvas(chart, NARROW)
+    marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\)"', drawn(chart))
+    wanted = [(canvas.across(0.01), canvas.up(0.001)), (canvas.across(0.2), canvas.up(1.0))]
+    assert [tuple(map(float, mark)) for mark in marks] == [pytest.approx(place, abs=0.06) for place in wanted]
+    assert "nan" not in drawn(chart)
+    assert figures(chart)["series"][0]["y"] == [0.0, None, 2.0]  # as they are, for the CSV
+
+
+def test_an_interval_reaches_from_end_to_end():
+    chart = one(x=(0.5,), y=(0.5,), x_ends=((0.4, 0.7),), y_ends=((0.2, 0.9),))
+    canvas = Canvas(chart, NARROW)
+    bars = re.search(r'<g data-series="0"><path d="([^"]*)"', drawn(chart)).group(1)
+    assert f"M{canvas.across(0.5):.1f} {canvas.up(0.2):.1f}V{canvas.up(0.9):.1f}" in bars
+    assert f"M{canvas.across(0.4):.1f} {canvas.up(0.5):.1f}H{canvas.across(0.7):.1f}" in bars
+
+
+def test_axes_reach_as_far_as_the_figures():
+    chart = Chart(
+        Axis("x"), Axis("y", log=True), (Series("a", (1.0, 3.0), (0.0, 0.1), y_ends=((0.0, 0.1), (0.05, 0.4))),)
+    )
+    low, high = reach(chart, "x")
+    assert low < 1 < 3 < high
+    assert reach(chart, "y") == (0.05, 0.4)  # a logarithm has no zero
+    named = Chart(Axis("", names=("a", "b")), Axis("", names=("c", "d", "e")), ())
+    assert reach(named, "x") == (-0.5, 1.5)
+    assert reach(named, "y") == (2.5, -0.5)  # from the top
+    for nothing in (
+        Chart(Axis("x"), Axis("y"), ()),
+        one((Axis("x"), Axis("y", log=True)), x=(math.nan,), y=(math.nan,)),
+    ):
+        assert "nan" not in drawn(nothing)
+
+
+@pytest.mark.parametrize("ends", [(0, 0.9), (-3.7, 12), (0, 1e-5), (1234, 1250), (-1e6, 1e6)])
+def test_ticks_are_round_few_and_within(ends):
+    found = ticks(Axis("x"), ends)
+    assert 3 <= len(found) <= 7
+    assert all(ends[0] <= tick <= ends[1] for tick in found)
+    assert all(len(f"{tick:.6g}".replace("-", "").replace(".", "").lstrip("0")) <= 9 for tick in found)
+    assert ticks(Axis("x", log=True), (0.001, 1.0)) == pytest.approx((0.001, 0.01, 0.1, 1.0))
+
+
+def test_one_over_the_page_is_drawn_wide_and_narrow():
+    chart = Chart(*SQUARE, (Series("a", (0.0, 1.0), (0.0, 1.0), line=1),), whole=True)
+    assert re.findall(r'viewBox="0 0 (\d+)', drawn(chart)) == [f"{WIDE:g}", f"{NARROW:g}"]
+
+
+def test_what_users_wrote_is_text():
+    names = Axis("", names=(HOSTILE, "b"))
+    chart = Chart(Axis(HOSTILE), names, (Series(HOSTILE, (0.0, 1.0), (0.0, 1.0), mark="star"),))
+    made = drawn(chart)
+    assert "<img" not in made
+    assert "<script" not in made
+    assert made.count(str(escape(HOSTILE))) == 2  # the title of the axis, and the whole of a name that is cut short
+    assert "<img" not in swatch(chart.series[0])
+
+
+def test_figures_that_do_not_match_are_refused():
+    with pytest.raises(ValueError, match="Expected y_ends of 'a' to have 2 figures"):
+        Series("a", (0.0, 1.0), (0.0, 1.0), y_ends=((0.0, 1.0),))
