@@ -7,7 +7,7 @@ from pathlib import Path
 from guestlist.privacy import humphries
 from papers.data_dependencies import statements as say
 from papers.data_dependencies.bounds import largest_gain
-from papers.data_dependencies.figures import FEW, SHADOWS
+from papers.data_dependencies.figures import FEW, FEWER, SHADOWS
 from papers.data_dependencies.published import DELTA, FEATURES, GAIN, GAIN_AT, REPEATS
 from papers.data_dependencies.results import read
 from papers.markdown import made_by, page, table
@@ -110,7 +110,12 @@ BIASED_HIGHER = (
     say.more_apart,
 )
 SHADOW_HIGHER = ("Apart above mixed (shadows)", lambda rows: say.of(rows, "shadow"), say.more_apart)
-FEWER = f"with {FEW:,} members and as many non-members (paper 10,000)"
+
+
+def _with(members: int) -> str:
+    return f"with {members:,} members and as many non-members (paper 10,000)"
+
+
 SECTIONS = {
     "figure1": _figure1,
     "figure2": _figure(
@@ -121,7 +126,7 @@ SECTIONS = {
         UNDER,
         AVERAGE_UNDER,
     ),
-    "figure2_shadow": _figure(f"Figure 2, {SHADOWS} shadows, {FEWER}", SHADOW_HIGHER, HIGHER, UNDER),
+    "figure2_shadow": _figure(f"Figure 2, {SHADOWS} shadows, {_with(FEWER)}", SHADOW_HIGHER, HIGHER, UNDER),
     "figure3": _figure(
         "Figure 3: compas, clusters",
         HIGHER,
@@ -130,7 +135,7 @@ SECTIONS = {
         AVERAGE_UNDER,
     ),
     "figure4": _figure(
-        f"Figure 4: adult, share p of men among members, {FEWER}",
+        f"Figure 4: adult, share p of men among members, {_with(FEW)}",
         (
             "The average threshold's advantage is negative for p ≥ .75",
             lambda rows: [row for row in say.of(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")],
@@ -148,10 +153,10 @@ SECTIONS = {
         AVERAGE_UNDER,
     ),
     "figure5": _figure(
-        f"Figure 5: adult, share p of low education among members, {FEWER}", BIASED_HIGHER, AVERAGE_UNDER
+        f"Figure 5: adult, share p of low education among members, {_with(FEWER)}", BIASED_HIGHER, AVERAGE_UNDER
     ),
     "figure6": _figure("Figure 6: heart, one hospital against the others", HIGHER, UNDER, AVERAGE_UNDER),
     "figure7": _figure("Figure 7: students, one school against the other", HIGHER, UNDER, AVERAGE_UNDER),
     "figure9": _figure("Figure 9: census against adult", HIGHER, UNDER, AVERAGE_UNDER),
-    "figure9_shadow": _figure(f"Figure 9, {SHADOWS} shadows, {FEWER}", SHADOW_HIGHER, HIGHER, UNDER),
+    "figure9_shadow": _figure(f"Figure 9, {SHADOWS} shadows, {_with(FEWER)}", SHADOW_HIGHER, HIGHER, UNDER),
 }
