@@ -80,10 +80,13 @@ from .games import Bernoulli as Bernoulli
 from .games import Bias as Bias
 from .games import Canaries as Canaries
 from .games import Clusters as Clusters
+from .games import Exchangeable as Exchangeable
 from .games import Sides as Sides
 from .games import Sources as Sources
 from .games import Split as Split
+from .games import Strong as Strong
 from .playing import play as play
+from .playing import play_many as play_many
 from .predictions import audit_predictions as audit_predictions
 from .privacy import BayesianRuns as BayesianRuns
 from .privacy import Bonferroni as Bonferroni

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ from guestlist.targets import Target, as_target
 
 REFERENCES = 32
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 def audit(
@@ -187,9 +188,7 @@ def collect(
         )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
-    checks = _checks(given, settings.ignore)
-    with _begun(given, settings) as work:
-        return work.case(references, checks)
+    return gathered(given, settings, lambda case: case)
 
 
 @dataclass(frozen=True)
@@ -243,6 +242,13 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
             return results
 
         return run(settings.fewest) if settings.until is None else grow(run, _width, settings.until)
+
+
+def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T:
+    """Collect, and do something with the case as long as it is there."""
+    checks = _checks(inputs, settings.ignore)
+    with _begun(inputs, settings) as work:
+        return then(work.case(settings.fewest, checks))
 
 
 @dataclass(frozen=True)

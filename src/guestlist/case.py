@@ -18,6 +18,7 @@ from guestlist.blind.baseline import Blind, Unasked
 from guestlist.collecting.until import UntilWidth
 from guestlist.defences.training import Training
 from guestlist.errors import InputError, NotCollectedError
+from guestlist.games import Split
 from guestlist.privacy import Claim
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.signals import Rotation, Signals
@@ -30,10 +31,14 @@ Figure = int | float | str
 
 @dataclass(frozen=True)
 class Truth:
-    """Which records the target trained on, and which are asked about: both over all records of the pool."""
+    """Which records the target trained on, and which are asked about: both over all records of the pool.
+
+    ``models`` is the same of every model, in the order of the view's; None where nobody kept it.
+    """
 
     member: np.ndarray
     asked: np.ndarray
+    models: Split | None = None
 
     @property
     def of_asked(self) -> np.ndarray:

@@ -13,8 +13,8 @@ import numpy as np
 from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
-from guestlist.auditing import REFERENCES, Settings, audited
-from guestlist.case import PRIOR
+from guestlist.auditing import REFERENCES, Settings, audited, gathered
+from guestlist.case import PRIOR, Case
 from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
@@ -27,8 +27,9 @@ from guestlist.data import Data, as_data, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
-from guestlist.games import Game, Preparing, check_game, draw, hidden_by
-from guestlist.privacy import Claim
+from guestlist.findings.epsilon import DELTA, Epsilon, epsilon_bound
+from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_by
+from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.targets import Target
@@ -94,6 +95,8 @@ def play(
         claimed=claimed,
     )
     check_game(game)
+    if isinstance(game, Trials):
+        raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = (group,) if isinstance(group, str) else tuple(group)
     needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
@@ -102,6 +105,63 @@ def play(
     given = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
     named_once = id is None or person is not None
     return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
+
+
+def play_many(
+    game: Trials,
+    recipe: Recipe | Any,
+    data,
+    *,
+    model=None,
+    classes=None,
+    scale: str = "logits",
+    label: str | None = None,
+    id: str | None = None,
+    runs: int = 200,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    claimed: Claim | None = None,
+    delta: float = DELTA,
+    how: ClopperPearson | GaussianRuns | BayesianRuns | None = None,
+    threshold: Bonferroni | HoldOut | Median | None = None,
+    confidence: float = 0.95,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+) -> Epsilon:
+    """Train many models, each with a coin of its own, and say what epsilon their scores prove.
+
+    Args:
+        game: ``Strong()``, one record or another beside others that are always the same; ``Exchangeable(1000)``.
+        recipe, data, model, classes, scale, label, id: as for ``play``.
+        runs: how many models.
+        folder: keeps every run; with the same folder it goes on where it was, and more of them can be asked for.
+        claimed: the promise, about one record more or less; by default what the recipe promises, if it does.
+        delta: of the promise, where nothing is claimed.
+        how: ``ClopperPearson()`` by default, ``GaussianRuns()`` or ``BayesianRuns()``.
+        threshold, confidence: as for ``epsilon_bound``.
+        seed, jobs, engine, progress, about: as for ``audit``.
+
+    The score of a run is how much better it fits the first record than the second, or how well it fits the only one.
+    """
+    check_game(game)
+    if not isinstance(game, Trials):
+        raise InputError(f"{type(game).__name__} has one target: play it with gl.play.")
+    if runs < 2:
+        raise ValueError(f"Expected runs={runs} to be 2 or more.")
+    where, shown = engine_of(engine, jobs), progress_of(progress)
+    settings = Settings(runs - 1, ["loss"], (), folder, seed, where, progress=shown, about=about, claimed=claimed)
+    records = as_data(data, side="data", label=label, id=id)
+    options = {"classes": classes, "scale": scale, "course": False}
+    inputs = _drawn(game, _making(recipe, model, options), records, seed, shown)
+
+    def bound(case: Case) -> Epsilon:
+        promise = case.setting.claimed
+        at, epsilon = (delta, None) if promise is None else (promise.delta, promise.epsilon)
+        return epsilon_bound(case, delta=at, claimed=epsilon, how=how, threshold=threshold, confidence=confidence)
+
+    return gathered(inputs, settings, bound)
 
 
 # (all records, which of them to train on, rng) to a target.
@@ -118,12 +178,12 @@ def _making(recipe, model, options: Mapping[str, Any]) -> Making:
     return partial(make, as_recipe(recipe), model, options)
 
 
-def _drawn(game: Game, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
+def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
     """Who is a member, and a target trained on them."""
     if isinstance(game, Preparing):
         data = game.prepared(data, partial(_losses, make, seed, progress), seed)
     split = draw(game, data, 1, seed)
-    if not split.members.any() or not split.nonmembers.any():
+    if not isinstance(game, Trials) and not (split.members.any() and split.nonmembers.any()):
         raise InputError(f"{game} draws no members, or none that are not, of {len(data)} records. Give more of them.")
     target = make(data, split.members, stream(seed, "training", 0))
     pool = target.fitting(data, "data")

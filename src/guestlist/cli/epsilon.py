@@ -25,10 +25,9 @@ from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
 @click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
 @click.option(
     "--method",
-    type=click.Choice(["one-run", "curve", "gaussian"]),
-    default="one-run",
-    show_default=True,
-    help="gaussian proves more, of Gaussian noise alone.",
+    type=click.Choice(["one-run", "curve", "gaussian", "clopper-pearson", "gaussian-runs", "bayesian-runs"]),
+    help="gaussian and gaussian-runs prove more, of Gaussian noise alone; the last three are for many runs.  [default: one-run, "
+    "or clopper-pearson]",
 )
 @click.option(
     "--threshold",
@@ -45,18 +44,33 @@ def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_js
     \b
     guestlist epsilon audits/private --delta 1e-5 --claimed 2
 
-    Members must have been drawn by us: the folder comes from gl.play(gl.Bernoulli(0.5), …), or gl.Canaries().
+    Members must have been drawn by us: the folder comes from gl.play(gl.Bernoulli(0.5), …), or gl.Canaries(); many runs from
+    gl.play_many.
     """
     from guestlist.findings.epsilon import DELTA, epsilon_bound
     from guestlist.findings.folder import read_case
-    from guestlist.privacy import Bonferroni, HoldOut, Median, OneRun, OneRunCurve
+    from guestlist.privacy import (
+        BayesianRuns,
+        Bonferroni,
+        ClopperPearson,
+        GaussianRuns,
+        HoldOut,
+        Median,
+        OneRun,
+        OneRunCurve,
+    )
+    from guestlist.privacy.lower import How
     from guestlist.report.sections.epsilon import judged
     from guestlist.store.jsonable import to_json
 
-    ways: dict[str, OneRun | OneRunCurve] = {
+    ways: dict[str | None, How | None] = {
+        None: None,
         "one-run": OneRun(),
         "curve": OneRunCurve(),
         "gaussian": OneRunCurve(curve="gaussian"),
+        "clopper-pearson": ClopperPearson(),
+        "gaussian-runs": GaussianRuns(),
+        "bayesian-runs": BayesianRuns(),
     }
     paid: dict[str, Bonferroni | HoldOut | Median] = {
         "bonferroni": Bonferroni(),

@@ -1,7 +1,8 @@
-"""Does a claimed epsilon hold? What it allows at most, and what the scores of this one model show at least.
+"""Does a claimed epsilon hold? What it allows at most, and what scores show at least.
 
 A bound from one run rests on how members were drawn: by a fair coin for each record, or so many of them at random. Where a
-user chose them nothing is known of that, and nothing can be proved.
+user chose them nothing is known of that, and nothing can be proved. A bound from many runs has one score of each model, in
+games in which every model is a trial of its own.
 """
 
 from __future__ import annotations
@@ -13,20 +14,26 @@ from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.findings import headline
 from guestlist.findings.folder import read_case
+from guestlist.findings.trials import SIGNAL, Runs, trials_of
 from guestlist.games import Provable, game_of
 from guestlist.privacy import (
     Bonferroni,
     Claim,
+    ClopperPearson,
     Coins,
     EpsilonBound,
     FixedSize,
+    GaussianRuns,
     HoldOut,
     Median,
     OneRun,
     OneRunCurve,
     epsilon_lower_bound,
+    group_privacy,
     humphries,
 )
+from guestlist.privacy.lower import How
+from guestlist.privacy.thresholds import Threshold
 
 DELTA = 1e-5
 # Why no lower bound can be proved, by the code that results keep.
@@ -39,6 +46,8 @@ REFUSED = {
     "game": "the game does not draw members from one pool by chance alone: play gl.Bernoulli(0.5)",
     "attack": "the attack compares with models that were trained on the true members, and guesses that know the others are "
     "right or wrong together: play gl.Bernoulli(0.5) with another attack",
+    "runs": "every model of this game is a trial with one coin, and the method is for one model with many: take "
+    "gl.ClopperPearson(), gl.GaussianRuns() or gl.BayesianRuns()",
 }
 # Evidence that is made with a look at who else is a member. Each guess alone is an honest one; their number is not.
 OTHERS_KNOWN = ("left_out",)
@@ -57,6 +66,9 @@ class Epsilon:
         refused: a code of ``REFUSED``.
         fixed_size: whether members were drawn in a number fixed beforehand, which costs part of the bound.
         gaussian: whether the bound is about Gaussian noise alone.
+        runs: whether the scores are of as many models, one each.
+        replaced: whether the bound is about one record in the place of another, which a claim about one record more or less
+            allows more of.
     """
 
     claimed: Claim | None
@@ -66,10 +78,19 @@ class Epsilon:
     refused: str | None = None
     fixed_size: bool = False
     gaussian: bool = False
+    runs: bool = False
+    replaced: bool = False
+
+    @property
+    def allowed(self) -> Claim | None:
+        """What the claim promises about the records that were looked at: a record replaced is one less, and one more."""
+        if self.claimed is None or not self.replaced:
+            return self.claimed
+        return group_privacy(self.claimed.epsilon, self.claimed.delta, 2)
 
     @property
     def contradicted(self) -> bool:
-        return self.claimed is not None and self.bound is not None and self.bound.epsilon > self.claimed.epsilon
+        return self.allowed is not None and self.bound is not None and self.bound.epsilon > self.allowed.epsilon
 
 
 def find(case: Case) -> Epsilon | None:
@@ -89,13 +110,14 @@ def epsilon_bound(
     delta: float = DELTA,
     claimed: float | None = None,
     attack: str | None = None,
-    how: OneRun | OneRunCurve | None = None,
+    how: How | None = None,
     threshold: Bonferroni | HoldOut | Median | None = None,
     confidence: float = 0.95,
 ) -> Epsilon:
-    """What one model shows about its epsilon, and whether a claim is contradicted.
+    """What one model, or many runs, show about epsilon, and whether a claim is contradicted.
 
-    The model must come from ``play`` with ``Bernoulli(0.5)`` or ``Canaries()``, or with ``Sides``, which proves less.
+    One model must come from ``play`` with ``Bernoulli(0.5)`` or ``Canaries()``, or with ``Sides``, which proves less; many runs
+    from ``play_many``.
 
     Args:
         case: an audit, or its folder.
@@ -103,35 +125,49 @@ def epsilon_bound(
         claimed: the epsilon of the promise, if there is one.
         attack: whose scores to look at, named before anyone saw how they do; by default the headline, which was chosen on mock
             targets or fixed beforehand.
-        how: ``OneRun()`` or ``OneRunCurve()``; how members were drawn is taken from the game.
+        how: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
+            ``GaussianRuns()`` or ``BayesianRuns()`` for many runs.
         threshold: how the choice of a line is paid for.
 
     Raises:
         InputError: where nothing can be proved, with the reason.
     """
     case = case if isinstance(case, Case) else read_case(case)
+    claim = None if claimed is None else Claim(claimed, delta)
+    many = trials_of(case)
+    if many is not None:
+        return _of_runs(many, claim, delta, how, threshold, confidence)
     how = OneRun() if how is None else how
     if not isinstance(how, (OneRun, OneRunCurve)):
         raise InputError(
-            f"The records of one model are not independent trials, and {type(how).__name__} needs such: take gl.OneRun(). Scores "
-            "of many runs, one per model, go to gl.epsilon_lower_bound."
+            f"The records of one model are not independent trials, and {type(how).__name__} needs such: take gl.OneRun(). One "
+            "score of each of many models comes from gl.play_many, or goes to gl.epsilon_lower_bound."
         )
-    claim = None if claimed is None else Claim(claimed, delta)
     how = replace(how, membership=membership_of(case))
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError("attack")
-    found = epsilon_lower_bound(
-        case.scores[name][case.truth.asked],
-        case.truth.of_asked,
-        delta=delta,
-        how=how,
-        threshold=threshold,
-        confidence=confidence,
-    )
-    most = None if claim is None else humphries(claim.epsilon, claim.delta)
+    scores, member = case.scores[name][case.truth.asked], case.truth.of_asked
+    found = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
     fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
-    return Epsilon(claim, most, name, found, fixed_size=fixed, gaussian=gaussian)
+    return Epsilon(claim, _most(claim), name, found, fixed_size=fixed, gaussian=gaussian)
+
+
+def _of_runs(
+    many: Runs, claim: Claim | None, delta: float, how: How | None, threshold: Threshold | None, confidence: float
+) -> Epsilon:
+    how = ClopperPearson() if how is None else how
+    if isinstance(how, (OneRun, OneRunCurve)):
+        raise NoBoundError("runs")
+    gaussian = isinstance(how, GaussianRuns)
+    found = Epsilon(claim, _most(claim), SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced)
+    at = delta if found.allowed is None else found.allowed.delta
+    bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
+    return replace(found, bound=bound)
+
+
+def _most(claim: Claim | None) -> float | None:
+    return None if claim is None else humphries(claim.epsilon, claim.delta)
 
 
 class NoBoundError(InputError):

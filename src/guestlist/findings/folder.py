@@ -51,7 +51,8 @@ def case_in(
     owners = of_owner()
     split, rotation = store.split, rotation_of(store, evidence.without(*owners), references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
-    truth = Truth(split.members, split.asked[0])
+    models = [k for k in store.models() if references is None or k <= references]
+    truth = Truth(split.members, split.asked[0], split.take(models))
     setting = _setting(store, store.answers(), until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     unasked = None if blind is None else unasked_in(store)

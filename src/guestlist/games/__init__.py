@@ -4,10 +4,12 @@ from guestlist.games.bernoulli import Bernoulli, inclusion_rate
 from guestlist.games.bias import Bias
 from guestlist.games.canaries import Canaries
 from guestlist.games.clusters import Clusters
-from guestlist.games.game import Game, Preparing, Provable, draw, hidden_by, is_alike
+from guestlist.games.exchangeable import Exchangeable
+from guestlist.games.game import Game, Preparing, Provable, Trials, draw, hidden_by, is_alike
 from guestlist.games.sides import Sides, sides_like
 from guestlist.games.sources import Sources
 from guestlist.games.split import Split, one_target
+from guestlist.games.strong import Strong
 from guestlist.games.table import GAMES, GameRow, check_game, game_of, options_of
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "Bias",
     "Canaries",
     "Clusters",
+    "Exchangeable",
     "Game",
     "GameRow",
     "Preparing",
@@ -23,6 +26,8 @@ __all__ = [
     "Sides",
     "Sources",
     "Split",
+    "Strong",
+    "Trials",
     "check_game",
     "draw",
     "game_of",

@@ -75,6 +75,16 @@ class Provable(Protocol):
         ...
 
 
+@runtime_checkable
+class Trials(Game, Protocol):
+    """A game in which every model is a trial of its own, with one coin: who of two records is in, or whether one is."""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether one record is in the place of another, and not one record more or less."""
+        ...
+
+
 def is_alike(game: Game) -> bool:
     """Whether members and non-members differ by chance alone: what bounds on attacks and on epsilon rest on."""
     return game.alike if isinstance(game, Dependent) else True

@@ -52,7 +52,7 @@ class Split:
     @property
     def told(self) -> np.ndarray:
         """(records,) true for those that every model trains on and nobody asks about: they tell nothing of membership."""
-        return ~self.asked[0] & self.member.all(axis=0)
+        return np.logical_and(~self.asked.any(axis=0), self.member.all(axis=0))
 
     def take(self, models) -> Split:
         """The same for some of the models."""

@@ -9,9 +9,11 @@ from guestlist.games.bernoulli import Bernoulli
 from guestlist.games.bias import Bias
 from guestlist.games.canaries import Canaries
 from guestlist.games.clusters import Clusters
+from guestlist.games.exchangeable import Exchangeable
 from guestlist.games.game import Game
 from guestlist.games.sides import Sides
 from guestlist.games.sources import Sources
+from guestlist.games.strong import Strong
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class GameRow:
 GAMES: dict[str, GameRow] = {
     "sides": GameRow(
         game=Sides,
-        summary="members and non-members of given sizes from one pool; references on random parts of it",
+        summary="IID: members and non-members of given sizes from one pool; references on random parts of it",
         paper="Ye et al. 2022",
         cost="a target, and as many references as asked for",
     ),
@@ -47,6 +49,18 @@ GAMES: dict[str, GameRow] = {
         summary="mislabelled records, each in by a fair coin; all others always train, and nobody asks about them",
         paper="Steinke, Nasr & Jagielski 2023",
         cost="a small ensemble to choose them; a target, and as many references as asked for",
+    ),
+    "strong": GameRow(
+        game=Strong,
+        summary="one record or another, or none, beside others that are always the same; a coin for every model",
+        paper="Nasr et al. 2021; Humphries et al. 2023",
+        cost="hundreds of models, each a trial",
+    ),
+    "exchangeable": GameRow(
+        game=Exchangeable,
+        summary="members and one more record from one pool, drawn anew for every model: which of two is in?",
+        paper="Humphries et al. 2023",
+        cost="hundreds of models, each a trial",
     ),
     "clusters": GameRow(
         game=Clusters,

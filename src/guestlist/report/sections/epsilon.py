@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from guestlist.findings.epsilon import REFUSED, Epsilon
 from guestlist.findings.results import Results
-from guestlist.privacy import Claim
+from guestlist.privacy import Claim, EpsilonBound
 from guestlist.report import words
-from guestlist.report.format import decimal, percent, tiny, with_interval
+from guestlist.report.format import count, decimal, percent, tiny, with_interval
 from guestlist.report.section import Section, filled
 
 HOLDS = (
@@ -28,28 +28,47 @@ def judged(found: Epsilon) -> str:
     claim, bound = found.claimed, found.bound
     if bound is None:
         return f"Whether it holds was not tested: {REFUSED[found.refused or 'own split']}."
-    sure = f"with {percent(bound.confidence)} confidence, at δ = {bound.delta:g}"
-    could = (
-        f"Perfect scores of these {words.things(bound.members, 'member')} and {words.things(bound.nonmembers, 'non-member')} "
-        f"would have proved {decimal(bound.provable)}{_paid(found)}."
+    proved, could = (
+        _proved(found, bound),
+        f"{_perfect(found, bound)} would have proved {decimal(bound.provable)}{_paid(found)}.",
     )
-    if bound.epsilon == 0:
-        proved = f"The scores of {found.attack} prove no ε above 0, {sure}."
-    else:
-        proved = f"The scores of {found.attack} prove that ε is at least {decimal(bound.epsilon)}, {sure}."
-    if found.gaussian:
-        proved += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
-    if claim is None:
+    if claim is None or found.allowed is None:
         return f"{proved} {could}"
+    allows = f" It allows {told(found.allowed)} of one record in the place of another." if found.replaced else ""
     if found.contradicted:
-        return f"No: the claim of {told(claim)} is contradicted. {proved}"
-    if bound.provable <= claim.epsilon:
-        return f"The claim of {told(claim)} could not have been contradicted with so few records. {proved} {could}"
-    return f"The claim of {told(claim)} is not contradicted, which does not show that it holds. {proved} {could}"
+        return f"No: the claim of {told(claim)} is contradicted.{allows} {proved}"
+    if bound.provable <= found.allowed.epsilon:
+        few = "runs" if found.runs else "records"
+        return (
+            f"The claim of {told(claim)} could not have been contradicted with so few {few}.{allows} {proved} {could}"
+        )
+    return (
+        f"The claim of {told(claim)} is not contradicted, which does not show that it holds.{allows} {proved} {could}"
+    )
+
+
+def _proved(found: Epsilon, bound: EpsilonBound) -> str:
+    whose = words.things(bound.members + bound.nonmembers, "run") if found.runs else found.attack
+    about = " of one record in the place of another" if found.replaced else ""
+    sure = f"with {percent(bound.confidence)} confidence, at δ = {bound.delta:.3g}"
+    if bound.epsilon == 0:
+        said = f"The scores of {whose} prove no ε{about} above 0, {sure}."
+    else:
+        said = f"The scores of {whose} prove that ε{about} is at least {decimal(bound.epsilon)}, {sure}."
+    if found.gaussian:
+        said += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
+    return said
+
+
+def _perfect(found: Epsilon, bound: EpsilonBound) -> str:
+    if found.runs:
+        return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
+    sides = f"{words.things(bound.members, 'member')} and {words.things(bound.nonmembers, 'non-member')}"
+    return f"Perfect scores of these {sides}"
 
 
 def told(claim: Claim) -> str:
-    return f"ε = {tiny(claim.epsilon)} at δ = {claim.delta:g}"
+    return f"ε = {tiny(claim.epsilon)} at δ = {claim.delta:.3g}"
 
 
 def _paid(found: Epsilon) -> str:

@@ -1,0 +1,160 @@
+"""Games in which every model is a trial: one record or another, and what many runs of it prove."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.cli import main
+from guestlist.data import Data
+from guestlist.errors import FolderError, InputError
+from guestlist.findings.trials import scored
+from guestlist.games import Exchangeable, Split, Strong, draw, game_of, options_of
+from guestlist.privacy import group_privacy
+from guestlist.report.sections.epsilon import judged
+from guestlist.store import open_store
+
+RECORDS = 60
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    return Data(rng.normal(size=(RECORDS, 3)), rng.integers(2, size=RECORDS))
+
+
+def nobody(train, about, models):
+    raise AssertionError("there is nothing to choose")
+
+
+@pytest.mark.parametrize("against", ["another", "nothing"])
+def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people, against):
+    game = Strong(20, against)
+    pool = game.prepared(people, nobody, seed=0)
+    split = draw(game, pool, 400, seed=3)
+    asked = 2 if against == "another" else 1
+    assert len(pool) == 20 + asked
+    assert (split.asked == pool.marked).all()
+    assert pool.marked.sum() == asked
+    assert split.member[:, ~pool.marked].all()
+    inside = split.member[:, pool.marked]
+    assert inside[:, 0].mean() == pytest.approx(0.5, abs=0.08)
+    if against == "another":
+        assert (inside.sum(axis=1) == 1).all()
+    assert game_of(options_of(game)) == game
+
+
+def test_the_record_in_question_can_be_named(people):
+    pool = Strong(record="row:7", against="nothing").prepared(people, nobody, seed=0)
+    assert pool.ids[pool.marked].tolist() == ["row:7"]
+    assert len(pool) == RECORDS
+    with pytest.raises(InputError, match="one record with the id 'row:99', found 0"):
+        Strong(record="row:99").prepared(people, nobody, seed=0)
+
+
+def test_members_and_one_more_are_drawn_anew_for_every_model(people):
+    split = draw(Exchangeable(20), people, 600, seed=0)
+    assert (split.member.sum(axis=1) == 20).all()
+    assert (split.asked.sum(axis=1) == 2).all()
+    assert ((split.asked & split.member).sum(axis=1) == 1).all()
+    assert split.member.mean(axis=0) == pytest.approx(1 / 3, abs=0.08)  # nobody is in more often than others
+    assert split.asked.mean(axis=0) == pytest.approx(1 / 30, abs=0.03)
+    first = scored(np.zeros(split.member.shape), split)[1]
+    assert first.mean() == pytest.approx(0.5, abs=0.07)
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.12
+
+
+def test_scores_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=(50, 9))
+    asked = np.array([np.isin(np.arange(9), rng.choice(9, size=rng.integers(1, 3), replace=False)) for _ in range(50)])
+    member = rng.random((50, 9)) < 0.5
+    scores, inside = scored(signal, Split(member, asked))
+    for k in range(50):
+        first, *rest = np.flatnonzero(asked[k])
+        assert scores[k] == pytest.approx(signal[k, first] - sum(signal[k, j] for j in rest))
+        assert inside[k] == member[k, first]
+
+
+def test_wrong_games_are_told(people):
+    tree = DecisionTreeClassifier()
+    with pytest.raises(InputError, match=r"play it with gl\.play_many"):
+        gl.play(Strong(20), tree, people)
+    with pytest.raises(InputError, match=r"has one target: play it with gl\.play"):
+        gl.play_many(gl.Bernoulli(0.5), tree, people)
+    with pytest.raises(InputError, match="found 60"):
+        gl.play_many(Strong(59), tree, people)
+    with pytest.raises(InputError, match="one more record, found 60"):
+        gl.play_many(Exchangeable(60), tree, people)
+    with pytest.raises(ValueError, match="2 or more"):
+        gl.play_many(Strong(20), tree, people, runs=1)
+    for wrong in (lambda: Strong(0), lambda: Strong(against="all"), lambda: Exchangeable(0)):
+        with pytest.raises(ValueError, match="Expected"):
+            wrong()
+
+
+@pytest.fixture(scope="module")
+def runs(people, tmp_path_factory):
+    """A tree knows which record it was trained on, and nothing else about it."""
+    folder = tmp_path_factory.mktemp("trials") / "tree"
+
+    def play(game, runs=30, **options):
+        options = {"engine": gl.Here(), "folder": folder, "claimed": gl.Claim(0.2), **options}
+        return gl.play_many(game, DecisionTreeClassifier(random_state=0), people, runs=runs, **options)
+
+    return play, folder, play(record_with_other_label(people))
+
+
+def record_with_other_label(people):
+    """The tree is wrong about it where it is out: its nearest neighbour has the other label."""
+    distance = np.square(people.x[:, None] - people.x).sum(-1) + np.diag(np.full(RECORDS, np.inf))
+    odd = np.flatnonzero(people.y[distance.argmin(axis=1)] != people.y)[0]
+    return Strong(against="nothing", record=f"row:{odd}")
+
+
+def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
+    play, folder, found = runs
+    assert found.runs
+    assert not found.replaced
+    assert found.contradicted
+    assert found.bound.members + found.bound.nonmembers == 30
+    assert "The scores of 30 runs prove that ε is at least" in judged(found)
+    more = play(record_with_other_label(people), runs=40)
+    assert more.bound.provable > found.bound.provable
+    assert len(open_store(folder).split) == 40
+    with pytest.raises(FolderError, match="another game"):
+        play(Strong(against="nothing"))
+
+
+def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
+    folder = runs[1]
+    told = CliRunner().invoke(main, ["epsilon", str(folder)])
+    assert told.exit_code == 0, told.output
+    assert "is contradicted" in told.output
+    for method in ("gaussian-runs", "bayesian-runs"):
+        told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", method, "--json"])
+        assert json.loads(told.output)["runs"]
+    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
+    assert told.exit_code == 2
+    assert "every model of this game is a trial" in told.output
+
+
+def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_replaced(people):
+    options = {"runs": 12, "engine": gl.Here(), "claimed": gl.Claim(1.0, 1e-3)}
+    found = gl.play_many(Strong(20), DecisionTreeClassifier(), people, **options)
+    assert found.replaced
+    assert found.allowed == group_privacy(1.0, 1e-3, 2)
+    assert found.bound.delta == found.allowed.delta
+    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in judged(found)
+
+
+def test_a_model_that_looks_at_nothing_proves_nothing(people):
+    constant = DummyClassifier(strategy="constant", constant=1)
+    found = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
+    assert found.bound.epsilon == 0
+    assert found.claimed is None
+    assert "prove no ε of one record in the place of another above 0" in judged(found)
