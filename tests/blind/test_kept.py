@@ -80,8 +80,8 @@ def test_it_is_made_once_and_found_again(tree, blobs, tmp_path, monkeypatch):
 def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, blobs, tmp_path):
     found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     path = tmp_path / "a" / "blind.json"
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "made_of": "others", "found": {**content["found"], "auc": 0.9}}))
+    content, store = json.loads(path.read_text()), open_store(tmp_path / "a")
+    store.write_figures(path, {"made_of": "others", "found": {**content["found"], "auc": 0.9}})
     assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").blind == found.blind
     path.unlink()
     assert gl.read_case(tmp_path / "a").blind is None

@@ -14,7 +14,6 @@ from guestlist.data import Data, row_hashes
 from guestlist.games import is_alike
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
-from guestlist.store.files import read_json, read_npz, write_json, write_npz
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.store.manifest import PREDICTIONS
 
@@ -40,7 +39,7 @@ def blind_baseline(
         x if store.manifest.recipe == PREDICTIONS else None
     )  # features are no part of what predictions are known by
     made_of, path = _made_of(store, groups, persons, unsigned), store.folder / FILE
-    if path.exists() and read_or_explain(path, read_json).get("made_of") == made_of:
+    if path.exists() and store.read_figures(path).get("made_of") == made_of:
         return blind_in(store)
     asked, member = store.split.asked[0], store.split.members
     rows = np.flatnonzero(asked)
@@ -54,12 +53,12 @@ def blind_baseline(
         rng=stream(store.manifest.seed, "blind"),
     )
     if found is None:
-        write_json(path, {"made_of": made_of, "found": None})
+        store.write_figures(path, {"made_of": made_of, "found": None})
         return None
     _write_records(store, rows, found.unasked)
     game = store.manifest.the_game()
     apart = "" if is_alike(game) else game.name
-    write_json(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
+    store.write_figures(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
     return blind_in(store)
 
 
@@ -68,7 +67,8 @@ def blind_in(store: Store) -> Blind | None:
     path = store.folder / FILE
     if not path.exists():
         return None
-    return read_or_explain(path, lambda path: from_json(Blind | None, read_json(path)["found"]))
+    found = store.read_figures(path)
+    return read_or_explain(path, lambda path: from_json(Blind | None, found["found"]))
 
 
 def unasked_in(store: Store) -> Unasked | None:
@@ -76,7 +76,7 @@ def unasked_in(store: Store) -> Unasked | None:
     path = store.folder / RECORDS
     if not path.exists():
         return None
-    kept = read_or_explain(path, read_npz)
+    kept = store.read(path)
     return Unasked(kept["score"], kept["fold"], kept["chance"])
 
 
@@ -89,7 +89,7 @@ def _write_records(store: Store, rows: np.ndarray, unasked: Unasked) -> None:
     }
     for name, values in whole.items():
         values[rows] = getattr(unasked, name)
-    write_npz(store.folder / RECORDS, **whole)
+    store.write(store.folder / RECORDS, whole)
 
 
 def _made_of(

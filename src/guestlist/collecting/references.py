@@ -18,7 +18,7 @@ from guestlist.targets.target import Trainer
 
 def train_references(site: Site) -> None:
     """Bring the folder to hold the signals of all references that the site plans."""
-    there = set(site.store.models())
+    there = site.store.checked({k: model_path(site.store.folder, k) for k in site.store.models()})
     missing = [k for k in range(1, 1 + site.references) if k not in there]
     if missing:
         told = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."

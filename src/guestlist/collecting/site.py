@@ -11,7 +11,7 @@ from guestlist.collecting.readout import Readout
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import draw
-from guestlist.store import Store
+from guestlist.store import Store, model_path
 from guestlist.store.files import remove_parts
 from guestlist.targets.scales import Scale
 from guestlist.targets.target import Target
@@ -44,7 +44,8 @@ class Site:
 
     def run(self, task: Task, numbers: list[int]) -> None:
         """Do the long work of these numbers."""
-        run_all(task, numbers, self.pool, self.store.folder, engine=self.engine, progress=self.progress)
+        store = self.store
+        run_all(task, numbers, self.pool, store.folder, engine=self.engine, progress=self.progress, write=store.write)
 
     def with_references(self, count: int) -> Site:
         """The same with so many references planned: who trains on what is drawn, and written down, before they are."""
@@ -74,12 +75,14 @@ def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.nd
     """Write what the target says, or check that it still says it; returns its scale with what these answers teach."""
     kept = store.answers()
     if kept is None:
-        _check_same_signals(store, target, found, labels)
+        _check_row(store, target, found, labels)
         store.write_answers(found)
+        model_path(store.folder, 0).unlink(missing_ok=True)  # it is tied to the bits of the answers, and written below
     elif kept.shape != found.shape or np.abs(kept - found).max() > SAME_ANSWER * max(1.0, np.abs(kept).max()):
         raise FolderError(_ANOTHER.format(store.folder))
     else:
         found = kept
+    _check_row(store, target, found, labels)
     scale = target.scale.resolved(found, labels)
     if 0 not in store.models():
         store.write_model(0, scale.signals(found, labels))
@@ -89,8 +92,8 @@ def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.nd
 _ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
 
 
-def _check_same_signals(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
-    """Where the answers are gone but the target's signals are there, they must be this target's."""
+def _check_row(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
+    """Where the target's signals are there, they must be those of its answers, within rounding."""
     if 0 not in store.models():
         return
     now, then = target.scale.resolved(found, labels).signals(found, labels), store.model(0)

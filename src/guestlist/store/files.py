@@ -67,15 +67,11 @@ def read_json(path: Path) -> dict:
 
 def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
     """Arrays of an npz file, all or those named; ValueError where it is damaged, and never a pickle."""
-    return _in_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
+    return in_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
 
 
-def names_in_npz(path: Path) -> list[str]:
-    """The names of the arrays in an npz file."""
-    return _in_npz(path, lambda archive: list(archive.files))
-
-
-def _in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
+def in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
+    """What ``look`` finds in an npz file; ValueError where it is damaged."""
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
         try:
             check_archive(file)

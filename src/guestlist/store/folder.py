@@ -10,29 +10,41 @@
     scores/lira.npy          one per attack
     records.parquet  attacks.parquet  results.json  report.html
 
-A folder made for other data, another recipe or another target is refused; see ``docs/folder.md``.
+A folder made for other data, another recipe or another target is refused, and so is a file in it that was made for another
+place, another audit or another plan; see ``docs/folder.md``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from guestlist.errors import FolderError
 from guestlist.games import Split
-from guestlist.store.files import names_in_npz, read_npz, write_npz, write_parquet
+from guestlist.store.files import write_parquet
 from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import MEANS, Manifest, differences, read_manifest, write_manifest
+from guestlist.store.seals import (
+    BrokenSealError,
+    check_sealed_npz,
+    digest,
+    read_sealed_json,
+    read_sealed_npz,
+    write_sealed_json,
+    write_sealed_npz,
+)
 from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation, Signals
 
 T = TypeVar("T")
+POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
 
 
 class Store:
@@ -42,60 +54,173 @@ class Store:
         self.folder = folder
         self.manifest = manifest
         self._split: Split | None = None
+        self._row_digests: dict[int, str] = {}
 
     # -- what was planned -------------------------------------------------------------------------------------
 
     @cached_property
     def pool(self) -> pd.DataFrame:
         """One row per record: id, label, class (position of the label), and groups."""
-        return self._read("pool.parquet", pd.read_parquet)
+        path = self._there(POOL)
+        if self.manifest.files.get(POOL) != read_or_explain(path, _digest_of_file):
+            raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
+        return read_or_explain(path, pd.read_parquet)
 
     @property
     def split(self) -> Split:
         """Who trains on what, of all models that were planned, and who is asked about: the truth."""
         if self._split is None:
-            kept = self._read("split.npz", read_npz)
+            path = self._there(SPLIT)
+            found = read_or_explain(path, lambda path: read_sealed_npz(path, self._of_audit(SPLIT)))
             try:
-                self._split = Split(kept["member"], kept["asked"])
+                split = Split(found["member"], found["asked"])
             except (KeyError, ValueError) as error:
-                raise FolderError(f"{self.folder / 'split.npz'} is damaged ({error}).") from error
+                raise FolderError(f"{path} is damaged ({error}).") from error
+            read_or_explain(path, lambda path: check_sealed_npz(path, self._of_split(split)))
+            self._split = split
         return self._split
 
     def write_pool(self, pool: pd.DataFrame) -> None:
         self.__dict__.pop("pool", None)
-        write_parquet(self.folder / "pool.parquet", pool)
+        write_parquet(self.folder / POOL, pool)
+        self._note(POOL, _digest_of_file(self.folder / POOL))
 
     def write_split(self, split: Split) -> None:
-        write_npz(self.folder / "split.npz", member=split.member, asked=split.asked)
+        write_sealed_npz(self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.asked})
         self._split = split
+        self._row_digests.clear()
 
     # -- what the models said -----------------------------------------------------------------------------------
 
     def models(self) -> list[int]:
         """Models whose signals are there; 0 is the target. A number that was never planned is not a model."""
-        if not (self.folder / "split.npz").exists():
+        if not (self.folder / SPLIT).exists():
             return []
         return [k for k in numbered(self.folder / "signals", "model") if k < len(self.split)]
 
     def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
-        write_npz(model_path(self.folder, k), **values)
+        self.write(model_path(self.folder, k), values)
 
     def model(self, k: int) -> dict[str, np.ndarray]:
         """Name to (records,) signals of model ``k``."""
-        return self._read(f"signals/{model_path(self.folder, k).name}", read_npz)
+        return self._signals(k)
 
     def write_answers(self, answers: np.ndarray) -> None:
-        write_npz(self.folder / "answers.npz", answers=answers)
+        self._note(ANSWERS, write_sealed_npz(self.folder / ANSWERS, self._of_audit(ANSWERS), {"answers": answers}))
 
     def answers(self) -> np.ndarray | None:
         """(records, classes) what the target answered, or None before it was asked."""
-        if not (self.folder / "answers.npz").exists():
+        # An audit that was killed between the two had not noted yet what it wrote.
+        if not (self.folder / ANSWERS).exists() or ANSWERS not in self.manifest.files:
             return None
         return self.the_answers()
 
     def the_answers(self) -> np.ndarray:
         """The same, where it must have been asked."""
-        return self._read("answers.npz", read_npz)["answers"]
+        path, noted = self._there(ANSWERS), self.manifest.files.get(ANSWERS, "")
+        seal = {**self._of_audit(ANSWERS), "holds": noted}
+        return read_or_explain(path, lambda path: read_sealed_npz(path, seal))["answers"]
+
+    # -- files that are tied to the audit ---------------------------------------------------------------------------
+
+    def write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write signals or evidence, with a seal that says what they were made of."""
+        write_sealed_npz(path, self._seal(path), arrays)
+
+    def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
+        """Arrays of a file, all or those named; an error where it was made for another place, audit or plan."""
+        return read_or_explain(
+            self._there(self._name(path)), lambda path: read_sealed_npz(path, self._seal(path), *names)
+        )
+
+    def check(self, path: Path) -> list[str]:
+        """The names of the arrays in a file, which are not read; the same errors."""
+        return read_or_explain(path, lambda path: check_sealed_npz(path, self._seal(path)))
+
+    def checked(self, paths: Mapping[int, Path]) -> set[int]:
+        """The numbers of these files, each of which is checked: before the long work, not after it."""
+        for path in paths.values():
+            self.check(path)
+        return set(paths)
+
+    def write_figures(self, path: Path, content: Mapping[str, Any]) -> None:
+        """Write figures as JSON, with a seal."""
+        write_sealed_json(path, self._of_audit(self._name(path)), content)
+
+    def read_figures(self, path: Path) -> dict[str, Any]:
+        """Figures that were kept as JSON."""
+        return read_or_explain(path, lambda path: read_sealed_json(path, self._of_audit(self._name(path))))[0]
+
+    def write_plan(self, path: Path, options: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
+        """Write the plan of a kind of evidence.
+
+        Args:
+            options: all of them.
+            fixed: those that decide what each file holds; the others only say how many there are.
+        """
+        plan = digest(json.dumps(fixed, sort_keys=True))
+        write_sealed_json(path, {**self._of_audit(self._name(path)), "plan": plan}, options)
+
+    def read_plan(self, path: Path) -> dict[str, Any]:
+        """The options in the plan of a kind of evidence."""
+        return self._plan(path)[0]
+
+    def _plan(self, path: Path) -> tuple[dict[str, Any], Mapping[str, str]]:
+        try:
+            return read_sealed_json(path, self._of_audit(self._name(path)))
+        except BrokenSealError as error:
+            raise FolderError(
+                f"{path} does not belong to this audit: {error}. Remove {path.parent} and collect it again."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise FolderError(f"{path} is damaged ({error}). Remove {path.parent} and collect it again.") from error
+
+    def _seal(self, path: Path) -> dict[str, str]:
+        """What a file of signals or evidence must have been made of."""
+        name = self._name(path)
+        seal, kind = self._of_audit(name), path.parent
+        if kind.name == "signals":
+            k = int(path.stem.removeprefix("model-"))
+            seal["rows"] = self._rows(k)
+            return seal if k else {**seal, "answers": self.manifest.files.get(ANSWERS, "")}
+        if kind.parent.name == "evidence":
+            plan = self._plan(kind / "plan.json")[1]["plan"]
+            return {**seal, "plan": plan, "answers": self.manifest.files.get(ANSWERS, "")}
+        return seal
+
+    def _of_audit(self, name: str) -> dict[str, str]:
+        """What every file of the folder was made of."""
+        known = self.manifest
+        return {
+            "file": name,
+            "data": known.data,
+            "split": known.split,
+            "recipe": known.recipe,
+            "seed": str(known.seed),
+            "scale": known.scale,
+            "classes": digest(*known.classes),
+        }
+
+    def _rows(self, k: int) -> str:
+        """Digest of whom model ``k`` trains on and is asked about."""
+        if k not in self._row_digests:
+            rows = (self.split.member[k], self.split.asked[k])
+            self._row_digests[k] = digest(*(np.packbits(row).tobytes() for row in rows))
+        return self._row_digests[k]
+
+    def _of_split(self, split: Split) -> dict[str, str]:
+        # The game of a folder without references may still change: it has drawn nothing.
+        game = json.dumps(dict(self.manifest.game), sort_keys=True) if len(split) > 1 else ""
+        return {**self._of_audit(SPLIT), "game": game}
+
+    def _note(self, name: str, found: str) -> None:
+        """Keep the digest of a file in the manifest."""
+        if self.manifest.files.get(name) != found:
+            self.manifest = replace(self.manifest, files={**self.manifest.files, name: found})
+            write_manifest(self.folder / "manifest.json", self.manifest)
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
     def rotation(self, references: int | None = None, together: Collection[str] = ()) -> Rotation:
         """All models' signals about all records, with the truth: for evaluation and for mock targets.
@@ -110,13 +235,13 @@ class Store:
         if not models or models[0] != 0:
             raise FolderError(f"{self.folder} holds no signals of the target yet; run the audit first.")
         files = [model_path(self.folder, k) for k in models]
-        there = read_or_explain(files[0], names_in_npz)
+        there = [self.check(path) for path in files][0]  # noqa: RUF015  # each is checked before anything is computed
         wanted, loaded = [name for name in there if name in together], dict[str, np.ndarray]()
 
         def load(name: str) -> np.ndarray:
             if name not in loaded:
                 names = wanted if name in wanted else [name]
-                parts = [read_or_explain(path, lambda path: read_npz(path, *names)) for path in files]
+                parts = [self._signals(k, *names) for k in models]
                 loaded.update({one: np.stack([part[one] for part in parts]) for one in names})
             return loaded.pop(name)
 
@@ -126,11 +251,23 @@ class Store:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
         return self.rotation(references).facing(k)
 
-    def _read(self, name: str, reader: Callable[[Path], T]) -> T:
+    def _signals(self, k: int, *names: str) -> dict[str, np.ndarray]:
+        """Signals of one model, all or those named; NaN may only stand where it was not asked."""
+        path, asked = model_path(self.folder, k), self.split.asked[k]
+        found = self.read(path, *names)
+        for name, values in found.items():
+            if values.shape != asked.shape or (np.isnan(values) & asked).any():
+                raise FolderError(
+                    f"{path} is damaged ({name!r} has no number for each record that the model was asked about). Remove that "
+                    "file and run the audit again."
+                )
+        return found
+
+    def _there(self, name: str) -> Path:
         path = self.folder / name
         if not path.exists():
             raise FolderError(f"{self.folder} has no {name}: it is not an audit folder, or the audit was not finished.")
-        return read_or_explain(path, reader)
+        return path
 
 
 def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
@@ -165,18 +302,27 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     return Store(folder, found)
 
 
-def numbered(folder: Path, kind: str) -> list[int]:
-    """The numbers of the files ``<kind>-<number>.npz`` in a folder, in order."""
+def numbered(folder: Path, kind: str, width: int = 4) -> list[int]:
+    """The numbers of the files ``<kind>-<number>.npz`` in a folder, in order; a number written otherwise is none."""
     names = (path.stem.removeprefix(f"{kind}-") for path in folder.glob(f"{kind}-*.npz"))
-    return sorted(int(name) for name in names if name.isdigit())
+    numbers = (int(name) for name in names if name.isascii() and name.isdigit() and name == f"{int(name):0{width}d}")
+    return sorted(numbers)
 
 
 def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
     """What ``reader`` finds in a file of the folder; an error that says what to do where it is damaged."""
     try:
         return reader(path)
+    except BrokenSealError as error:
+        raise FolderError(
+            f"{path} does not belong there: {error}. Remove that file and run the audit again."
+        ) from error
     except (OSError, ValueError, KeyError) as error:
         raise FolderError(f"{path} is damaged ({error}). Remove that file and run the audit again.") from error
+
+
+def _digest_of_file(path: Path) -> str:
+    return digest(path.read_bytes())
 
 
 def model_path(folder: Path, k: int) -> Path:

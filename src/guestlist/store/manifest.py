@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 
 from guestlist.errors import FolderError
 from guestlist.games import Game, game_of
-from guestlist.store.files import write_json
+from guestlist.store.files import read_json
+from guestlist.store.seals import BrokenSealError, read_sealed_json, write_sealed_json
 
-FORMAT = 3
+FORMAT = 4
 # Stands for a recipe where there is no model, only what it answered.
 PREDICTIONS = "predictions"
 
@@ -31,6 +31,7 @@ class Manifest:
         scale: of the answers.
         classes: labels, as text, in the order of the answers; none for regression.
         about: what does not decide the signals, and is kept for people and for later commands.
+        files: name to digest of the files whose content the audit rests on: the records, and what the target answered.
     """
 
     data: str
@@ -42,6 +43,7 @@ class Manifest:
     classes: tuple[str, ...]
     format: int = FORMAT
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    files: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def rows_seed(self) -> int:
@@ -75,22 +77,30 @@ def differences(one: Manifest, other: Manifest) -> list[str]:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    write_json(path, {**asdict(manifest), "classes": list(manifest.classes)})
+    write_sealed_json(path, _SEAL, {**asdict(manifest), "classes": list(manifest.classes)})
+
+
+_SEAL = {"file": "manifest.json"}
 
 
 def read_manifest(path: Path) -> Manifest:
     try:
-        content = json.loads(path.read_text("utf-8"))
-        if not isinstance(content, dict) or "format" not in content:
+        found = read_json(path)
+        if "format" not in found:
             raise ValueError("no format number")
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} is damaged or was not written by guestlist ({error}).") from error
-    if content["format"] != FORMAT:
+    if found["format"] != FORMAT:
         raise FolderError(
-            f"{path.parent} has format {content['format']}, this version of guestlist reads format {FORMAT}. "
+            f"{path.parent} has format {found['format']}, this version of guestlist reads format {FORMAT}. "
             "Run the audit again in a new folder."
         )
     try:
+        content, _ = read_sealed_json(path, _SEAL)
         return Manifest(**{**content, "classes": tuple(content["classes"])})
-    except (TypeError, KeyError) as error:
-        raise FolderError(f"{path} is damaged ({error}).") from error
+    except BrokenSealError as error:
+        raise FolderError(
+            f"{path} is not as guestlist wrote it: {error}. Put it back as it was, or run the audit again in a new folder."
+        ) from error
+    except (TypeError, KeyError, ValueError) as error:
+        raise FolderError(f"{path} is damaged ({error}). Run the audit again in a new folder.") from error

@@ -19,7 +19,7 @@ from guestlist.collecting.evidence.perturbations import perturbed, spreads
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store
-from guestlist.store.files import write_npz
+from guestlist.store.seals import write_sealed_npz
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 
@@ -177,13 +177,13 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
     class KilledError(Exception):
         pass
 
-    def killed(path, **arrays):
+    def killed(path, seal, arrays):
         if path.name == "copy-0004.npz":
             raise KilledError
-        return write_npz(path, **arrays)
+        return write_sealed_npz(path, seal, arrays)
 
     with monkeypatch.context() as patch:
-        patch.setattr("guestlist.collecting.engines.engine.write_npz", killed)
+        patch.setattr("guestlist.store.folder.write_sealed_npz", killed)
         with pytest.raises(KilledError):
             run(tree, blobs, tmp_path / "resumed", evidence=[gl.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3

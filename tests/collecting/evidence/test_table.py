@@ -105,7 +105,7 @@ def test_a_toy_kind_is_collected_resumed_read_and_attacked(toy, tree, blobs, tmp
     first = gl.audit(tree, *blobs, evidence=[toy["Shrunk"](copies=2)], **audit)
     assert first.attack("shrunk_confidence").auc.low > 0.5
     files = tmp_path / "evidence" / "shrunk"
-    assert json.loads((files / "plan.json").read_text()) == {"copies": 2}
+    assert json.loads((files / "plan.json").read_text())["copies"] == 2
     kept = {path.name: path.read_bytes() for path in files.glob("*.npz")}
     assert set(kept) == {"copy-0001.npz", "copy-0002.npz"}
     # A killed audit goes on without being asked again, and more copies leave the first ones alone.

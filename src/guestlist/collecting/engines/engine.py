@@ -81,17 +81,22 @@ def run_all(
     *,
     engine: Engine,
     progress: Progress | None = None,
+    write: Callable[[Path, Mapping[str, np.ndarray]], None] = lambda path, arrays: write_npz(path, **arrays),
 ) -> None:
     """Write the files of every number.
 
     Args:
         folder: of the audit; an engine may keep the records there while it runs.
+        write: one file, whole or not at all.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     if not numbers:
         return
     # Closed here and now, also where the progress is what fails: otherwise processes live on as long as the traceback.
-    with closing(engine.run(task, numbers, pool, folder / WORK)) as computed, closing(_written(computed)) as finished:
+    with (
+        closing(engine.run(task, numbers, pool, folder / WORK)) as computed,
+        closing(_written(computed, write)) as finished,
+    ):
         for _ in progress(finished, total=len(numbers)) if progress else finished:
             pass
 
@@ -142,8 +147,8 @@ def portable(error: Exception, k: int) -> Exception:
     return error
 
 
-def _written(computed: Iterable[Files]) -> Generator[Files]:
+def _written(computed: Iterable[Files], write: Callable[[Path, Mapping[str, np.ndarray]], None]) -> Generator[Files]:
     for files in computed:
         for path, arrays in files.items():
-            write_npz(path, **arrays)
+            write(path, arrays)
         yield files

@@ -23,8 +23,7 @@ from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.games.bernoulli import coins
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, read_or_explain
-from guestlist.store.files import read_npz
+from guestlist.store import Store, numbered
 from guestlist.targets.target import SoftTrainer, Target
 from guestlist.views.evidence import ModelsView
 
@@ -62,7 +61,7 @@ class Distilled:
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
-        there = numbered(folder, "model")
+        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "model")})
         soft, train = site.readout.scale.soft(site.store.the_answers()), site.target.needs("distil")
         taught = self._taught(site)
         # As many records as the target had; all of them where there are no more.
@@ -85,7 +84,7 @@ class Distilled:
         there = [k for k in numbered(folder, "model") if k <= plan["models"]]
         if not there:
             return None
-        parts = [read_or_explain(_path(folder, k), read_npz) for k in there]
+        parts = [store.read(_path(folder, k)) for k in there]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         return ModelsView(values, values.pop("member"))
 

@@ -21,8 +21,7 @@ from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
-from guestlist.store import Store, model_path, numbered, read_or_explain
-from guestlist.store.files import read_npz, write_npz
+from guestlist.store import Store, model_path, numbered
 from guestlist.targets.target import Target
 from guestlist.views.evidence import FullAnswersView
 
@@ -48,7 +47,7 @@ class FullAnswers:
     def collect(self, site: Site) -> None:
         begin_plan(site.store, self)
         folder = place(site.store, self.name)
-        there = numbered(folder, "model")
+        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "model")})
         task = Answering(train_reference(site), frozenset(site.store.models()), folder)
         site.run(task, [k for k in range(1, 1 + site.references) if k not in there])
 
@@ -61,7 +60,7 @@ class FullAnswers:
         there = [k for k in numbered(folder, "model") if k in signals]
         if not there:
             return None
-        kept = [read_or_explain(_path(folder, k), read_npz)["log_p"] for k in there]
+        kept = [store.read(_path(folder, k))["log_p"] for k in there]
         return FullAnswersView(np.stack(kept), store.split.member[there])
 
 
@@ -84,7 +83,7 @@ class Answering:
 def keep(store: Store, k: int, log_p: np.ndarray) -> None:
     """Write what model ``k`` answered where it was not trained by us: (records, classes), NaN where it was not asked."""
     begin_plan(store, FullAnswers())
-    write_npz(_path(place(store, FullAnswers.name), k), log_p=log_p)
+    store.write(_path(place(store, FullAnswers.name), k), {"log_p": log_p})
 
 
 def _path(folder: Path, k: int) -> Path:

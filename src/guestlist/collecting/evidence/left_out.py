@@ -28,8 +28,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, read_or_explain
-from guestlist.store.files import read_npz
+from guestlist.store import Store, numbered
 from guestlist.targets.target import Target, Trainer
 from guestlist.views.evidence import ModelsView
 
@@ -70,7 +69,7 @@ class LeftOut:
     def collect(self, site: Site) -> None:
         plan, folder, split = begin_plan(site.store, self), place(site.store, self.name), site.store.split
         chosen, member = _chosen(site.pool.ids, split, plan.records, plan.ids, site.seed), split.members
-        begun = _by_record(folder)
+        begun = _by_record(site.store, chosen)
         short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
         there = {i: begun[i] for i in short if i in begun}
         site.run(
@@ -79,12 +78,12 @@ class LeftOut:
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
-        plan, folder = plan_of(store, LeftOut.name), place(store, LeftOut.name)
+        plan = plan_of(store, LeftOut.name)
         if plan is None:
             return None
         ids, member = store.pool["id"].to_numpy(), store.split.members
         chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
-        there = {i: part for i, part in _by_record(folder).items() if chosen[i]}
+        there = _by_record(store, chosen)
         missing = [side for side in (chosen & member, chosen & ~member) if side.any() and not side[list(there)].any()]
         if not there or missing:  # one side alone is nothing to compare: it is not finished
             return None
@@ -150,9 +149,11 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
     return chosen
 
 
-def _by_record(folder: Path) -> dict[int, dict[str, np.ndarray]]:
-    """What is there of each record."""
-    return {i: read_or_explain(_record_path(folder, i), read_npz) for i in numbered(folder, "record")}
+def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
+    """What is there of each chosen record."""
+    folder = place(store, LeftOut.name)
+    numbers = [i for i in numbered(folder, "record", width=5) if i < len(chosen) and chosen[i]]
+    return {i: store.read(_record_path(folder, i)) for i in numbers}
 
 
 def _count(part: Mapping[str, np.ndarray] | None) -> int:

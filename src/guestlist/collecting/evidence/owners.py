@@ -11,8 +11,7 @@ from guestlist.arrays.threads import one_thread
 from guestlist.collecting.evidence.plan import Plan, begin_plan, place, plan_of
 from guestlist.collecting.site import Site
 from guestlist.data import Data
-from guestlist.store import Store, read_or_explain
-from guestlist.store.files import read_npz, write_npz
+from guestlist.store import Store
 from guestlist.views.evidence import OwnersView
 
 
@@ -26,6 +25,7 @@ def collect_values(site: Site, plan: Plan, compute: Callable[[Data, np.ndarray],
     begin_plan(site.store, plan)
     path = _path(site.store, plan.name)
     if path.exists():
+        site.store.check(path)
         return
     split = site.store.split
     rows = np.flatnonzero(split.members | split.asked[0])
@@ -35,7 +35,7 @@ def collect_values(site: Site, plan: Plan, compute: Callable[[Data, np.ndarray],
     for name, found in values.items():
         kept[name] = np.full(len(site.pool), np.nan)
         kept[name][rows[asked]] = found[asked]
-    write_npz(path, **kept)
+    site.store.write(path, kept)
 
 
 def kept_values(store: Store, name: str) -> OwnersView | None:
@@ -43,7 +43,7 @@ def kept_values(store: Store, name: str) -> OwnersView | None:
     path = _path(store, name)
     if plan_of(store, name) is None or not path.exists():
         return None
-    return OwnersView(dict(read_or_explain(path, read_npz)))
+    return OwnersView(store.read(path))
 
 
 def _path(store: Store, name: str) -> Path:

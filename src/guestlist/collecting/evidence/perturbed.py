@@ -24,8 +24,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered, read_or_explain
-from guestlist.store.files import read_npz
+from guestlist.store import Store, numbered
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import PerturbedView
 
@@ -69,7 +68,7 @@ class Perturbed:
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
-        there = numbered(folder, "copy")
+        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "copy")})
         asked = np.flatnonzero(site.store.split.asked[0])
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
@@ -85,7 +84,7 @@ class Perturbed:
             return None
         asked = store.split.asked[0]
         share = np.full(len(asked), np.nan)
-        share[asked] = np.mean([read_or_explain(_path(folder, k), read_npz)["right"] for k in there], axis=0)
+        share[asked] = np.mean([store.read(_path(folder, k))["right"] for k in there], axis=0)
         return PerturbedView(share, len(there))
 
 

@@ -14,7 +14,6 @@ from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Split
 from guestlist.store import Store
-from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Part
@@ -67,7 +66,7 @@ def begin_plan(store: Store, plan: P) -> P:
     path = place(store, plan.name) / "plan.json"
     wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
     if path.exists():
-        kept = _read(path)
+        kept = store.read_plan(path)
         differ = [name for name in wanted if name not in plan.grows and kept.get(name) != wanted[name]]
         if differ:
             was = ", ".join(f"{name}={kept.get(name)!r}" for name in differ)
@@ -75,7 +74,7 @@ def begin_plan(store: Store, plan: P) -> P:
                 f"{store.folder} holds {plan.name!r} collected with {was}. Ask for the same, or remove {path.parent}."
             )
         wanted |= {name: max(wanted[name], kept[name]) for name in plan.grows}
-    write_json(path, wanted)
+    store.write_plan(path, wanted, {name: wanted[name] for name in wanted if name not in plan.grows})
     return type(plan)(**wanted)
 
 
@@ -97,17 +96,10 @@ def check_counts(plan: Plan, *names: str) -> None:
 def plan_of(store: Store, name: str) -> dict | None:
     """The options that one kind of evidence was collected with; None if it was not."""
     path = place(store, name) / "plan.json"
-    return _read(path) if path.exists() else None
+    return store.read_plan(path) if path.exists() else None
 
 
 def share_of_members(split: Split) -> tuple[float, np.ndarray]:
     """Share of the asked records that the target trained on, and (records,) which those asked about are."""
     asked = split.asked[0]
     return float(split.members[asked].mean()), asked
-
-
-def _read(path: Path) -> dict:
-    try:
-        return read_json(path)
-    except (OSError, ValueError) as error:
-        raise FolderError(f"{path} is damaged ({error}). Remove {path.parent} and collect it again.") from error

@@ -25,8 +25,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, read_or_explain
-from guestlist.store.files import read_npz
+from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Degenerate, QuantilesView
 
@@ -74,10 +73,12 @@ class Quantiles:
     def collect(self, site: Site) -> None:
         begin_plan(site.store, self)
         path = _path(site.store)
-        if not path.exists():
-            known = self.known_nonmembers(site.store.split, site.seed)
-            said = site.readout.scale.hinge(site.store.the_answers(), site.readout.labels)
-            site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
+        if path.exists():
+            site.store.check(path)
+            return
+        known = self.known_nonmembers(site.store.split, site.seed)
+        said = site.readout.scale.hinge(site.store.the_answers(), site.readout.labels)
+        site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Positions of the records that the regressor may learn from, in random order."""
@@ -93,7 +94,7 @@ class Quantiles:
         path = _path(store)
         if plan_of(store, Quantiles.name) is None or not path.exists():
             return None
-        kept = read_or_explain(path, read_npz)
+        kept = store.read(path)
         degenerate = Degenerate(*kept["degenerate"]) if kept["degenerate"].size else None
         return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
 

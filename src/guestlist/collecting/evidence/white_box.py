@@ -20,8 +20,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, read_or_explain
-from guestlist.store.files import read_npz, write_npz
+from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.views.evidence import WhiteBoxView
 
@@ -60,13 +59,15 @@ class WhiteBox:
         begin_plan(site.store, self)
         path = _path(site.store)
         if path.exists():
+            site.store.check(path)
             return
         split = site.store.split
         asked = np.flatnonzero(split.asked[0])
         found = site.target.needs("white_box")(site.pool.take(asked).x, site.readout.labels[asked])
         features = np.full((len(site.pool), len(found.names)), np.nan)
         features[asked] = found.features
-        write_npz(path, features=features, names=np.array(found.names), known=self._known(split, site.seed))
+        known = self._known(split, site.seed)
+        site.store.write(path, {"features": features, "names": np.array(found.names), "known": known})
 
     def _known(self, split: Split, seed: int) -> np.ndarray:
         """(records,) true for those drawn: the same share of members as of non-members."""
@@ -82,7 +83,7 @@ class WhiteBox:
         """Membership goes out for known records only."""
         if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
             return None
-        kept = read_or_explain(_path(store), read_npz)
+        kept = store.read(_path(store))
         member = store.split.members & kept["known"]
         return WhiteBoxView(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
 
