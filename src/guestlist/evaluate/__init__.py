@@ -6,7 +6,7 @@ from guestlist.arrays.thresholds import best_threshold
 from guestlist.evaluate.agreement import Agreement, agreement, calls_at_fpr, calls_at_level
 from guestlist.evaluate.calibration import calibration_error
 from guestlist.evaluate.calls import CrossFit, advantage, balanced_accuracy, calls
-from guestlist.evaluate.curves import Roc, roc
+from guestlist.evaluate.curves import Roc, roc, steps
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import proportion, proportion_difference
 from guestlist.evaluate.levels import rates_at_level
@@ -59,6 +59,7 @@ __all__ = [
     "share",
     "smallest_detectable_auc",
     "smallest_detectable_tpr",
+    "steps",
     "threshold_at_fpr",
     "tpr_and_ppv_at_fpr",
     "tpr_at_fpr",

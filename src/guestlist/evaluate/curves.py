@@ -6,26 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.samples import paired, weights_of
+from guestlist.arrays.samples import check_share, paired, weights_of
+from guestlist.evaluate.persons import ROUNDING
 
 MOST_POINTS = 400
 
 
 @dataclass(frozen=True)
 class Roc:
-    """Corners of a ROC curve from (0, 0) to (1, 1), both arrays rising; join them by straight lines.
-
-    Tied scores make a slanted piece, whose area is what mid-ranks count.
-    """
+    """Corners of a ROC curve up to (1, 1), both arrays rising; how to join them is said by who made them."""
 
     fpr: np.ndarray
     tpr: np.ndarray
 
 
 def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = None) -> Roc:
-    """The ROC curve in at most 400 points, each of them exact; NaN scores are left out.
+    """The ROC curve from (0, 0) in at most 400 points, each of them exact; NaN scores are left out.
 
-    Points are left out where they crowd: what remains is spread evenly along the curve, its length taken
+    Join them by straight lines: tied scores make a slanted piece, whose area is what mid-ranks count, as an attacker has it
+    who tosses a coin about equal scores. Points are left out where they crowd: what remains is spread evenly along the curve, its length taken
     in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring points
     span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the
     two end points alone.
@@ -33,20 +32,66 @@ def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = 
     Args:
         weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
     """
+    every = _points(scores, member, weights)
+    if every is None:
+        return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    false, tpr = every
+    fpr = false / false[-1]
+    kept = _corners(fpr, tpr)
+    kept = kept[_spread(fpr[kept], tpr[kept])]
+    return Roc(fpr[kept], tpr[kept])
+
+
+def steps(
+    scores: np.ndarray, member: np.ndarray, *, at: np.ndarray | tuple[float, ...] = (), weights: np.ndarray | None = None
+) -> Roc:
+    """The TPR at every FPR as ``tpr_at_fpr`` has it: stairs on which equal scores are called together or not at all.
+
+    Go from each point to the right, and at the next one up. Thinned like :func:`roc`, so that between points the stairs
+    may lie lower than they should, by at most 1 % of an axis; at each of ``at`` they are exact.
+
+    Args:
+        at: FPRs that are kept as points.
+        weights: as for :func:`roc`.
+
+    >>> steps(np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]), at=(0.25,))
+    Roc(fpr=array([0.  , 0.25, 0.5 , 1.  ]), tpr=array([0.5, 0.5, 1. , 1. ]))
+    """
+    at = np.unique(np.asarray(at, dtype=np.float64))
+    check_share(at=at)
+    every = _points(scores, member, weights)
+    if every is None:
+        return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    false, tpr = every
+    fpr, allowed = false / false[-1], at * false[-1]
+    # Rounded as tpr_at_fpr rounds: a share of 0.29 of 100 people is 29 of them.
+    wanted = np.searchsorted(false, allowed + ROUNDING * (1 if weights is None else allowed), "right") - 1
+    highest = np.append(np.diff(fpr) > 0, True)  # of the points at one FPR
+    fpr, tpr, exact = fpr[highest], tpr[highest], tpr[wanted]
+    rises = np.flatnonzero(np.diff(tpr, prepend=-1.0) > 0)
+    kept = np.append(rises, len(fpr) - 1)  # with the end, though the stairs be flat there
+    kept = np.unique(kept[_spread(fpr[kept], tpr[kept])])
+    drawn = np.unique(np.stack([np.append(fpr[kept], at), np.append(tpr[kept], exact)]), axis=1)
+    return Roc(*drawn)
+
+
+def _points(
+    scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """How many non-members, or what weight of them, and what share of the members have the highest scores, down to each.
+
+    None without scored members or non-members.
+    """
     weights = weights_of(weights, scores)
     scores, member = paired(scores, member)
     if member.all() or not member.any():
-        return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+        return None
     order = np.argsort(-scores, kind="stable")
     ranked, is_member = scores[order], member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()
     false = ~is_member if weights is None else np.where(is_member, 0.0, weights[order])
-    false = np.concatenate([[0], np.cumsum(false)[last]])
-    fpr = false / false[-1]
-    kept = _corners(fpr, tpr)
-    kept = kept[_spread(fpr[kept], tpr[kept])]
-    return Roc(fpr[kept], tpr[kept])
+    return np.concatenate([[0], np.cumsum(false)[last]]), tpr
 
 
 def _corners(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:

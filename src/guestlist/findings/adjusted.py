@@ -17,7 +17,7 @@ import numpy as np
 
 from guestlist.blind.propensity import effective_share, odds
 from guestlist.case import Case
-from guestlist.evaluate import Estimate, auc, roc, tpr_at_fpr
+from guestlist.evaluate import Estimate, auc, steps, tpr_at_fpr
 from guestlist.findings import headline
 from guestlist.findings.attacks import CHANCE, FPRS, rounded
 
@@ -93,7 +93,7 @@ def adjusted(
     found = Adjusted(name, int(member.sum()), int((~member).sum()), share, left, refused)
     if refused:
         return found
-    curve = roc(scores, member, weights=weights)
+    curve = steps(scores, member, at=FPRS, weights=weights)
     return replace(
         found,
         auc=auc(scores, member, persons=persons, weights=weights),

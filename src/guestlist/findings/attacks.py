@@ -20,10 +20,10 @@ from guestlist.evaluate import (
     best_threshold,
     effective_sizes,
     resolution,
-    roc,
     roc_band,
     smallest_detectable_auc,
     smallest_detectable_tpr,
+    steps,
     tpr_and_ppv_at_fpr,
     unscored,
 )
@@ -60,7 +60,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class Curve:
-    """ROC points, and a pointwise band at some false-positive rates."""
+    """The TPR as stairs, from each point to the right and at the next one up, and a pointwise band at some rates.
+
+    The stairs are exact at the rates of the band, among which those of the table are.
+    """
 
     fpr: tuple[float, ...]
     tpr: tuple[float, ...]
@@ -241,8 +244,11 @@ def _detectable(fpr: float, members: int, nonmembers: int) -> float:
 
 
 def _curve(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> Curve:
-    points = roc(scores, member)
-    fprs = np.geomspace(1 / max((~member).sum(), 2), 1, 40)
+    smallest = 1 / max((~member).sum(), 2)
+    # For logarithmic and for linear axes; rounded first, so that what is kept is exact where it is drawn.
+    fprs = np.unique(rounded(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
+    fprs = fprs[fprs >= smallest * (1 - 1e-6)]
+    points = steps(scores, member, at=fprs)
     low, high = roc_band(scores, member, fprs, persons=persons)
     return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
 

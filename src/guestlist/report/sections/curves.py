@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,7 +62,8 @@ def _others(results: Results, headline: AttackResult) -> list[Series]:
 
 
 def _line(name: str, fpr, tpr, colour: str, width: float, *, dash: str = "solid", key: str | None = None) -> Series:
-    return Series(name, tuple(fpr), tuple(tpr), colour, line=width, dash=dash, key=key)
+    """Stairs, as the table has them: equal scores are called together or not at all."""
+    return Series(name, tuple(fpr), tuple(tpr), colour, line=width, dash=dash, key=key, step=True)
 
 
 def _weighted(results: Results) -> list[Series]:
@@ -80,7 +82,8 @@ def _allowed(results: Results) -> list[Series]:
     claim, fpr = results.epsilon.claimed, np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
     allowed = largest_tpr(fpr, claim.epsilon, claim.delta)
     key = f"the most that {told(claim)} allows, if members and non-members are exchangeable"
-    return [_line(f"allowed by {told(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)]
+    curve = _line(f"allowed by {told(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
+    return [replace(curve, step=False)]
 
 
 def _band(outcome: AttackResult) -> Series:
@@ -88,6 +91,5 @@ def _band(outcome: AttackResult) -> Series:
     curve = outcome.curve
     ends = tuple(zip(curve.band_low, curve.band_high, strict=True))
     key = f"{outcome.name}, with its 95% band"
-    return Series(
-        f"95% band of {outcome.name}", curve.band_fpr, y_ends=ends, colour="member", band=True, key=key, told=False
-    )
+    name = f"95% band of {outcome.name}"
+    return Series(name, curve.band_fpr, y_ends=ends, colour="member", band=True, step=True, key=key, told=False)

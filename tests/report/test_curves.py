@@ -1,0 +1,44 @@
+"""Curves show what the table says, whatever ties."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cases import case_of
+from guestlist.findings.table import judge
+from guestlist.report import words
+from guestlist.report.page import charts
+from guestlist.report.readable import Results
+from worlds import gaussian_world
+
+
+@pytest.mark.parametrize("digits", [0, 1, 6])
+@pytest.mark.parametrize("which", ["roc-linear", "roc-log"])
+def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
+    """At each FPR of the table the curve has the table's TPR, and between them it does not leave its own band."""
+    case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
+    results = judge(case, Results)
+    attack, series = words.headline(results), charts(results)[which].series
+    band, line_ = series[0], next(one for one in series if one.line and one.name == attack.name)
+    assert line_.step
+    assert band.band
+    assert band.step
+    told = [rate for rate in attack.rates if rate.resolution != "withheld"]
+    assert len(told) == 2
+    for rate in told:
+        assert stairs(line_.x, line_.y, rate.fpr) == pytest.approx(rate.tpr.value, rel=1e-5)
+    inside, (low, high) = np.geomspace(min(band.x), 1, 500), zip(*band.y_ends, strict=True)
+    assert (stairs(band.x, low, inside) <= stairs(line_.x, line_.y, inside)).all()
+    assert (stairs(line_.x, line_.y, inside) <= stairs(band.x, high, inside, early=True)).all()
+
+
+def rounded_world(digits):
+    world = gaussian_world(1.5, records=600, models=9, seed=1)
+    margin = np.round(world.values["margin"], digits)
+    return replace(world, values={**world.values, "margin": margin, "loss": np.round(np.logaddexp(0, -margin), digits)})
+
+
+def stairs(x, y, at, *, early=False):
+    """How high stairs are: each height holds until the next point, or from the last one on if ``early``."""
+    return np.array(y)[np.searchsorted(x, at, "left" if early else "right") - (not early)]
