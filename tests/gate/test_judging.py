@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import guestlist as gl
 from guestlist.errors import FolderError
 from guestlist.gate import Limit, judge, tpr_limit
+from guestlist.report.gate import pushed_by
 from guestlist.report.gate import verdict as words
 
 
@@ -37,6 +40,24 @@ def test_records_that_push_are_members_that_are_called(results):
     assert records.loc[list(verdict.pushing), "member"].all()
     assert (records.loc[list(verdict.pushing), "score_loss"] > threshold).all()
     assert judge(results, Limit(1.0)).pushing == ()
+
+
+def test_of_many_that_tie_nobody_is_named(results):
+    """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
+    records = results.records.assign(score_loss=results.records["member"].astype(float))
+    tied = judge(replace(results, records=records), Limit(0.1), ("loss",))
+    assert (tied.pushing, tied.tied) == ((), int(records["member"].sum()))
+    assert pushed_by(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
+    first = records["id"][records["member"]].iloc[5]
+    one = judge(
+        replace(results, records=records.assign(score_loss=records["score_loss"] + (records["id"] == first))),
+        Limit(0.1),
+        ("loss",),
+    )
+    assert one.pushing == (first,)
+    assert pushed_by(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
+    nobody = judge(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
+    assert (nobody.pushing, nobody.tied, pushed_by(nobody)) == ((), 0, "")
 
 
 def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):

@@ -73,7 +73,7 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
     if as_json:
         click.echo(json.dumps(to_json(gated), indent=1))
     else:
-        _show(gated, words)
+        _show(gated, words, show_ids)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
 
 
@@ -87,14 +87,14 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
         write_text(sarif, exports.sarif(gated, (folder / "results.json").as_posix()))
 
 
-def _show(gated, words) -> None:
+def _show(gated, words, show_ids: bool) -> None:
     from guestlist.report.legible import legible_text
 
     gated = legible_text(type(gated), gated)  # names are what others wrote
     for verdict in gated.verdicts:
         click.echo(words.verdict(verdict))
-        if verdict.pushing:
-            click.echo(f"      pushed by {', '.join(verdict.pushing)}")
+        if show_ids and words.pushed_by(verdict):
+            click.echo(f"      {words.pushed_by(verdict)}")
     for demand in gated.demands:
         click.echo(words.demand(demand))
     if gated.sha256:

@@ -24,10 +24,10 @@ def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = 
     """The ROC curve from (0, 0) in at most 400 points, each of them exact; NaN scores are left out.
 
     Join them by straight lines: tied scores make a slanted piece, whose area is what mid-ranks count, as an attacker has it
-    who tosses a coin about equal scores. Points are left out where they crowd: what remains is spread evenly along the curve, its length taken
-    in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring points
-    span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the
-    two end points alone.
+    who tosses a coin about equal scores. Points are left out where they crowd: what remains is spread evenly along the
+    curve, its length taken in linear and in logarithmic axes together. A rising curve stays in the boxes that neighbouring
+    points span, so in either plot it moves by at most 1 % of an axis. Without scored members or non-members: the two end
+    points alone.
 
     Args:
         weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
@@ -43,7 +43,11 @@ def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = 
 
 
 def steps(
-    scores: np.ndarray, member: np.ndarray, *, at: np.ndarray | tuple[float, ...] = (), weights: np.ndarray | None = None
+    scores: np.ndarray,
+    member: np.ndarray,
+    *,
+    at: np.ndarray | tuple[float, ...] = (),
+    weights: np.ndarray | None = None,
 ) -> Roc:
     """The TPR at every FPR as ``tpr_at_fpr`` has it: stairs on which equal scores are called together or not at all.
 
@@ -75,9 +79,7 @@ def steps(
     return Roc(*drawn)
 
 
-def _points(
-    scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray] | None:
+def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
     """How many non-members, or what weight of them, and what share of the members have the highest scores, down to each.
 
     None without scored members or non-members.

@@ -51,6 +51,7 @@ class Verdict:
         settled_by: about how many records would bring the upper end down to the limit at the present value. None: that
             many do already, no number would, or it cannot be told.
         pushing: ids of the members that push the figure up; none where it passes.
+        tied: how many members share the next place, too many to name.
     """
 
     limit: Limit
@@ -60,6 +61,7 @@ class Verdict:
     margin: float
     settled_by: Sizes | None
     pushing: tuple[str, ...]
+    tied: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Which persons are exposed, where several records may belong to one.
 
 A person with many records has more chances to stand out by one of them. So all of a person's records are judged together: by
-their mean place, which no single lucky record decides, and that mean is compared with means of as many records.
+their mean place, which no single lucky record decides, and that mean is compared with means of as many records. Nobody is on
+the list without a small p-value.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline
+from guestlist.findings.places import SMALL, Name, natural
 
 MOST = 20
 
@@ -57,7 +59,7 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
         found.append(
             ExposedPerson(str(names[code]), int(own.sum()), float(theirs[code]), float(p_values[code]), among, models)
         )
-    return tuple(sorted(found, key=_first)[:MOST])
+    return tuple(sorted(filter(_small, found), key=_first)[:MOST])
 
 
 def p_value_of_person(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[float | None, int]:
@@ -94,6 +96,15 @@ def _means(places: np.ndarray, persons: np.ndarray, mask: np.ndarray) -> np.ndar
         return np.bincount(persons[mask], places[mask], minlength=persons.max() + 1) / count
 
 
-def _first(person: ExposedPerson) -> tuple[float, float, str]:
+def _small(person: ExposedPerson) -> bool:
+    """Whether the p-value is small: that among models, and where they are too few for a small one, that among persons."""
+    if person.p_among_models is None or person.models is None:
+        return person.p_value <= SMALL
+    if (1 + person.models) * SMALL >= 1:
+        return person.p_among_models <= SMALL
+    return person.p_among_models * (1 + person.models) <= 1 and person.p_value <= SMALL
+
+
+def _first(person: ExposedPerson) -> tuple[float, float, Name]:
     among = 1.0 if person.p_among_models is None else person.p_among_models
-    return among, -person.place, person.person
+    return among, -person.place, natural(person.person)

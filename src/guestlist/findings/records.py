@@ -2,6 +2,8 @@
 
 A high score alone says little about a record: under an attack that looks at the target alone, easy records have high scores,
 under any model. So a record is compared with itself under models that did not train on it, where there are such models.
+
+Nobody is on the list without a small p-value, and of many that stand alike either all are or none.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from guestlist.arrays.conformal import p_values_among_models
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline
+from guestlist.findings.places import SMALL, Places, first_places
 from guestlist.risks import RISKS, risk_columns, steadiness
 
 FEW, MOST = 20, 100
@@ -30,7 +33,8 @@ class Exposed:
     """A member that stands out under the headline attack.
 
     ``p_value``: share of non-members ranked at least as high. ``p_among_models``: share of ``models`` that did not train on
-    the record, the target counted in, under which it scores at least as high; None where there are no such models.
+    the record, the target counted in, under which it scores at least as high; ``p_distance``, finer than a share of few, that of
+    its distance from what they say; both None where there are no such models. ``tied`` members share its place.
     ``risks`` are those of the table of records; ``listed`` says whether it is on the list of which few are false, None where
     there is no such list. ``features`` is empty unless somebody asks for a page that shows them: no audit keeps any.
     """
@@ -45,11 +49,37 @@ class Exposed:
     risks: Mapping[str, float] = field(default_factory=dict)
     listed: bool | None = None
     features: Mapping[str, str] = field(default_factory=dict)
+    p_distance: float | None = None
+    tied: int = 1
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How many could have been on the list of the most exposed.
+
+    Args:
+        alpha: the largest p-value of anybody on it.
+        members: with a score.
+        small: those with such a p-value.
+        left_out: of these, how many share the first place for which the list has no room.
+    """
+
+    alpha: float
+    members: int
+    small: int
+    left_out: int
 
 
 def find(case: Case) -> tuple[Exposed, ...]:
     """The members that stand out most under the headline attack."""
     return most_exposed(case.of(record_table), case.of(headline.find).name)
+
+
+def standing(case: Case) -> Standing:
+    """From how many members these were taken."""
+    candidates, places = _placed(case.of(record_table), case.of(headline.find).name)
+    scored = case.of(record_table)[f"score_{case.of(headline.find).name}"].notna() & case.truth.of_asked
+    return Standing(SMALL, int(scored.sum()), len(candidates), places.left_out)
 
 
 def record_table(case: Case) -> pd.DataFrame:
@@ -110,13 +140,8 @@ def as_given(records: pd.DataFrame) -> pd.DataFrame:
 def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     score = f"score_{attack}"
     compared = "p_among_models" in records
-    members = records[records["member"] & records[score].notna()]
-    if compared:
-        members = members.assign(**_standing(members))
-    # Ties are broken by id, so that the list does not hang on the order of the records.
-    by = {"as_high": True, "tail": True} if compared else {}
-    by |= {score: False, "id": True}
-    top = members.sort_values([*by], ascending=[*by.values()], kind="stable").head(longest(len(members)))
+    members, places = _placed(records, attack)
+    top = members.iloc[places.rows].assign(tied=places.tied)
     groups, listed = group_columns(records), "listed" in records
     risks = [name for name in RISKS if f"risk_{name}" in records]
     return tuple(
@@ -130,9 +155,33 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
             models=int(row["models"]) if compared else None,
             risks={name: float(row[f"risk_{name}"]) for name in risks},
             listed=bool(row["listed"]) if listed else None,
+            p_distance=float(row["p_distance"]) if compared else None,
+            tied=int(row["tied"]),
         )
         for _, row in top.iterrows()
     )
+
+
+def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
+    """The members with a small p-value, and who of them comes first."""
+    score = f"score_{attack}"
+    members = records[records["member"] & records[score].notna()]
+    room = longest(len(members))
+    if "p_among_models" in members:
+        members = members.assign(**_standing(members))
+        by, p_value = ["as_high", "tail"], _p_value(members)
+    else:
+        by, p_value = [], members["p_value"].to_numpy(float)
+    members = members[p_value <= SMALL]
+    keys = [*(members[name].to_numpy(float) for name in by), -members[score].to_numpy(float)]
+    return members, first_places(keys, members["id"].to_numpy(), room, max(room, MOST))
+
+
+def _p_value(members: pd.DataFrame) -> np.ndarray:
+    """By which a member may be on the list: the share of models, and that by distance where they are too few for a small one."""
+    share, models = members["p_among_models"].to_numpy(float), members["models"].to_numpy(float)
+    first = members["as_high"].to_numpy(float) == 0
+    return np.where((1 + models) * SMALL < 1, np.where(first, members["p_distance"].to_numpy(float), 1.0), share)
 
 
 def longest(members: int) -> int:
@@ -143,12 +192,15 @@ def longest(members: int) -> int:
 def _standing(members: pd.DataFrame) -> dict[str, np.ndarray]:
     """What the list is ordered by: the share of OUT models that score as high, then Student's tail of the gap.
 
-    Not by the p-value: its smallest values go to the records that happen to have most OUT models.
+    Not by the p-value: its smallest values go to the records that happen to have most OUT models. The p-value by distance is
+    that of the list of which few are false, which mock targets vouch for; where there is none, the tail.
     """
     models, gap = members["models"].to_numpy(float), members["gap"].to_numpy(float)
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
         as_high = (members["p_among_models"].to_numpy(float) * (1 + models) - 1) / models
-        return {"as_high": np.round(as_high, 9), "tail": stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))}
+        tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
+    distance = members["p_exposure"].to_numpy(float) if "p_exposure" in members else tail
+    return {"as_high": np.round(as_high, 9), "tail": tail, "p_distance": distance}
 
 
 def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.persons import ExposedPerson
 from guestlist.findings.provenance import Provenance
-from guestlist.findings.records import Exposed
+from guestlist.findings.records import Exposed, Standing
 from guestlist.findings.references import References
 from guestlist.findings.risk_spread import RiskSpread
 from guestlist.findings.subject import Subject
@@ -67,6 +67,7 @@ class Results:
     group_risks: GroupRisks | None = None
     class_gap: tuple[GapCorrelation, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None
+    standing: Standing | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
     risk_spread: RiskSpread | None = None

@@ -50,6 +50,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "group_risks": group_risks.find,
     "class_gap": class_gap.find,
     "exposed": records.find,
+    "standing": records.standing,
     "exposed_persons": persons.find,
     "risks": risks.find,
     "risk_spread": risk_spread.find,

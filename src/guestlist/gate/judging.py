@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from guestlist.errors import FolderError
-from guestlist.evaluate import Estimate, threshold_at_fpr, tpr_at_fpr
+from guestlist.evaluate import Estimate, conformal_p_values, threshold_at_fpr, tpr_at_fpr
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.gated import Limit, Sizes, Verdict
+from guestlist.findings.places import SMALL, first_places
 from guestlist.findings.results import Results
 from guestlist.gate.settling import times_as_many
 
@@ -29,6 +30,7 @@ def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verd
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     estimate = estimates[worst]
     passed = bool(estimate.high <= limit.most)
+    pushing, tied = ((), 0) if passed else _pushing(results, worst, limit)
     return Verdict(
         limit=limit,
         attack=worst,
@@ -36,7 +38,8 @@ def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verd
         passed=passed,
         margin=limit.most - estimate.high,
         settled_by=None if passed else _settled_by(results, estimate, limit),
-        pushing=() if passed else _pushing(results, worst, limit),
+        pushing=pushing,
+        tied=tied,
     )
 
 
@@ -63,13 +66,18 @@ def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | N
     return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
 
 
-def _pushing(results: Results, attack: str, limit: Limit) -> tuple[str, ...]:
-    """Members that push the number up: the highest scores, and for a TPR only those that are called."""
+def _pushing(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
+    """Members that push the number up, and how many share the next place.
+
+    They have the highest scores, with a small p-value among non-members; for a TPR only those that are called.
+    """
     if results.records is None or np.isnan(_estimate(results, results.attack(attack), limit).high):
-        return ()
-    score = f"score_{attack}"
-    members = results.records[results.records["member"] & results.records[score].notna()]
+        return (), 0
+    member, scores = results.records["member"].to_numpy(bool), results.records[f"score_{attack}"].to_numpy(float)
+    outside = scores[~member & ~np.isnan(scores)]
+    pushes = member & (conformal_p_values(scores, outside) <= SMALL)
     if limit.fpr is not None:
-        nonmembers = results.records.loc[~results.records["member"], score].to_numpy()
-        members = members[members[score] >= threshold_at_fpr(nonmembers, limit.fpr)]
-    return tuple(members.sort_values([score, "id"], ascending=[False, True])["id"].head(PUSHING).astype(str))
+        pushes &= scores >= threshold_at_fpr(outside, limit.fpr)
+    names = results.records["id"].to_numpy()[pushes]
+    places = first_places([-scores[pushes]], names, PUSHING, PUSHING)
+    return tuple(str(names[row]) for row in places.rows), places.left_out

@@ -48,6 +48,14 @@ def verdict(one: Verdict) -> str:
     return str(_verdict(one))
 
 
+def pushed_by(one: Verdict) -> str:
+    """Who pushes a figure up; empty where nobody is to be named."""
+    alike = f"{count(one.tied)} members who share one score, too many to name"
+    if one.pushing:
+        return f"pushed by {', '.join(one.pushing)}" + (f", and then {alike}" if one.tied else "")
+    return f"pushed by {alike}" if one.tied else ""
+
+
 def demand(one: Demand) -> str:
     """Whether the audit has what it must have; where it has not, why that matters and what to do."""
     return str(_demand(one))

@@ -12,20 +12,23 @@ from guestlist.report.section import Section, filled
 
 
 def section(results: Results) -> Section | None:
-    if not results.exposed:
+    listed = results.exposed or ()
+    if not listed and results.standing is None and not results.exposed_persons:
         return None
+    first = listed[0] if listed else None
     body = filled(
         "exposed.html",
-        exposed=results.exposed,
+        exposed=listed,
         persons=results.exposed_persons or (),
-        groups=sorted(results.exposed[0].groups),
-        risks=sorted(results.exposed[0].risks),
-        features=tuple(results.exposed[0].features),
-        listed=results.exposed[0].listed is not None,
+        groups=sorted(first.groups) if first else (),
+        risks=sorted(first.risks) if first else (),
+        features=tuple(first.features) if first else (),
+        listed=first is not None and first.listed is not None,
+        distances=first is not None and first.p_distance is not None,
         nan=math.nan,
         shown=shown(results),
         compared=compared(results),
-        reading=reading(results),
+        reading=reading(results) if listed else "",
         of_persons=of_persons(results),
         promised=promised(results),
     )
@@ -38,14 +41,58 @@ def compared(results: Results) -> bool:
 
 
 def shown(results: Results) -> str:
-    """What the table holds."""
+    """What the table holds, and who is not in it."""
+    if not results.exposed:
+        return nobody(results)
     attack = results.headline.name if results.headline else "the headline attack"
     number = words.things(len(results.exposed or ()), "member")
     by = f"stand out most under {attack} from themselves under other models" if compared(results) else None
     risks = (
         " Risks are known to whoever trained the model: see below what they are worth." if _has_risks(results) else ""
     )
-    return f"The {number} that {by or f'{attack} ranks highest'}.{risks}"
+    most = f"The {number} that {by or f'{attack} ranks highest'}.{risks}"
+    return " ".join(filter(None, (most, _of_how_many(results), _alike(results))))
+
+
+def nobody(results: Results) -> str:
+    """Why nobody is listed."""
+    found = results.standing
+    if found is None:
+        return ""
+    if found.left_out:
+        return (
+            f"Nobody is listed: {words.things(found.left_out, 'member')} share the first place, with equal figures, and naming "
+            "some of them would be arbitrary. All are in records.parquet."
+        )
+    members = words.things(found.members, "member")
+    return (
+        f"Nobody is listed: of {members} none has a p-value of {tiny(found.alpha)} or less. Somebody may be exposed all the "
+        "same, to another attack, or by less than this many references and non-members show."
+    )
+
+
+def _of_how_many(results: Results) -> str:
+    found = results.standing
+    if found is None:
+        return ""
+    return f"{count(found.small)} of {words.things(found.members, 'member')} have a p-value of {tiny(found.alpha)} or less."
+
+
+def _alike(results: Results) -> str:
+    """Who shares a place, on the list and behind it."""
+    listed, found = results.exposed or (), results.standing
+    tied = sum(record.tied > 1 for record in listed)
+    said = (
+        f"{count(tied)} of those listed share a place with others, and stand in the order of their ids. "
+        if tied
+        else ""
+    )
+    if found is not None and found.left_out:
+        said += (
+            f"The next place is shared by {words.things(found.left_out, 'member')} with equal figures, who are not named here, "
+            "since naming some of them would be arbitrary: they are in records.parquet."
+        )
+    return said.strip()
 
 
 def _has_risks(results: Results) -> bool:
@@ -55,6 +102,8 @@ def _has_risks(results: Results) -> bool:
 def title(results: Results) -> str:
     """What the list is; nobody is called exposed by scores that luck, or an easy record, explains."""
     attack = words.headline(results)
+    if not results.exposed and results.standing is not None:
+        return "Most exposed records: none listed"
     if not compared(results):
         return "Members with the highest scores"
     return "Most exposed records" if attack is not None and attack.beats_guessing else "Records that stand out most"
@@ -72,12 +121,22 @@ def among_models(results: Results) -> str:
     most = max(record.models or 0 for record in results.exposed or ())
     members = results.subject.members if results.subject else 0
     small = max(0.05, 1 / (most + 1))
+    by_luck = f"{count(max(members * small, 1))} of {words.things(members, 'member')}"
     return (
         "Each record is compared with itself: the p-value is the share of models that did not train on it under which it "
         "scores at least as high, this model counted in, so that an easy record does not stand out. With "
-        f"{words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}. If nothing leaked, about "
-        f"{count(max(members * small, 1))} of {words.things(members, 'member')} would still have a p-value of {tiny(small)} "
-        "or less."
+        f"{words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}.{_distance(results)} If nothing leaked, "
+        f"about {by_luck} would still have a p-value of {tiny(small)} or less."
+    )
+
+
+def _distance(results: Results) -> str:
+    if all(record.p_distance is None for record in results.exposed or ()):
+        return ""
+    how = "by Student's tail" if results.exposure is None else "counted over references as mock targets"
+    return (
+        f" The p-value by distance is finer: how often a record stands so far above what such models say, {how}. It decides who "
+        "is listed where there are fewer than 19 such models."
     )
 
 
