@@ -232,7 +232,7 @@ class Settings:
 
 def audited(inputs: Inputs, settings: Settings) -> Results:
     """Collect, judge and write; whatever is in the folder already is not done again."""
-    checks = _checks(inputs, settings.ignore)
+    checks = _checks(inputs, settings)
     with _begun(inputs, settings) as work:
 
         def run(count: int) -> Results:
@@ -246,7 +246,7 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
 
 def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T:
     """Collect, and do something with the case as long as it is there."""
-    checks = _checks(inputs, settings.ignore)
+    checks = _checks(inputs, settings)
     with _begun(inputs, settings) as work:
         return then(work.case(settings.fewest, checks))
 
@@ -336,12 +336,14 @@ def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
     return {} if claim is None else {"claimed": to_json(claim)}
 
 
-def _checks(inputs: Inputs, ignore: Sequence[str]) -> tuple[Check, ...]:
+def _checks(inputs: Inputs, settings: Settings) -> tuple[Check, ...]:
     """What was found before the long work; the user hears of it now."""
     found = (() if inputs.duplicates is None else of_duplicates(inputs.duplicates)) + of_repeats(inputs.repeats)
     found += () if inputs.twins is None else of_twins(inputs.twins)
+    notes = inputs.target.notes if settings.fewest else {}
+    found += tuple(Check(code, "issue", figures) for code, figures in notes.items())
     for check in found:
-        if check.state == "issue" and check.code not in ignore:
+        if check.state == "issue" and check.code not in settings.ignore:
             _tell(check)
     return found
 

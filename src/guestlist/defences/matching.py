@@ -17,6 +17,7 @@ from guestlist.defences.dp import DpSgd
 from guestlist.defences.plain import Fit, goodness
 from guestlist.defences.refit import Refit
 from guestlist.defences.searched import Searched
+from guestlist.defences.unfitted import unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import last
 
@@ -181,8 +182,6 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
 
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, tries: int = 20) -> Matched:
-    from sklearn.base import clone
-
     parameters = model.get_params(deep=True)
     names = [name for name in parameters if last(name) in ROUNDS and isinstance(parameters[name], int)]
     if not names:
@@ -192,7 +191,7 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
     name = min(names, key=len)
 
     def train(rounds: float) -> tuple[Any, float]:
-        trained = clone(model).set_params(**{name: int(rounds)}).fit(members.x, members.y)
+        trained = unfitted(model).set_params(**{name: int(rounds)}).fit(members.x, members.y)
         return trained, float(np.mean(trained.predict(held_out.x) == held_out.y))
 
     best, tried = _nearest(wanted, train, _rounds(wanted, parameters[name]), tries)

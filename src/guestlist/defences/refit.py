@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from guestlist.data import Data
+from guestlist.defences.unfitted import package_of, unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import SEEDS, THREADS, described, last
 
@@ -37,16 +39,46 @@ class Refit:
         return described(self)
 
     def _fitted(self, model, data: Data, rng: np.random.Generator, **more):
-        from sklearn.base import clone
-
-        model = clone(model)
+        model = unfitted(model)
         parameters = model.get_params(deep=True)
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(parameters) if last(name) in SEEDS}
+        _check_rounds(model, parameters)
+        silent = _silent(model, parameters)
+        seeds = [name for name in (*parameters, *silent) if last(name) in SEEDS]
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
         single = {name: 1 for name in parameters if last(name) in THREADS and not _single(model, parameters, name)}
-        # CatBoost has two names for its seed and takes only one of them: set those that are listed.
-        model.set_params(**fresh, **single)
+        model.set_params(**{**silent, **fresh, **single})
         model.fit(data.x, data.y, **more)
         return model
+
+
+# How CatBoost is told to print nothing: it takes one of these alone.
+SILENT = {"verbose": False, "logging_level": "Silent", "silent": True, "verbose_eval": False}
+
+
+def _silent(model, parameters) -> dict[str, Any]:
+    """What CatBoost is told, which lists only what somebody set: one thread, no files of its own, not a word, and some seed."""
+    told: dict[str, Any] = {}
+    for name, part in {"": model, **parameters}.items():
+        if package_of(part) == "catboost" and hasattr(part, "get_params"):
+            given = part.get_params()
+            said = next((one for one in SILENT if one in given), "verbose")
+            own = {said: SILENT[said], "allow_writing_files": False, "thread_count": 1}
+            # It has two names for its seed, and takes only one of them.
+            own |= {} if set(SEEDS) & set(given) else {"random_seed": 0}
+            told |= {f"{name}__{option}" if name else option: value for option, value in own.items()}
+    return told
+
+
+def _check_rounds(model, parameters) -> None:
+    """Models that stop early by records which are given to ``fit``: there are none here."""
+    stopping = [name for name in parameters if last(name).startswith("early_stopping_round") and parameters[name]]
+    parts = [parameters[name.rpartition("__")[0]] if "__" in name else model for name in stopping]
+    for name, part in zip(stopping, parts, strict=True):
+        if package_of(part) in ("xgboost", "lightgbm"):
+            raise InputError(
+                f"{type(part).__name__} stops early ({name}={parameters[name]}) by records that are given to fit, and here "
+                "there are none. Leave that out and set n_estimators to the rounds you want, as gl.audit does of a fitted model."
+            )
 
 
 def _single(model, parameters, name: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from guestlist.data import Data
 from guestlist.defences.refit import Refit
+from guestlist.defences.unfitted import unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
 
@@ -37,13 +38,11 @@ class Regularised:
 
     def set_in(self, model):
         """An unfitted clone that has the parameters."""
-        from sklearn.base import clone
-
         prefix, last = last_step(model)
         unknown = [name for name in self.parameters if name not in last.get_params(deep=True)]
         if unknown:
             raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}.")
-        return clone(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
+        return unfitted(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
 
     def describe(self) -> str:
         return described(self)

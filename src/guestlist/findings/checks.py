@@ -98,6 +98,11 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
     )
 
 
+def not_noticed(case: Case) -> Outcome:
+    """What is known of the target before there is a case, and is no issue there."""
+    return NOT_APPLICABLE
+
+
 def of_blind(found: Blind) -> Check:
     """The check of sides that differ without the model."""
     figures: dict[str, Figure] = {
@@ -339,4 +344,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL120": CheckRow("classes that references miss", rare_classes),
     "GL121": CheckRow("risk score that is no probability", uncalibrated),
     "GL122": CheckRow("no labels", no_labels),
+    "GL126": CheckRow("references do not stop early", not_noticed),
 }

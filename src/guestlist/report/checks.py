@@ -275,6 +275,13 @@ def _uncalibrated(f: Mapping) -> str:
     )
 
 
+def _stopped(f: Mapping) -> str:
+    return (
+        f"The target stopped early and kept {f['rounds']} of {f['most']} rounds, by records that were given to fit and are not "
+        f"here. Every reference is trained for {f['rounds']} rounds, on all its records."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -298,4 +305,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL120": _rare,
     "GL121": _uncalibrated,
     "GL122": _no_labels,
+    "GL126": _stopped,
 }

@@ -12,8 +12,10 @@ from guestlist.data import Data, encode
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit, weight_parameter
 from guestlist.defences.training import training_of
+from guestlist.defences.unfitted import package_of, unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
+from guestlist.targets.boosted import Start, start_of
 from guestlist.targets.leverage import linear_leverage
 from guestlist.targets.scales import Logits, Probabilities, Scale, Values
 from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues
@@ -32,14 +34,13 @@ def estimator_target(
             kind of model than it is given.
         recipe: text that identifies ``train`` across runs; by default its settings or its source code.
     """
-    from sklearn.base import clone
-
     scale = _scale(model)
     classes = _classes(model) if scale.has_classes else np.array([])
     how = as_recipe(Refit() if train is None else train)
     frozen = _frozen(model) if train is None else ""
-    start = model if untrained is None else untrained
-    train_one = Train(clone(start), classes, how)  # unfitted: it travels to every worker
+    begun = start_of(model) if untrained is None else Start(unfitted(untrained))
+    start = begun.model  # unfitted: it travels to every worker
+    train_one = Train(start, classes, how)
     can: dict[str, Callable] = {} if frozen else {"train": train_one, "retrain": Retrain(train_one.model, how, recipe)}
     cannot = {"train": frozen, "distil": frozen or _unweighted(model, how)} if scale.has_classes else {"train": frozen}
     if not frozen and not scale.has_classes:
@@ -58,12 +59,16 @@ def estimator_target(
         can=can,
         cannot=cannot,
         training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
+        notes={} if begun.rounds is None else {"GL126": {"rounds": begun.rounds, "most": begun.most or 0}},
     )
 
 
 def reads_of(model) -> Reads:
     """How features must look for an estimator to read them; of one that is not fitted, as far as that is known."""
     names = getattr(model, "feature_names_in_", None)
+    if names is None and package_of(model) == "catboost":
+        own = model.feature_names_ if model.is_fitted() else None
+        names = None if own == [str(position) for position in range(len(own or ()))] else own  # of an array, numbers
     return Reads(
         features=None if names is None else tuple(names),
         arrays=names is None and hasattr(model, "n_features_in_"),
@@ -151,9 +156,7 @@ class Train:
         # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
         # reference may miss a rare class.
         if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
-            from sklearn.base import clone
-
-            trained = train(clone(self.model).set_params(objective=None), replace(data, y=positions))
+            trained = train(unfitted(self.model).set_params(objective=None), replace(data, y=positions))
             return _asked(trained, lambda model: Answers(model, self.classes, self.classes[present]))
         return _asked(train(self.model, data), lambda model: Answers(model, self.classes))
 
@@ -242,7 +245,9 @@ def _scale(model) -> Scale:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if getattr(model, "classes_", None) is None and is_regressor(model):
+    if (
+        is_regressor(model) and np.size(getattr(model, "classes_", ())) == 0
+    ):  # CatBoost's regressors have a list of none
         try:
             check_is_fitted(model)
         except NotFittedError as error:

@@ -161,6 +161,7 @@ class Target:
         can: name of a capability, from ``CAPABILITIES``, to the function that has it.
         cannot: name of a capability to the reason why the target lacks it, where there is one to tell.
         training: how it was trained, for people, and what the attacker knows of that.
+        notes: what a reader must know of how references are trained, as codes of checks with their figures.
     """
 
     predict: Predict
@@ -172,6 +173,7 @@ class Target:
     can: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     cannot: Mapping[str, str] = field(default_factory=dict)
     training: Training | None = None
+    notes: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "scale", as_scale(self.scale))

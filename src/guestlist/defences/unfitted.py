@@ -1,0 +1,40 @@
+"""A model before it is fitted: what recipes train copies of."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+# What scikit-learn keeps beside the parameters of an estimator: the form of its output, and the metadata that it asks for.
+_BESIDE = ("_sklearn_output_config", "_metadata_request")
+
+
+def unfitted(model) -> Any:
+    """An unfitted copy with the same parameters, also of models whose constructors change what they are given.
+
+    scikit-learn's ``clone`` refuses those; CatBoost's copies its ``cat_features``.
+    """
+    from sklearn.base import clone
+
+    try:
+        return clone(model)
+    except RuntimeError:
+        return _made_anew(model)
+
+
+def _made_anew(value):
+    if isinstance(value, list | tuple):
+        return type(value)([_made_anew(part) for part in value])
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return deepcopy(value)
+    made = type(value)(**{name: _made_anew(part) for name, part in value.get_params(deep=False).items()})
+    for name in _BESIDE:
+        if hasattr(value, name):
+            setattr(made, name, deepcopy(getattr(value, name)))
+    return made
+
+
+def package_of(model) -> str:
+    """The package whose kind of model it is, such as xgboost, though its class be a user's own."""
+    packages = {parent.__module__.partition(".")[0] for parent in type(model).__mro__}
+    return next((name for name in ("catboost", "lightgbm", "xgboost") if name in packages), "")
