@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from guestlist.arrays.ranks import aucs
-from guestlist.arrays.redraws import p_values_of_best, rank_gaps, redraws, tprs_of_draws
+from guestlist.arrays.redraws import Masks, p_values_of_best, rank_gaps, redraws, tprs_of_draws
 from guestlist.evaluate import tpr_at_fpr
 
 
 def dealt(member, draws=200, **how):
-    return np.concatenate(list(redraws(member, draws, np.random.default_rng(0), **how)))
+    return np.concatenate([block.member for block in redraws(member, draws, np.random.default_rng(0), **how)])
 
 
 def scores_with_everything(rng, records):
@@ -32,7 +32,7 @@ def test_as_many_on_either_side_and_nothing_else_is_kept():
 def test_blocks_give_every_draw(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.redraws.CELLS_AT_ONCE", 100)
     blocks = list(redraws(np.arange(30) < 10, 10, np.random.default_rng(0)))
-    assert [len(block) for block in blocks] == [3, 3, 3, 1]
+    assert [len(block.member) for block in blocks] == [3, 3, 3, 1]
 
 
 def test_within_strata_each_keeps_its_members():
@@ -59,7 +59,7 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
     rng = np.random.default_rng(1)
     scores = scores_with_everything(rng, 150)
     deals = dealt(rng.random(150) < 0.4, 50)
-    (gaps,) = rank_gaps(scores[None], deals)
+    (gaps,) = rank_gaps(scores[None], Masks(deals))
     one_by_one = aucs(np.broadcast_to(scores, deals.shape), deals)
     scored = ~np.isnan(scores)
     for deal, gap, auc in zip(deals, gaps, one_by_one, strict=True):
@@ -71,16 +71,16 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
         assert gap == pytest.approx((auc - 0.5) / np.sqrt(variance))  # the textbook's formula with ties
     for fprs in ((0.02,), (0.02, 0.05), (0.05, 0.3, 0.97)):
         expected = [[tpr_at_fpr(scores, deal, fpr).value for deal in deals] for fpr in fprs]
-        assert tprs_of_draws(scores, deals, fprs) == pytest.approx(np.array(expected))
+        assert tprs_of_draws(scores, Masks(deals), fprs) == pytest.approx(np.array(expected))
 
 
 def test_figures_of_several_attacks_are_those_of_each():
     rng = np.random.default_rng(4)
     scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
     deals = dealt(rng.random(80) < 0.5, 20)
-    for row, found in zip(scores, rank_gaps(scores, deals), strict=True):
+    for row, found in zip(scores, rank_gaps(scores, Masks(deals)), strict=True):
         known = ~np.isnan(row)
-        assert found == pytest.approx(rank_gaps(row[None, known], deals[:, known])[0])
+        assert found == pytest.approx(rank_gaps(row[None, known], Masks(deals).within(known))[0])
 
 
 def test_equally_good_deals_are_found_equal():
@@ -88,14 +88,14 @@ def test_equally_good_deals_are_found_equal():
     rng = np.random.default_rng(2)
     scores = (rng.random(101) < 0.3).astype(float)
     deals = dealt(np.arange(101) < 50, 500)
-    assert len(np.unique(rank_gaps(scores[None], deals))) == len(np.unique(deals @ scores))
+    assert len(np.unique(rank_gaps(scores[None], Masks(deals)))) == len(np.unique(deals @ scores))
 
 
 def test_nothing_to_tell_is_no_gap():
     deals = np.array([[True, True, False], [False, False, False]])
     scores = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
-    assert (rank_gaps(scores, deals) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]).all()
-    assert tprs_of_draws(np.array([3.0, 2.0, 1.0]), deals, (0.5,)).tolist() == [[1, 0]]
+    assert (rank_gaps(scores, Masks(deals)) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]).all()
+    assert tprs_of_draws(np.array([3.0, 2.0, 1.0]), Masks(deals), (0.5,)).tolist() == [[1, 0]]
 
 
 def test_p_values_are_those_of_all_deals():
@@ -104,12 +104,88 @@ def test_p_values_are_those_of_all_deals():
     scores = rng.normal(size=(1, 9))
     member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
     every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
-    own = rank_gaps(scores, member[None])[:, 0]
-    exact = (rank_gaps(scores, every) >= own).mean()
+    own = rank_gaps(scores, Masks(member[None]))[:, 0]
+    exact = (rank_gaps(scores, Masks(every)) >= own).mean()
     assert exact == pytest.approx(1 / 84)
-    assert p_values_of_best(own, rank_gaps(scores, dealt(member, 20_000)))[0] == pytest.approx(exact, abs=0.003)
+    assert p_values_of_best(own, rank_gaps(scores, Masks(dealt(member, 20_000))))[0] == pytest.approx(exact, abs=0.003)
 
 
 def test_the_best_of_many_is_judged_by_the_best_of_many():
     found, drawn = np.array([2.0, 1.0]), np.array([[0.0, 3.0, 0.5], [1.5, 0.0, 0.5]])
     assert list(p_values_of_best(found, drawn)) == [2 / 4, 3 / 4]
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Any number of records counts as very many."""
+    monkeypatch.setattr("guestlist.arrays.redraws.MOST_CELLS", 0)
+
+
+def shifts(member, draws=200, seed=0, **how):
+    (found,) = redraws(member, draws, np.random.default_rng(seed), **how)
+    return found
+
+
+def written_down(found):
+    """The same deals as masks, by rolling the sides of every layer."""
+    rolled = [
+        np.stack([np.roll(side, -by) for by in each]) for side, each in zip(found.sides, found.shifts, strict=True)
+    ]
+    places = zip(found.layer, found.place, strict=True)
+    return Masks(np.stack([rolled[layer][:, place] for layer, place in places], axis=1))
+
+
+@pytest.mark.parametrize("how", ["plain", "persons", "strata"])
+def test_shifts_are_deals(many, how):
+    rng = np.random.default_rng(5)
+    member, records = rng.random(90) < 0.4, np.arange(90)
+    asked = {"plain": {}, "persons": {"persons": records // 3}, "strata": {"strata": records % 4}}[how]
+    found = shifts(member, 60, **asked)
+    masks = written_down(found).member
+    if how == "strata":
+        for layer in range(4):
+            assert set(masks[:, records % 4 == layer].sum(axis=1)) == {member[records % 4 == layer].sum()}
+    if how == "persons":
+        own = 2 * (records // 3) + member
+        assert all((masks[:, own == unit] == masks[:, own == unit][:, :1]).all() for unit in np.unique(own))
+    else:
+        assert set(masks.sum(axis=1)) == {member.sum()}
+    assert len(np.unique(masks, axis=0)) > 20
+
+
+@pytest.mark.parametrize("how", ["plain", "persons", "strata"])
+def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
+    rng = np.random.default_rng(6)
+    member, records = rng.random(120) < 0.5, np.arange(120)
+    asked = {"plain": {}, "persons": {"persons": records // 4}, "strata": {"strata": records % 3}}[how]
+    found = shifts(member, 40, **asked)
+    scores = np.stack([scores_with_everything(rng, 120) for _ in range(3)])
+    masks, some = written_down(found), records % 3 == 1
+    assert (rank_gaps(scores, found) == rank_gaps(scores, masks)).all()
+    assert (rank_gaps(scores[:, some], found.within(some)) == rank_gaps(scores[:, some], masks.within(some))).all()
+    if how != "strata":
+        fprs = (0.3, 0.02)  # in any order
+        assert (tprs_of_draws(scores[0], found, fprs) == tprs_of_draws(scores[0], masks, fprs)).all()
+
+
+def test_p_values_from_shifts_keep_their_promise(many):
+    """Where nothing leaks, the best of two attacks that resemble each other has a p-value of at most 10 % in 10 % of worlds."""
+    rng, small = np.random.default_rng(7), 0
+    for seed in range(600):
+        scores = rng.normal(size=(2, 40))
+        scores[1] += scores[0]
+        member = rng.permutation(40) < 15
+        drawn = rank_gaps(scores, shifts(member, 99, seed))
+        own = rank_gaps(scores, Masks(member[None]))[:, 0]
+        small += p_values_of_best(own, drawn).min() <= 0.1
+    assert 0.06 <= small / 600 <= 0.14  # three standard errors
+
+
+def test_shifts_find_what_dealing_out_finds(many):
+    """On a few thousand records the two have one distribution: mean 0 and spread 1, as ranks of chance have."""
+    rng = np.random.default_rng(8)
+    scores, member = rng.normal(size=(1, 5000)), rng.random(5000) < 0.5
+    (gaps,) = rank_gaps(scores, shifts(member, 1999))
+    assert abs(gaps.mean()) < 0.1
+    assert gaps.std() == pytest.approx(1, abs=0.06)
+    assert np.quantile(gaps, 0.99) == pytest.approx(2.33, abs=0.25)

@@ -5,19 +5,96 @@ sides been dealt out otherwise. So the sides are dealt out again and again, and 
 have been as large. The best of many figures is judged by the best of them in every deal (Westfall & Young 1993), which
 pays for their number and takes into account that they resemble each other. It is exact for any sample size, with ties,
 and for scores of few values.
+
+Where there are very many records, dealing out all of them two thousand times takes minutes. Then the sides, in an order drawn at
+random, are shifted along the records instead (:class:`Shifts`). Shifts are a group of permutations, and any such group gives
+an exact test (Hemerik & Goeman 2018).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+from scipy import fft
 
 from guestlist.arrays.ranks import tie_ends
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
+MOST_CELLS = 2**26  # draws times records; shifts beyond
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+
+
+class Deals(Protocol):
+    """Who might have been a member, in several draws."""
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """(figures, draws) sums over members of (figures, records) whole numbers: exact, so that equal deals are found equal."""
+
+    def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sides, (draws,) starts and (records,) places: in draw d, record i is on the side ``sides[starts[d] + places[i]]``."""
+
+    def within(self, records: np.ndarray) -> Deals:
+        """The same draws of some of the records."""
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Each draw written down: (draws, records), true for members."""
+
+    member: np.ndarray
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        return weights @ self.member.T.astype(np.float64)
+
+    def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        draws, records = self.member.shape
+        return np.ravel(self.member), np.arange(draws) * records, np.arange(records)
+
+    def within(self, records: np.ndarray) -> Masks:
+        return Masks(self.member[:, records])
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Sides shifted along units that stand in an order drawn at random, layer by layer.
+
+    All shifts of a layer are summed up at once, by Fourier's transform.
+
+    Args:
+        sides: (layers,) the sides of each layer's units, in that order.
+        shifts: (layers, draws) by how many units.
+        layer: (records,) to which a record's unit belongs.
+        place: (records,) where it stands in its layer.
+    """
+
+    sides: tuple[np.ndarray, ...]
+    shifts: np.ndarray
+    layer: np.ndarray
+    place: np.ndarray
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(weights), self.shifts.shape[1]))
+        for number, (side, shift) in enumerate(zip(self.sides, self.shifts, strict=True)):
+            here = self.layer == number
+            if here.any():
+                turned = np.conj(fft.rfft(side.astype(np.float64)))
+                for row, own in zip(found, weights[:, here], strict=True):
+                    each = np.bincount(self.place[here], own, minlength=len(side))
+                    # Shifting sides by s is shifting what they are multiplied with by -s.
+                    every = fft.irfft(fft.rfft(each) * turned, len(side))
+                    row += np.rint(every[-shift % len(side)])
+        return found
+
+    def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if len(self.sides) > 1:
+            raise ValueError("Expected sides that are dealt out among all records at once, found several layers.")
+        return np.tile(self.sides[0], 2), self.shifts[0], self.place
+
+    def within(self, records: np.ndarray) -> Shifts:
+        return replace(self, layer=self.layer[records], place=self.place[records])
 
 
 def redraws(
@@ -27,8 +104,8 @@ def redraws(
     *,
     persons: np.ndarray | None = None,
     strata: np.ndarray | None = None,
-) -> Iterator[np.ndarray]:
-    """Blocks of (draws, records): who might have been a member, with as many on either side.
+) -> Iterator[Deals]:
+    """Who might have been a member, with as many on either side: blocks of draws.
 
     Args:
         member: (records,) the truth.
@@ -40,23 +117,43 @@ def redraws(
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     side = member[first]
     layers = np.zeros(len(side), dtype=int) if strata is None else strata[first]
+    if shifted(len(member), draws):
+        yield _shifts(side, unit, layers, draws, rng)
+        return
     places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
     step = max(1, CELLS_AT_ONCE // max(len(member), 1))
     for start in range(0, draws, step):
         dealt = np.empty((min(step, draws - start), len(side)), dtype=bool)
         for place in places:
             dealt[:, place] = rng.permuted(np.broadcast_to(side[place], (len(dealt), len(place))), axis=1)
-        yield dealt if persons is None else dealt[:, unit]
+        yield Masks(dealt if persons is None else dealt[:, unit])
 
 
-def rank_gaps(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
+def shifted(records: int, draws: int) -> bool:
+    """Whether there are too many records to deal out anew so often."""
+    return records * draws > MOST_CELLS
+
+
+def _shifts(side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, rng: np.random.Generator) -> Shifts:
+    """Shifts of the sides of units, which belong to layers; ``unit`` is that of each record."""
+    number = np.unique(layers, return_inverse=True)[1]
+    sides, shifts, place = [], [], np.empty(len(side), dtype=np.int64)
+    order = rng.permutation(len(side))
+    order = order[np.argsort(number[order], kind="stable")]
+    for own in np.split(order, np.cumsum(np.bincount(number))[:-1]):
+        place[own] = np.arange(len(own))
+        sides.append(side[own])
+        shifts.append(rng.integers(len(own), size=draws))
+    return Shifts(tuple(sides), np.stack(shifts), number[unit], place[unit])
+
+
+def rank_gaps(scores: np.ndarray, deals: Deals) -> np.ndarray:
     """(figures, draws) by how much members outrank non-members, in standard deviations of what chance gives.
 
     It orders the deals as the AUC does, and can be compared between attacks and between groups of other sizes.
 
     Args:
         scores: (figures, records) NaN is left out.
-        member: (draws, records).
 
     Returns:
         0 where nothing can be told: one side is empty, or all scores are equal.
@@ -64,7 +161,7 @@ def rank_gaps(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     scored = ~np.isnan(scores)
     ranks = np.stack([_doubled_ranks(row) for row in scores])
     # Whole numbers add up exactly, in whatever order: deals that are equally good must be found equal.
-    sums, members = np.split(np.vstack([ranks, scored]) @ member.T.astype(np.float64), 2)
+    sums, members = np.split(deals.sums(np.vstack([ranks, scored])), 2)
     records = scored.sum(axis=1, keepdims=True)
     mean = ranks.sum(axis=1, keepdims=True) / np.maximum(records, 1)
     squares = (np.square(ranks - mean) * scored).sum(axis=1, keepdims=True)
@@ -72,35 +169,26 @@ def rank_gaps(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     return np.where(spread > 0, (sums - members * mean) / np.sqrt(np.where(spread > 0, spread, 1)), 0.0)
 
 
-def tprs_of_draws(scores: np.ndarray, member: np.ndarray, fprs: Sequence[float]) -> np.ndarray:
+def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np.ndarray:
     """(rates, draws) share of members strictly above the non-member that would be one too many at each of ``fprs``.
 
     Args:
         scores: (records,) NaN is left out.
-        member: (draws, records).
 
     Returns:
         0 where there are no members.
     """
+    from guestlist.arrays.walks import members_before  # imports numba
+
     scored = ~np.isnan(scores)
     order = np.argsort(-scores, kind="stable")[: scored.sum()]
-    members = member.sum(axis=1) if scored.all() else member[:, scored].sum(axis=1)
-    nonmembers = len(order) - members
-    # A low rate is decided among the highest scores: look at all only if some draw needs them.
-    head = min(len(order), math.ceil(4 * max(fprs) * len(order)) + 50)
-    false = np.cumsum(~member[:, order[:head]], axis=1, dtype=np.int32)
-    if (false[:, -1] <= max(fprs) * nonmembers + ROUNDING).any():
-        false = np.cumsum(~member[:, order], axis=1, dtype=np.int32)
-    before = np.pad(false, ((0, 0), (1, 0)))
-    ties = np.append(tie_ends(-scores[order][None])[0][0], len(order))
-    found = []
-    for fpr in fprs:
-        allowed = np.floor(fpr * nonmembers + ROUNDING)
-        stop = (false <= allowed[:, None]).sum(axis=1)  # the non-member that is one too many;
-        first = ties[stop]  # its ties are not above it
-        above = first - np.take_along_axis(before, first[:, None], axis=1)[:, 0]
-        found.append(np.where(members > 0, above / np.maximum(members, 1), 0.0))
-    return np.stack(found)
+    members = deals.sums(scored[None].astype(np.float64))[0]
+    allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING)
+    sides, starts, places = deals.places()
+    ties = tie_ends(-scores[order][None])[0][0]  # those of the non-member that is one too many are not above it
+    above = members_before(sides, starts, places[order], ties, allowed.astype(np.int64))
+    found = np.where(members > 0, above / np.maximum(members, 1), 0.0)
+    return found[np.argsort(np.argsort(fprs))]
 
 
 def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.redraws import p_values_of_best, rank_gaps, redraws, tprs_of_draws
+from guestlist.arrays.redraws import Deals, Masks, p_values_of_best, rank_gaps, redraws, tprs_of_draws
 
 SHOWN = 0.05
 # The headline's AUC has what the two-sided interval beside it has on this side; the rest is divided.
@@ -88,7 +88,7 @@ def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: n
     if not needed:
         return Luck({}, {}, None)
     drawn = _over_blocks(seen.scores, needed, redraws(member, DRAWS, rng, persons=persons))
-    found = {figure: values[0] for figure, values in _figures(seen.scores, needed, member[None]).items()}
+    found = {figure: values[0] for figure, values in _figures(seen.scores, needed, Masks(member[None])).items()}
     p_values: dict[Figure, float] = {}
     for family in asked:
         chances = p_values_of_best(
@@ -123,11 +123,11 @@ def luck_of_groups(
         columns: how many columns of groups there are.
     """
 
-    def gaps(deals: np.ndarray) -> np.ndarray:
-        return np.concatenate([rank_gaps(scores[None, group], deals[:, group]) for group in groups])
+    def gaps(deals: Deals) -> np.ndarray:
+        return np.concatenate([rank_gaps(scores[None, group], deals.within(group)) for group in groups])
 
     blocks = [gaps(block) for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)]
-    best = p_values_of_best(gaps(member[None])[:, 0], np.concatenate(blocks, axis=1))
+    best = p_values_of_best(gaps(Masks(member[None]))[:, 0], np.concatenate(blocks, axis=1))
     return np.array([paid(p_value, "groups", columns) for p_value in best])
 
 
@@ -154,22 +154,22 @@ def _families(seen: Seen) -> tuple[_Family, ...]:
 
 
 def _over_blocks(
-    scores: Mapping[str, np.ndarray], needed: Set[Figure], blocks: Iterable[np.ndarray]
+    scores: Mapping[str, np.ndarray], needed: Set[Figure], blocks: Iterable[Deals]
 ) -> dict[Figure, np.ndarray]:
     parts = [_figures(scores, needed, block) for block in blocks]
     return {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
 
 
-def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray) -> dict[Figure, np.ndarray]:
+def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], deals: Deals) -> dict[Figure, np.ndarray]:
     """Every figure that is needed to (draws,) how large it is."""
     ranked = [name for name in scores if (name, None) in needed]
     found: dict[Figure, np.ndarray] = {}
     if ranked:
-        gaps = rank_gaps(np.stack([scores[name] for name in ranked]), member)
+        gaps = rank_gaps(np.stack([scores[name] for name in ranked]), deals)
         found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
     for name in scores:
         fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
         if fprs:
-            rows = tprs_of_draws(scores[name], member, fprs)
+            rows = tprs_of_draws(scores[name], deals, fprs)
             found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
     return found
