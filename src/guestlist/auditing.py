@@ -38,7 +38,7 @@ from guestlist.collecting.evidence.gathering import (
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
 from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
-from guestlist.collecting.progress import progress_of
+from guestlist.collecting.progress import judging, progress_of
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
@@ -237,7 +237,7 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
-            results = judge(case, Results)
+            results = judge(case, Results, progress=judging(settings.progress))
             write_results(work.site.store.folder, results, case.scores)
             return results
 

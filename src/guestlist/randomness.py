@@ -20,6 +20,7 @@ STREAMS = {
     "blind": 19,
     "luck": 20,
     "luck of groups": 21,
+    "parts of records": 22,
     "one less": 30,
     "experiment": 31,
     "canaries": 32,

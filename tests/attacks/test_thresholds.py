@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
+from guestlist.arrays.thresholds import best_threshold_over_rows
 from guestlist.arrays.thresholds_of_others import thresholds_of_others
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
@@ -78,3 +79,26 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
     world = gaussian_world(2.0, records=200, models=9)
     choice = choose(mock_targets(world), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
     assert list(choice.means) == ["loss"]
+
+
+@pytest.mark.parametrize("kind", ["smooth", "lumps", "infinite"])
+def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind):
+    """Buckets against one sort of everything."""
+    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        member = rng.random((4, 60)) < 0.5
+        values = rng.normal(size=(4, 60)) * 10.0 ** rng.integers(-3, 4) + 0.7 * member
+        values = {"smooth": values, "lumps": np.round(values), "infinite": np.where(values > 1, np.inf, values)}[kind]
+        values[rng.random(values.shape) < 0.1] = np.nan
+        values[0, :3], member[0, :3] = (0.0, -0.0, np.inf), (True, False, True)
+        records = np.flatnonzero(rng.random(60) < 0.7)
+        for sign in (1, -1):
+            own, truth = sign * values[:, records].ravel(), member[:, records].ravel()
+            assert best_threshold_over_rows(values, member, records, sign) == best_threshold(own, truth)
+
+
+def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
+    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
+    everyone = np.ones((2, 5), dtype=bool)
+    assert np.isnan(best_threshold_over_rows(np.ones((2, 5)), everyone, np.arange(5), 1))

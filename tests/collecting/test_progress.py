@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from guestlist.collecting import progress
-from guestlist.collecting.progress import progress_of, show_progress, where_somebody_looks
+from guestlist.collecting.progress import judging, progress_of, show_progress, where_somebody_looks
 
 
 @pytest.fixture
@@ -74,3 +74,27 @@ def test_a_notebook_has_one_line_that_changes(monkeypatch):
     assert list(where_somebody_looks(range(3), total=3)) == [0, 1, 2]
     assert [kind for kind, _ in shown] == ["new", "same", "same"]
     assert shown[-1][1].startswith("Training: 3/3")
+
+
+def test_judging_shows_progress_where_it_can_say_so():
+    assert judging(None) is None
+    assert judging(lambda items, total: items) is None  # it may count models
+    shown = []
+
+    def told(items, *, total, what="Training"):
+        shown.append((what, total))
+        return items
+
+    assert list(judging(told)([1, 2], total=2)) == [1, 2]
+    assert shown == [("Judging", 2)]
+
+
+def test_judging_that_takes_no_time_is_silent(capsys):
+    assert list(judging(show_progress)(range(3), total=3)) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+
+
+def test_judging_that_takes_long_is_told(capsys, monkeypatch):
+    monkeypatch.setattr("guestlist.collecting.progress.WAIT", 1e-9)
+    assert list(judging(show_progress)(range(3), total=3)) == [0, 1, 2]
+    assert "Judging: 3/3" in capsys.readouterr().err

@@ -42,8 +42,18 @@ class Moments:
             return _fixed(squares / freedom)
 
 
+CELLS_AT_ONCE = 2**21  # bounds the memory of what is in between to some tens of megabytes
+
+
 def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
+    step = max(2, CELLS_AT_ONCE // max(len(values), 1))
+    starts = range(0, max(values.shape[1], 1), step)
+    blocks = [_moments(values[:, start : start + step], mask[:, start : start + step]) for start in starts]
+    return blocks[0] if len(blocks) == 1 else Moments(*map(np.concatenate, zip(*map(_parts, blocks), strict=True)))
+
+
+def _moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     count = mask.sum(axis=0)
     first = _mean(values, mask, count)
     # A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0:

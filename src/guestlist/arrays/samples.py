@@ -63,6 +63,17 @@ def numbered(labels: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(first))[codes]
 
 
+def rows_of_each(labels: np.ndarray) -> list[np.ndarray]:
+    """The positions of each label, by rising label, in one pass however many labels there are; a negative one is none.
+
+    >>> [rows.tolist() for rows in rows_of_each(np.array([2, 0, -1, 2]))]
+    [[1], [0, 3]]
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order][:1] - 1))
+    return [rows for rows in np.split(order, starts[1:]) if len(rows) and labels[rows[0]] >= 0]
+
+
 def error_of(confidence: float) -> float:
     """One minus the confidence, which must lie in (0, 1)."""
     if not 0 < confidence < 1:

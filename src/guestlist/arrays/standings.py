@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.arrays.ranks import counts_among
+from guestlist.arrays.samples import rows_of_each
+
+FEW = 3  # values that are counted one by one, without sorting
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels:
         member: (references, records) who trained on what.
         labels: (records,) classes.
     """
-    return _by_class(values, labels, lambda records: _counts(_outside(others, member, records), values[records]))
+    return _by_class(values, labels, lambda records: _counts(others, member, records, values[records]))
 
 
 def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
@@ -54,12 +57,11 @@ def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarra
 
 def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> Standing:
     found = np.zeros((3, *values.shape))
-    for label in np.unique(labels):
-        of_class = labels == label
+    for of_class in rows_of_each(labels):
         found[..., of_class] = within(of_class)
     missing = found[2] == 0
     if missing.any():
-        found[:, missing] = within(np.ones(len(labels), dtype=bool))[:, missing]
+        found[:, missing] = within(np.arange(len(labels)))[:, missing]
     found[:, np.isnan(values)] = np.nan
     return Standing(*found)
 
@@ -70,12 +72,20 @@ def _together(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """Values of models on those of the records that they did not train on, sorted."""
-    chosen = values[:, records][~member[:, records]]
-    return np.sort(chosen[~np.isnan(chosen)])
+    """Values of models on those of the records that they did not train on."""
+    rows = (row[records][~trained[records]] for row, trained in zip(values, member, strict=True))
+    return np.concatenate([np.empty(0), *(row[~np.isnan(row)] for row in rows)])
 
 
-def _counts(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(3, …) how many of the ordered values are smaller, how many no larger, and all."""
-    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return np.stack([below, up_to, np.full(values.shape, len(ordered))]).astype(np.float64)
+def _counts(others: np.ndarray, member: np.ndarray, records: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(3, records) how many values of models on non-members are smaller, how many no larger, and all."""
+    asked, which = np.unique(values, return_inverse=True)  # in order, they are found faster
+    outside = _outside(others, member, records)
+    if len(asked) > FEW:
+        outside.sort()
+        below, up_to = (np.searchsorted(outside, asked, side=side) for side in ("left", "right"))
+    else:
+        below, up_to = (
+            np.array([is_so(outside, value).sum() for value in asked]) for is_so in (np.less, np.less_equal)
+        )
+    return np.stack([below[which], up_to[which], np.full(values.shape, len(outside))]).astype(np.float64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist.arrays.samples import rows_of_each
 from guestlist.views.signals import Signals
 from guestlist.views.view import View
 
@@ -50,12 +51,11 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
         (records,) scores, or (models, records); NaN where the references have but one kind in all classes.
     """
     sign, thresholds = SIGN[name], np.full(view.target(name).shape, np.nan)
-    for label in np.unique(view.labels) if per_class else ():
-        of_class = view.labels == label
+    for of_class in rows_of_each(view.labels) if per_class else ():
         thresholds[..., of_class] = view.best_threshold(name, sign, of_class)
     missing = np.isnan(thresholds)
     if missing.any():
-        overall = view.best_threshold(name, sign, np.ones(len(view.labels), dtype=bool))
+        overall = view.best_threshold(name, sign, np.arange(len(view.labels)))
         thresholds = np.where(missing, overall, thresholds)
     return sign * view.target(name) - thresholds
 
@@ -74,4 +74,4 @@ def single_threshold(signals: Signals, name: str) -> float:
     """The one threshold on the rising score of signal ``name``, learnt from the references; NaN without any."""
     if not signals.references:
         return float("nan")
-    return float(signals.best_threshold(name, SIGN[name], np.ones(len(signals.labels), dtype=bool))[0])
+    return float(signals.best_threshold(name, SIGN[name], np.arange(len(signals.labels)))[0])

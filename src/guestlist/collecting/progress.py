@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from inspect import signature
 from threading import Timer
 
 from guestlist.collecting.engines.engine import Progress
@@ -16,17 +18,32 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
     return where_somebody_looks if progress is True else progress or None
 
 
-def show_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
-    """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run)."""
+def judging(progress: Progress | None) -> Progress | None:
+    """The same for judging, if it can say what it is about: what a user gave may count models."""
+    if progress is None or "what" not in signature(progress).parameters:
+        return None
+    more = {"wait": WAIT} if "wait" in signature(progress).parameters else {}
+    return partial(progress, what="Judging", **more)
+
+
+def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: float = 0.0) -> Iterable:
+    """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run).
+
+    Args:
+        wait: seconds of work before anything is shown.
+    """
     console = _console()
     if not console.is_terminal:
-        step = max(1, total // 10)  # about every tenth of the work, and the end
+        step, start = max(1, total // 10), time.monotonic()  # about every tenth of the work, and the end
 
         def shown(done: int, line: str) -> None:
-            if done % step == 0 or done == total:
+            if (done % step == 0 or done == total) and time.monotonic() - start >= wait:
                 console.print(line, highlight=False)
 
         yield from _lines(items, total, what, shown)
+        return
+    if wait:
+        yield from _after_a_while(items, total, what, console)
         return
     with _bar(console) as bar:
         yield from bar.track(items, total=total, description=what)

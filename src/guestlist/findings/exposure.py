@@ -21,6 +21,7 @@ from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
+from guestlist.findings.sampling import asked_of_sample, mocks_to_try, tried
 
 Q = 0.1
 
@@ -60,11 +61,12 @@ def find(case: Case) -> Exposure | None:
     tested = int((~np.isnan(found.p_value) & case.truth.of_asked).sum())
     if not found.listed.any():
         return Exposure(Q, tested, 0)
-    far = own[found.listed].min()
-    scores, member = scores[:, found.listed], member[:, found.listed]
+    far, here = own[found.listed].min(), found.listed[tried(case)]
+    scores, member = scores[:, here], member[:, here]
     known = ~np.isnan(scores)
-    shares = [float((scores[known & side] >= far).mean()) for side in (member, ~member)]
-    return Exposure(Q, tested, int(found.listed.sum()), *shares)
+    shares = [scores[known & side] >= far for side in (member, ~member)]
+    # Of very many records, none that is listed may be among those at which mock targets are looked at.
+    return Exposure(Q, tested, int(found.listed.sum()), *(float(one.mean()) if one.size else None for one in shares))
 
 
 def listing(case: Case) -> Listing | None:
@@ -87,10 +89,10 @@ def listed(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
 
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of the asked records: the target's scores, those of mock targets, and what these trained on."""
-    assert case.mocks is not None
-    asked = case.truth.asked
-    return case.of(_own)[asked], case.of(_of_mocks)[:, asked], case.mocks.member[:, asked]
+    """Of the asked records: the target's scores, those of mock targets where these are looked at, and what they trained on."""
+    mocks, asked = case.of(mocks_to_try), asked_of_sample(case)
+    assert mocks is not None
+    return case.of(_own)[case.truth.asked], case.of(_of_mocks)[:, asked], mocks.member[:, asked]
 
 
 def _own(case: Case) -> np.ndarray:
@@ -98,5 +100,6 @@ def _own(case: Case) -> np.ndarray:
 
 
 def _of_mocks(case: Case) -> np.ndarray:
-    assert case.mocks is not None
-    return lira_bayes_offline(case.mocks)
+    mocks = case.of(mocks_to_try)
+    assert mocks is not None
+    return lira_bayes_offline(mocks)

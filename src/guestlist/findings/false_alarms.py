@@ -81,13 +81,13 @@ def find(case: Case) -> tuple[FalseAlarms, ...] | None:
 
 def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
     """Of the asked records, the headline's calls on mock targets; None where there are none, or too few non-members."""
-    choice = case.of(headline.chosen)
-    if choice is None or case.mocks is None:
+    scores = case.of(headline.mock_scores)
+    if scores is None or case.mocks is None:
         return None
     member = case.mocks.member[:, case.truth.asked]
     if resolution(fpr, int((~member).sum(axis=1).min())) is Resolution.WITHHELD:
         return None
-    return calls_on_models(choice.scores, member, fpr)
+    return calls_on_models(scores, member, fpr)
 
 
 def calls_on_models(scores: np.ndarray, member: np.ndarray, fpr: float) -> Calls:

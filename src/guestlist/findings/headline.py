@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from guestlist.arrays.ranks import aucs
+from guestlist.arrays.samples import of_those
 from guestlist.attacks import Attack
 from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
 from guestlist.findings.choosing import Choice, choose
+from guestlist.findings.sampling import asked_of_sample, mocks_to_try, sample, scores_part_by_part, tried
 
 # Fixed beforehand, best first.
 PREFERRED = ("lira_bayes", "loss")
@@ -58,21 +60,30 @@ def find(case: Case) -> Headline:
     choice = case.of(chosen)
     if choice is None:
         return _fixed(_candidates(case))
-    assert case.mocks is not None  # there was something to choose on
-    asked = case.truth.asked
-    own = case.scores[choice.name][asked]
-    place = same_recipe(choice.crossed, case.mocks.member[:, asked], own, case.truth.of_asked, case.persons)
+    mocks, seen = case.of(mocks_to_try), tried(case)
+    assert mocks is not None  # there was something to choose on
+    member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.asked][seen]
+    place = same_recipe(choice.crossed, member, own, case.truth.of_asked[seen], of_those(case.persons, seen))
     return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
 
 
 def chosen(case: Case) -> Choice | None:
     """The choice on mock targets; None where there are too few, or no attack can be tried on them."""
-    if case.mocks is None or len(case.mocks.member) < FEWEST_MOCKS:
+    mocks = case.of(mocks_to_try)
+    if mocks is None or len(mocks.member) < FEWEST_MOCKS:
         return None
     try:
-        return choose(case.mocks, _candidates(case), case.truth.asked)
+        return choose(mocks, _candidates(case), asked_of_sample(case))
     except InputError:  # none of them can be tried on mock targets
         return None
+
+
+def mock_scores(case: Case) -> np.ndarray | None:
+    """(mock targets, asked records) of the headline; None where it was not tried on any."""
+    choice = case.of(chosen)
+    if choice is None or case.of(sample) is None:
+        return None if choice is None else choice.scores
+    return scores_part_by_part(case, case.attacks[choice.name])
 
 
 def same_recipe(

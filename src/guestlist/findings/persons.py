@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.samples import rows_of_each
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline
@@ -49,15 +50,14 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
     inside, outside = member & scored, scored & ~np.isin(persons, persons[member])
     theirs = _means(places, persons, inside)
     p_values = conformal_p_values(theirs, _means(places, persons, outside))
-    choice = case.of(headline.chosen)
-    found = []
-    for code in np.unique(persons[inside]):
-        own = inside & (persons == code)
-        among, models = None, None
-        if choice is not None and case.mocks is not None:
-            among, models = p_value_of_person(score[own], choice.scores[:, own], case.mocks.member[:, asked][:, own])
+    scores, found = case.of(headline.mock_scores), []
+    others = None if case.mocks is None else case.mocks.member[:, asked]
+    for own in rows_of_each(np.where(inside, persons, -1)):
+        code, among, models = persons[own[0]], None, None
+        if scores is not None and others is not None:
+            among, models = p_value_of_person(score[own].astype(scores.dtype), scores[:, own], others[:, own])
         found.append(
-            ExposedPerson(str(names[code]), int(own.sum()), float(theirs[code]), float(p_values[code]), among, models)
+            ExposedPerson(str(names[code]), len(own), float(theirs[code]), float(p_values[code]), among, models)
         )
     return tuple(sorted(filter(_small, found), key=_first)[:MOST])
 

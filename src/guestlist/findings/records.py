@@ -116,11 +116,11 @@ def record_table(case: Case) -> pd.DataFrame:
     score = records[f"score_{case.of(headline.find).name}"].to_numpy()
     calibration = score[~member & ~np.isnan(score)]
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
-    choice = case.of(headline.chosen)
-    if choice is not None and case.mocks is not None:
-        others = case.mocks.member[:, asked]
-        records["p_among_models"], records["models"] = p_values_among_models(score, choice.scores, others)
-        records["gap"] = _gap(score, choice.scores, others)
+    scores = case.of(headline.mock_scores)
+    if scores is not None and case.mocks is not None:
+        others, own = case.mocks.member[:, asked], score.astype(scores.dtype)
+        records["p_among_models"], records["models"] = p_values_among_models(own, scores, others)
+        records["gap"] = _gap(own, scores, others)
     calls = false_alarms.calls_in(case)
     if calls is not None:
         records["false_alarms"], records["called_again"] = calls.false_alarms, calls.called_again

@@ -35,6 +35,7 @@ from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed, Standing
 from guestlist.findings.references import References
 from guestlist.findings.risk_spread import RiskSpread
+from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.risks import Worth
 from guestlist.store.files import write_json, write_npy, write_parquet
@@ -75,6 +76,7 @@ class Results:
     exposure: Exposure | None = None
     false_alarms: tuple[FalseAlarms, ...] | None = None
     checks: tuple[Check, ...] | None = None
+    sampling: Sampling | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None
     gate: Gated | None = field(default=None, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from guestlist.case import Case
+from guestlist.collecting.engines.engine import Progress
 from guestlist.findings import (
     adjusted,
     agreement,
@@ -28,6 +29,7 @@ from guestlist.findings import (
     references,
     risk_spread,
     risks,
+    sampling,
     subject,
     training,
     untested,
@@ -58,6 +60,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "exposure": exposure.find,
     "false_alarms": false_alarms.find,
     "checks": checks.find,
+    "sampling": sampling.find,
     "untested": untested.find,
     "provenance": provenance.find,
 }
@@ -67,12 +70,15 @@ def judge(
     case: Case,
     form: type[AnyResults] = Results,  # type: ignore[assignment]
     findings: Mapping[str, Callable[[Case], object]] = FINDINGS,
+    progress: Progress | None = None,
 ) -> AnyResults:
     """Everything that is found in a case; nothing is written.
 
     Args:
         form: results with a field for each of them.
         findings: name to what finds it.
+        progress: what wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
-    found: dict[str, Any] = {name: case.of(find) for name, find in findings.items()}
+    steps = findings.items() if progress is None else progress(findings.items(), total=len(findings))
+    found: dict[str, Any] = {name: case.of(find) for name, find in steps}
     return form(**found, records=records.as_given(case.of(records.record_table)))

@@ -52,6 +52,16 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
+    """The same rows as a slice where they follow each other: taking those copies nothing.
+
+    >>> in_a_row(np.array([1, 2, 3])), in_a_row(np.array([0, 2]))
+    (slice(1, 4, None), array([0, 2]))
+    """
+    together = len(rows) > 0 and rows[0] >= 0 and (np.diff(rows) == 1).all()
+    return slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
+
+
 def matrices(names: Iterable[str], make: Callable[[str], np.ndarray]) -> Lazily[np.ndarray]:
     """Matrices by name, each made when first asked for, and read-only."""
     return Lazily(names, lambda name: read_only(make(name)))

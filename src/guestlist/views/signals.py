@@ -16,10 +16,10 @@ import numpy as np
 from guestlist.arrays.moments import Moments, moments, moments_of_others
 from guestlist.arrays.shares import share_above, share_above_of_others
 from guestlist.arrays.standings import Standing, standing, standing_of_others
-from guestlist.arrays.thresholds import best_threshold
+from guestlist.arrays.thresholds import best_threshold_over_rows
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
-from guestlist.views.lazily import locked, matrices, read_only
+from guestlist.views.lazily import in_a_row, locked, matrices, read_only
 from guestlist.views.view import T
 
 
@@ -89,11 +89,7 @@ class Signals:
 
     def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
         """(1,) the threshold that tells references' members among these records best; NaN where they are of one kind."""
-        values, member = self.reference(name)[:, records], self.reference_member[:, records]
-        asked = ~np.isnan(values)
-        values, member = values[asked], member[asked]
-        both = member.any() and not member.all()
-        return np.array([best_threshold(sign * values, member) if both else np.nan])
+        return np.array([best_threshold_over_rows(self.reference(name), self.reference_member, records, sign)])
 
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
@@ -226,10 +222,11 @@ class Rotation:
     def facing(self, k: int) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it in records asked about."""
         others = self.others(k)
-        order = np.r_[k, others]
+        order = in_a_row(np.r_[k, others])
         values = matrices(self.values, lambda name: self.values[name][order])
         population = None if self.unasked is None else self.unasked & ~self.member[k]
-        return Signals(values, self.member[others], self.labels, self.evidence(k), population, self.answers(k))
+        member = self.member[in_a_row(others)]
+        return Signals(values, member, self.labels, self.evidence(k), population, self.answers(k))
 
     def others(self, k: int) -> np.ndarray:
         """The models that are references of model ``k``."""
@@ -238,13 +235,31 @@ class Rotation:
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""
         chosen = np.arange(len(self.member))[models]
+        rows = in_a_row(chosen)
         return replace(
             self,
-            values=matrices(self.values, lambda name: self.values[name][models]),
-            member=self.member[models],
+            values=matrices(self.values, lambda name: self.values[name][rows]),
+            member=self.member[rows],
             together=self.blocks[models],
             evidence=lambda k: self.evidence(int(chosen[k])),
             answers=lambda k: self.answers(int(chosen[k])),
+        )
+
+    def of_records(self, records: np.ndarray) -> Rotation:
+        """The same view of some of the records only."""
+
+        def answers(k: int) -> np.ndarray | None:
+            found = self.answers(k)
+            return None if found is None else found[records]
+
+        return replace(
+            self,
+            values=matrices(self.values, lambda name: self.values[name][:, records]),
+            member=self.member[:, records],
+            labels=self.labels[records],
+            evidence=lambda k: self.evidence(k).take(records),
+            unasked=None if self.unasked is None else self.unasked[records],
+            answers=answers,
         )
 
     @property

@@ -7,6 +7,7 @@ import math
 from guestlist.evaluate import records_needed
 from guestlist.findings.attacks import AttackResult, Rate
 from guestlist.findings.results import Results
+from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.report import words
 from guestlist.report.format import count, decimal, percent
@@ -27,8 +28,24 @@ def limits(results: Results) -> tuple[str, ...]:
         return ()
     resolved = tuple(rate for rate in attack.rates if rate.resolution != "withheld")
     why = (_resolution(rate, who) for rate in attack.rates)
-    sentences = (_detectable_auc(attack, who), _detectable_rates(resolved), *why)
+    sentences = (_detectable_auc(attack, who), _detectable_rates(resolved), *why, *sampled(results.sampling))
     return tuple(sentence for sentence in sentences if sentence)
+
+
+def sampled(found: Sampling | None) -> tuple[str, ...]:
+    """What was done on part of the records."""
+    said = []
+    if found is not None and found.tried_on is not None:
+        said.append(
+            f"Of {count(found.records)} records a random sample of {count(found.tried_on)} decided which attack is the headline "
+            "and how other models of the recipe do. The attacks on this model itself are judged on all records."
+        )
+    if found is not None and found.shifted:
+        said.append(
+            "With so many records, chance was judged by shifting the sides along them in a random order, not by dealing them out "
+            "anew; the p-values keep their promise all the same."
+        )
+    return tuple(said)
 
 
 def _detectable_auc(attack: AttackResult, who: Subject) -> str:

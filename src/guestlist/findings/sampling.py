@@ -1,0 +1,97 @@
+"""Very many records: which of them the mock targets are looked at, and what was done on part of the records.
+
+To try every attack on every model in turn takes microseconds for each of them and each record. With millions of pairs a
+sample of the records says which attack is best, and how models of the recipe do, as well as all of them: it is drawn at random,
+without a look at who was a member, so that an audit of the sample is an audit. The target is judged on all its records.
+
+What is said of each single record (is it unusual among models that did not train on it?) is computed for all of them, one block
+of records after the other, each as large as the sample and drawn as it was: what an attack learns over records, such as
+their common variance, it then learns from tens of thousands of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from guestlist.arrays.redraws import shifted
+from guestlist.attacks import Attack, scores_of_all
+from guestlist.case import Case
+from guestlist.findings.luck import DRAWS
+from guestlist.randomness import stream
+from guestlist.views.signals import Rotation
+
+MOST_CELLS = 2**21  # mock targets times records
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What was done on part of the records, since there are very many.
+
+    Args:
+        records: of the pool.
+        tried_on: records on which attacks were tried on mock targets; None: on all.
+        shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
+    """
+
+    records: int
+    tried_on: int | None
+    shifted: bool
+
+
+def find(case: Case) -> Sampling | None:
+    """None where everything was done on all records."""
+    chosen, many = case.of(sample), shifted(int(case.truth.asked.sum()), DRAWS)
+    tried_on = None if chosen is None else len(chosen)
+    return Sampling(len(case.records), tried_on, many) if many or chosen is not None else None
+
+
+def sample(case: Case) -> np.ndarray | None:
+    """The records at which mock targets are looked at, in order; None: all."""
+    parts = case.of(parts_of_records)
+    return None if parts is None else parts[0]
+
+
+def parts_of_records(case: Case) -> list[np.ndarray] | None:
+    """Every record in one of several parts that are drawn at random; None where there are few enough for one."""
+    models, records = (0, 0) if case.mocks is None else case.mocks.member.shape
+    if models * records <= MOST_CELLS:
+        return None
+    parts = -(-models * records // MOST_CELLS)
+    order = stream(case.setting.seed, "parts of records").permutation(records)
+    return [np.sort(part) for part in np.array_split(order, parts)]
+
+
+def mocks_to_try(case: Case) -> Rotation | None:
+    """The mock targets, on the sample where there is one."""
+    records = case.of(sample)
+    return case.mocks if records is None or case.mocks is None else case.mocks.of_records(records)
+
+
+def tried(case: Case) -> np.ndarray:
+    """(asked records,) true for those at which mock targets are looked at."""
+    records = case.of(sample)
+    found = np.full(len(case.truth.asked), records is None)
+    found[slice(0) if records is None else records] = True
+    return found[case.truth.asked]
+
+
+def asked_of_sample(case: Case) -> np.ndarray:
+    """(records of the mock targets,) true for those that are asked about."""
+    records = case.of(sample)
+    return case.truth.asked if records is None else case.truth.asked[records]
+
+
+def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
+    """(mock targets, asked records) scores, each part of the records as a pool of its own; rounded to float32.
+
+    An attack that takes one target at a time would take too long: records beyond the sample have no score then.
+    """
+    parts, mocks, asked = case.of(parts_of_records), case.mocks, case.truth.asked
+    assert parts is not None
+    assert mocks is not None
+    found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
+    for part in parts if attack.rotates else parts[:1]:
+        found[:, part] = scores_of_all(attack, mocks.of_records(part))
+    return found if asked.all() else found[:, asked]

@@ -1,0 +1,110 @@
+"""Very many records: mock targets are looked at a sample of them, and nothing that is claimed becomes wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cases import case_of
+from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.case import Truth
+from guestlist.findings import attacks, exposure, headline, sampling
+from guestlist.findings.records import record_table
+from guestlist.findings.results import Results
+from guestlist.findings.sampling import Sampling, mocks_to_try, parts_of_records, sample, scores_part_by_part
+from guestlist.findings.table import judge
+from guestlist.report.sections.limits import sampled
+from worlds import gaussian_world, noise_world
+
+NAMES = ("loss", "difficulty", "lira_bayes")
+
+
+@pytest.fixture
+def few_cells(monkeypatch):
+    """Ten mock targets and 400 records are very many."""
+    monkeypatch.setattr(sampling, "MOST_CELLS", 1000)
+    monkeypatch.setattr("guestlist.arrays.redraws.MOST_CELLS", 0)
+
+
+def world(shift=2.0, **more):
+    return gaussian_world(shift, records=400, models=11, **more)
+
+
+def test_few_records_are_looked_at_all_of_them():
+    case = case_of(world(), NAMES)
+    assert case.of(sampling.find) is None
+    assert case.of(sample) is None
+    assert case.of(mocks_to_try) is case.mocks
+    assert sampled(None) == ()
+
+
+def test_every_record_is_in_one_part(few_cells):
+    case = case_of(world(), NAMES, population=40)
+    parts = case.of(parts_of_records)
+    assert len(parts) == 4
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(400))
+    assert case.of(sampling.find) == Sampling(400, 100, True)
+    assert len(sampled(case.of(sampling.find))) == 2
+    again = case_of(world(), NAMES)
+    assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
+
+
+def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
+    case = case_of(world(), NAMES)
+    other = replace(case, truth=Truth(~case.truth.member, case.truth.asked))
+    assert np.array_equal(case.of(sample), other.of(sample))
+    assert case.of(headline.chosen).means == other.of(headline.chosen).means
+
+
+def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
+    """Against the attack on a world that has no other records."""
+    case = case_of(world(), NAMES, population=40)
+    found = scores_part_by_part(case, ATTACKS["lira_bayes"])
+    assert found.shape == (10, 360)
+    for part in case.of(parts_of_records):
+        alone = replace(
+            case.mocks,
+            values={name: matrix[:, part] for name, matrix in case.mocks.values.items()},
+            member=case.mocks.member[:, part],
+            labels=case.mocks.labels[part],
+        )
+        asked = part < 360
+        expected = scores_of_all(ATTACKS["lira_bayes"], alone)[:, asked]
+        np.testing.assert_allclose(found[:, part[asked]], expected, rtol=1e-6)
+
+
+def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(few_cells):
+    case = case_of(world(), NAMES)
+    found = scores_part_by_part(case, replace(ATTACKS["loss"], rotates=False))
+    assert (~np.isnan(found)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()
+
+
+def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
+    case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
+    found, table = judge(case, Results), case.of(record_table)
+    monkeypatch.undo()
+    case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
+    full, whole = judge(case, Results), case.of(record_table)
+    assert full.sampling is None
+    assert found.sampling.tried_on < 100
+    assert found.headline.name != "loss"
+    assert found.outcomes[0].auc == full.outcomes[0].auc  # the target is judged on all records
+    assert found.headline.same_recipe.auc.value == pytest.approx(full.headline.same_recipe.auc.value, abs=0.05)
+    assert not table["p_among_models"].isna().any()
+    assert np.corrcoef(table["p_among_models"], whole["p_among_models"])[0, 1] > 0.9
+    assert found.exposure.listed == pytest.approx(full.exposure.listed, rel=0.3)
+
+
+@pytest.mark.slow
+def test_where_nothing_leaks_a_sampled_audit_claims_nothing(few_cells):
+    """At most 5 % of audits that have nothing to find claim something; few list anybody; intervals of the recipe hold .5."""
+    claims = listed = outside = 0
+    for seed in range(60):
+        case = case_of(noise_world(records=300, models=11, seed=seed), NAMES)
+        claims += any(one.beats_guessing for one in case.of(attacks.find))
+        listed += case.of(exposure.find).listed > 0
+        recipe = case.of(headline.find).same_recipe.auc
+        outside += not recipe.low <= 0.5 <= recipe.high
+    assert claims <= 8  # 3 expected at most; chance of more is .4 %
+    assert listed <= 12  # 6
+    assert outside <= 8
