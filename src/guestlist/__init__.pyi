@@ -23,6 +23,7 @@ from .collecting.progress import show_progress as show_progress
 from .collecting.until import UntilWidth as UntilWidth
 from .comparing import Comparison as Comparison
 from .comparing import Difference as Difference
+from .cover import Cover as Cover
 from .data import Data as Data
 from .defences import DEFENCES as DEFENCES
 from .defences import L2 as L2

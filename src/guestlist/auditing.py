@@ -42,6 +42,7 @@ from guestlist.collecting.progress import judging, progress_of
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
+from guestlist.cover import Cover, noted
 from guestlist.errors import AuditWarning, InputError
 from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
@@ -86,6 +87,7 @@ def audit(
     claimed: Claim | None = None,
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
 
@@ -119,6 +121,7 @@ def audit(
         progress: ``True`` shows it in a terminal or a notebook once the work takes seconds, ``False`` never; or what wraps an
             iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
+        cover: what stands on the cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
 
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
@@ -133,7 +136,7 @@ def audit(
         prior,
         ignore,
         progress_of(progress),
-        about,
+        {**(about or {}), **noted(cover)},
         blind,
         claimed,
     )

@@ -16,6 +16,7 @@ import pandas as pd
 from guestlist.attacks import Attack
 from guestlist.blind.baseline import Blind, Unasked
 from guestlist.collecting.until import UntilWidth
+from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.games import Split
@@ -78,6 +79,7 @@ class Setting:
         training: how the target was trained, as far as it said.
         game: name and options of the game that drew who trains on what.
         claimed: what is promised of the target, if anything is.
+        cover: what stands on the cover of the report.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Setting:
     training: Training | None = None
     game: Mapping[str, Any] = field(default_factory=dict)
     claimed: Claim | None = None
+    cover: Cover | None = None
 
 
 @dataclass(frozen=True, eq=False)

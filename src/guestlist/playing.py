@@ -23,6 +23,7 @@ from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.progress import progress_of
 from guestlist.collecting.until import UntilWidth
+from guestlist.cover import Cover, noted
 from guestlist.data import Data, as_data, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
@@ -62,6 +63,7 @@ def play(
     claimed: Claim | None = None,
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
 ) -> Results:
     """Draw members by the rules of a game, train a target on them and references as the game says, and audit the target.
 
@@ -77,7 +79,7 @@ def play(
         classes: the labels that a torch module's outputs stand for; by default 0, 1, ….
         scale: ``logits``, or ``values`` for a torch module that predicts a number.
         label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
-        seed, jobs, engine, prior, ignore, claimed, progress, about: as for ``audit``.
+        seed, jobs, engine, prior, ignore, claimed, progress, about, cover: as for ``audit``.
 
     The target is trained anew in every call, with the same bits for the same seed; so are the models that choose canaries.
     """
@@ -91,7 +93,7 @@ def play(
         prior,
         ignore,
         progress_of(progress),
-        about,
+        {**(about or {}), **noted(cover)},
         claimed=claimed,
     )
     check_game(game)

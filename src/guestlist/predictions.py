@@ -22,6 +22,7 @@ from guestlist.case import PRIOR, Check
 from guestlist.collecting.evidence.full_answers import FullAnswers, keep
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.inputs import Duplicates, digest, repeats
+from guestlist.cover import Cover, noted
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
@@ -49,15 +50,17 @@ def audit_predictions(
     about: Mapping[str, object] | None = None,
     ignore: Sequence[str] = (),
     blind: bool = True,
+    cover: Cover | None = None,
 ) -> Results:
     """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds and classifiers are learnt on those.
 
     Args:
-        attacks, folder, prior, about, ignore: as for ``audit``.
+        attacks, folder, prior, about, ignore, cover: as for ``audit``.
         blind: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
             features.
     """
     check_codes(ignore)
+    about = {**(about or {}), **noted(cover)}
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
     _check_attacks(attacks or (), shadow)
@@ -70,7 +73,7 @@ def audit_predictions(
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
     with kept_or_passing(folder) as place, locked(place):
-        store = _store(predictions, shadow, place, about or {})
+        store = _store(predictions, shadow, place, about)
         told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
         seen = read_evidence(store, evidence)
         case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)

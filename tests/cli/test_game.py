@@ -103,5 +103,6 @@ def test_words_follow_the_figures():
     (line,) = answer(made_up(0.1, 0.3))
     assert "they take from it" in line
     text = page(made_up(0.9, 0.1))
+    assert len(text.encode()) < 400_000  # it can be mailed
     assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
     assert "allowed, were records alike" in text

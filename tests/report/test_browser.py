@@ -1,6 +1,7 @@
 """The page in a real browser: nothing is asked of the network, tables sort, filter and save, and it fits a narrow screen."""
 
 import csv
+import re
 import shutil
 from dataclasses import replace
 
@@ -52,11 +53,12 @@ def opened(browser, tmp_path_factory):
     """Results to their page in a tab; at the end, that no page said or asked for anything."""
     said, asked, paths = [], [], []
 
-    def open_page(results, width=1200, made=page):
+    def open_page(results, width=1200, made=page, dark=False):
         path = tmp_path_factory.mktemp("page") / "report.html"
         path.write_text(made(results), "utf-8")
         paths.append(path.as_uri())
-        tab = browser.new_page(viewport={"width": width, "height": 900})
+        scheme = "dark" if dark else "light"
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         tab.on("console", lambda message: said.append(message.text))
         tab.on("pageerror", lambda error: said.append(str(error)))
         tab.on("dialog", lambda dialog: said.append(dialog.message))
@@ -132,7 +134,8 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
     assert head[:3] == ["series", "false alarms (FPR)", "members found (TPR)"]
     saved = [(float(x), float(y)) for name, x, y, *_ in rows if name == "lira"]
     assert saved == [pytest.approx(point, rel=1e-5) for point in zip(curve.x, curve.y, strict=True)]
-    tab.locator("#scores").scroll_into_view_if_needed()
+    assert not tab.locator("#scores svg").first.is_visible()
+    tab.evaluate("location.hash = '#distribution'")  # as a link does: what is folded opens
     box = tab.locator("#scores svg:visible").bounding_box()
     assert not tab.locator("#scores .told").is_visible()
     chart = charts(with_risks())["scores"]
@@ -152,6 +155,60 @@ def test_fits_a_narrow_screen(opened, results):
     tab = opened(results(), width=390)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     assert tab.evaluate("document.documentElement.scrollHeight") > 390
+
+
+SHADE = "getComputedStyle({}).{}"
+BODY, LINE = SHADE.format("document.body", "backgroundColor"), SHADE.format("document.querySelector({})", "stroke")
+
+
+def light(colour):
+    return sum(int(part) for part in re.findall(r"\d+", colour)[:3]) / (3 * 255)
+
+
+def test_charts_follow_the_page_to_dark_and_both_to_paper(opened):
+    tab = opened(with_risks(), dark=True)
+    line = LINE.format("'#roc-log [data-series] path[style*=\"--member\"][style*=stroke]'")
+    dark = tab.evaluate(BODY), tab.evaluate(line)
+    assert light(dark[0]) < 0.2
+    tab.emulate_media(media="print")
+    paper = tab.evaluate(BODY), tab.evaluate(line)
+    assert light(paper[0]) == 1
+    tab.emulate_media(media="screen", color_scheme="light")
+    screen = tab.evaluate(BODY), tab.evaluate(line)
+    assert light(screen[0]) > 0.9
+    assert screen[1] == paper[1] != dark[1]
+
+
+def test_paper_has_what_is_folded_and_a_key_with_its_chart(opened):
+    tab = opened(with_risks())
+    folded = "document.querySelectorAll('details:not([open])').length"
+    before = tab.evaluate(folded)
+    assert before > 2
+    tab.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {folded}; }})")
+    assert tab.pdf().startswith(b"%PDF")
+    assert tab.evaluate("window.printed") == 0
+    assert tab.evaluate(folded) == before
+    tab.emulate_media(media="print")
+    assert not tab.locator("nav").is_visible()
+    assert not tab.locator(".tools").first.is_visible()
+    whole = "[...document.querySelectorAll('.key')].map((key) => {}(key.closest('.together, figure')))"
+    kept = tab.evaluate(
+        whole.format("((one) => getComputedStyle(one).breakInside + one.querySelectorAll('.chart').length)")
+    )
+    assert kept
+    assert set(kept) <= {"avoid1", "avoid2"}
+
+
+def test_the_contents_lead_to_sections_and_are_folded_on_a_narrow_screen(opened):
+    wide, narrow = opened(with_risks()), opened(with_risks(), width=390)
+    assert wide.locator("nav li").first.is_visible()
+    assert not narrow.locator("nav li").first.is_visible()
+    wide.locator("nav a", has_text="Attacks").click()
+    assert abs(wide.locator("h2#attacks").bounding_box()["y"]) < 60
+    rest = wide.locator("section:has(#attacks) details table")
+    assert not rest.is_visible()
+    wide.locator("section:has(#attacks) summary").click()
+    assert rest.is_visible()
 
 
 def test_hostile_text_runs_nothing(opened):

@@ -60,6 +60,10 @@ def test_it_shows_every_audit_and_every_pair(read, found):
     assert [line["name"] for line in charts["risk-0"]["series"]] == ["plain", "noise", "noise, naive"]
 
 
+def test_is_small_enough_to_mail(found):
+    assert len(page(found).encode()) < 400_000
+
+
 def test_words_follow_from_intervals(found):
     first, _, same = found
     assert f"AUC of {ATTACK} is lower by" in wording.said(first)

@@ -13,13 +13,14 @@ from itertools import pairwise
 
 import pytest
 
+from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD
 from guestlist.findings.attacks import Histogram
 from guestlist.findings.results import from_document
 from guestlist.lines import line
 from guestlist.report import checks, page, words
 from guestlist.report.page import charts, embedded
-from guestlist.report.sections import answer, headline, limits
+from guestlist.report.sections import answer, attacks, headline, limits
 from guestlist.report.sections.untested import untested
 from guestlist.report.templates import whisker
 from pages import Reader
@@ -84,9 +85,8 @@ def test_shows_everything_there_is(case):
 def test_loads_nothing(case):
     rest = page(case())
     seen = Reader(rest)
-    assert not [
-        (tag, name) for tag, name, _ in seen.attributes if name in ("src", "href", "srcset", "action", "data", "poster")
-    ]
+    loads = ("src", "href", "srcset", "action", "data", "poster")
+    assert all(value.startswith("#") for _, name, value in seen.attributes if name in loads)
     assert not {"link", "iframe", "img", "object", "embed", "base", "form", "audio", "video"} & set(seen.elements)
     # User text that looks like these is no load, but there is none in these worlds.
     assert not re.search(r"https?://|@import|url\(", rest)
@@ -165,6 +165,54 @@ def test_withheld_figures_are_marked_and_not_drawn():
 def test_a_finding_without_any_score_can_be_shown():
     empty = Histogram((math.nan, math.nan), (math.nan,), (math.nan,))
     assert "Not measured" in Reader(page(with_headline(quiet(), auc=WITHHELD, histogram=empty))).shown
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_contents_lead_everywhere_and_the_answer_stands_above_them(case):
+    source, seen = page(case()), read(case)
+    links = [value.removeprefix("#") for tag, name, value in seen.attributes if (tag, name) == ("a", "href")]
+    assert set(links) <= set(seen.ids)
+    headings = re.findall(r'<h2 id="([^"]*)"', source)
+    assert ["question", *links] == headings
+    assert source.index('id="question"') < source.index("<nav")
+
+
+def test_what_is_for_researchers_is_an_appendix():
+    source = page(leaking())
+    start = source.index('id="appendix"')
+    for part in ("promises", "agreement", "distribution"):
+        assert source.index(f'<h3 id="{part}"') > start
+        assert source.rindex("<details", 0, source.index(f'<h3 id="{part}"')) > start
+    assert 'id="appendix"' not in page(replace(predictions_only(), outcomes=None, headline=None))
+
+
+def test_attacks_are_folded_to_the_headline_and_the_best_three():
+    results = leaking()
+    shown, rest = attacks.parted(results.outcomes, results.headline.name)
+    assert shown[0].name == results.headline.name
+    assert len(shown) == 4
+    assert len(rest) > 1
+    assert min(one.auc.value for one in shown[1:]) >= max(one.auc.value for one in rest)
+    assert {one.name for one in (*shown, *rest)} == {one.name for one in results.outcomes}
+    body = attacks.section(results).body
+    assert body.index("<details") > max(body.index(f"<bdi>{one.name}</bdi>") for one in shown)
+    assert body.index("<details") < min(body.index(f"<bdi>{one.name}</bdi>") for one in rest)
+    few = results.outcomes[:3]
+    assert attacks.parted(few, few[0].name)[1] == ()
+    unknown = replace(few[1], auc=WITHHELD)
+    assert attacks.parted((few[0], unknown, few[2]), few[0].name)[0][-1].name == unknown.name
+
+
+def test_the_cover_stands_on_the_page_as_text():
+    said = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
+    source = page(replace(leaking(), cover=said))
+    shown = Reader(source).shown
+    assert "<title>The title</title>" in source
+    for words_ in ("The title", "OwnerAn owner", "PurposeA purpose", "Date1 May", f"Model{words.name(leaking())}"):
+        assert words_ in shown
+    assert " ".join(line(HOSTILE).split()) in shown
+    assert set(Reader(source).elements) - {"div"} == set(read(leaking).elements) - {"div"}
+    assert "Owner" not in read(leaking).shown
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json, conclude, notices
+from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import PLACE, REFERENCES
 from guestlist.cli.request import carry_out, how_to_judge, means, means_of, model_and_records, request_of
 
@@ -45,6 +46,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 )
 @click.option("--references", type=REFERENCES, default=32, show_default=True, help="Models to train for comparison.")
 @how_to_judge
+@cover
 @means
 @as_json
 def audit(out, as_json, **options):
@@ -90,7 +92,7 @@ def _refuse_unread(predictions: bool, options: dict) -> None:
 
 
 def _of_model(out: Path, options: dict):
-    return carry_out(request_of(options), out, options["references"], means_of(options))
+    return carry_out(request_of(options), out, options["references"], means_of(options), cover_of(options))
 
 
 def _of_predictions(out: Path, options: dict):
@@ -111,4 +113,5 @@ def _of_predictions(out: Path, options: dict):
         ignore=options["ignore"],
         blind=not options["no_blind"],
         about={"name": path.name},
+        cover=cover_of(options),
     )

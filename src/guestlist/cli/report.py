@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import FILE, PLACE
 
 
@@ -17,11 +19,20 @@ from guestlist.cli.kinds import FILE, PLACE
     is_flag=True,
     help="Show the features of the most exposed members, read from the members' file. Keep such a page as you keep that file.",
 )
-def report(folder, out, features):
-    """Write the report of the audit in FOLDER again, as one self-contained HTML page."""
+@cover
+def report(folder, out, features, **options):
+    """Write the report of the audit in FOLDER again, as one self-contained HTML page.
+
+    What is said here of its cover is kept in the folder; the rest of the cover stays as it was.
+    """
+    from guestlist.findings.cover import keep
     from guestlist.report.readable import read_results
 
-    results = read_results(folder)
+    results, said = read_results(folder), cover_of(options)
+    if said is not None:
+        whole = said.over(results.cover)
+        keep(folder, whole)
+        results = replace(results, cover=whole)
     shown = _members(folder) if features else None
     click.echo(results.to_html(out or folder / "report.html", features=shown))
 

@@ -29,6 +29,7 @@ from guestlist.errors import FolderError
 if TYPE_CHECKING:
     from guestlist.collecting.engines.engine import Engine
     from guestlist.collecting.until import UntilWidth
+    from guestlist.cover import Cover
     from guestlist.report.readable import Results
     from guestlist.store import Store
 
@@ -156,12 +157,14 @@ def means_of(options: dict) -> Means:
     return Means(chosen, options["trust"], options["allow_pickle"], options["quiet"])
 
 
-def carry_out(request: Request, folder: Path, references: int | UntilWidth, means: Means) -> Results:
+def carry_out(
+    request: Request, folder: Path, references: int | UntilWidth, means: Means, cover: Cover | None = None
+) -> Results:
     """Audit as the request says, in a folder that keeps it."""
     check_tables(request)
     from guestlist.auditing import audit
 
-    return audit(references=references, folder=folder, **arguments(request, folder, means))
+    return audit(references=references, folder=folder, cover=cover, **arguments(request, folder, means))
 
 
 def check_tables(request: Request) -> None:

@@ -15,6 +15,7 @@ from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.evidence.table import of_owner
 from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_of
+from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.findings.choosing import mock_targets
 from guestlist.findings.records import SAID
@@ -94,6 +95,7 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         training=_training(known.about.get("training")),
         game=known.game,
         claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
+        cover=None if known.about.get("cover") is None else from_json(Cover, known.about["cover"]),
     )
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from guestlist.blind.baseline import Blind
 from guestlist.case import Check
+from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
@@ -53,6 +54,7 @@ class Results:
     said about the findings, where one was asked to keep it.
     """
 
+    cover: Cover | None = None
     subject: Subject | None = None
     references: References | None = None
     training: Training | None = None

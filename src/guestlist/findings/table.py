@@ -16,6 +16,7 @@ from guestlist.findings import (
     calibrated,
     checks,
     class_gap,
+    cover,
     epsilon,
     exposure,
     false_alarms,
@@ -37,6 +38,7 @@ from guestlist.findings import (
 from guestlist.findings.results import AnyResults, Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
+    "cover": cover.find,
     "subject": subject.find,
     "references": references.find,
     "training": training.find,

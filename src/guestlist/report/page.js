@@ -131,6 +131,10 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
 
+// On a narrow screen the contents would push the page away.
+
+if (matchMedia("screen and (max-width: 44rem)").matches) document.querySelector("nav details").open = false;
+
 // A link into what is folded opens it.
 
 function unfold() {

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 
+from guestlist.cover import Cover
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.charts import Chart, figures
@@ -28,17 +29,17 @@ Sections = Mapping[str, Callable[[Results], Section | None]]
 def page(results: Results, sections: Sections = SECTIONS) -> str:
     """The whole report as one self-contained HTML page, a function of what results.json holds."""
     results = legible(results)
-    return whole(
-        "Membership privacy of", words.name(results), _shown(results, sections), made_from="results.json alone"
-    )
+    found, name = _shown(results, sections), words.name(results)
+    return whole("Membership privacy of", name, found, made_from="results.json alone", cover=results.cover)
 
 
-def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str) -> str:
-    """Sections as one self-contained page.
+def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str, cover: Cover | None = None) -> str:
+    """Sections as one self-contained page: the first is the answer, and stands above the contents.
 
     Args:
         title: ours; ``name`` stands behind it, and may be the user's.
         made_from: what there is on it comes from, for the foot of the page.
+        cover: what its owner says of it; its title stands in place of ours.
     """
     from markupsafe import Markup
 
@@ -48,7 +49,10 @@ def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str)
         title=title,
         name=name,
         made_from=made_from,
-        sections=sections,
+        cover=cover or Cover(),
+        first=sections[0],
+        sections=[section for section in sections[1:] if not section.appendix],
+        appendix=[section for section in sections[1:] if section.appendix],
         policy=_policy(script),
         # These three are ours, or made harmless above, and are not HTML.
         script=Markup(script),

@@ -21,6 +21,7 @@ class Section:
         body: HTML in which what users wrote is escaped: that of :func:`filled` is.
         charts: by the id of the element it is drawn into.
         look: a class of the page's style, if it has one of its own.
+        appendix: whether it is for researchers, and stands folded at the end.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Section:
     body: Markup
     charts: Mapping[str, Chart] = field(default_factory=dict)
     look: str = ""
+    appendix: bool = False
 
 
 def filled(template: str, **content) -> Markup:

@@ -27,7 +27,7 @@ def section(results: Results) -> Section | None:
     if not shown:
         return None
     body = filled("agreement.html", rows=shown, reading=reading(results))
-    return Section("agreement", "Do the attacks call the same people?", body)
+    return Section("agreement", "Do the attacks call the same people?", body, appendix=True)
 
 
 def rows(results: Results) -> tuple[Row, ...]:

@@ -1,13 +1,36 @@
-"""The table of all attacks."""
+"""The table of attacks: the headline and the best others, and the rest one click away."""
 
 from __future__ import annotations
 
+import math
+
+from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.report.section import Section, filled
+
+BEST = 3  # attacks beside the headline that are not folded
 
 
 def section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
     first = results.headline.name if results.headline else ""
-    return Section("attacks", "All attacks", filled("attacks.html", outcomes=results.outcomes, headline=first))
+    shown, rest = parted(results.outcomes, first)
+    body = filled("attacks.html", shown=shown, rest=rest, headline=first, best=BEST)
+    return Section("attacks", "Attacks", body)
+
+
+def parted(
+    outcomes: tuple[AttackResult, ...], headline: str
+) -> tuple[tuple[AttackResult, ...], tuple[AttackResult, ...]]:
+    """The headline with the best others by AUC, and the rest in their order; where few would be left, all are shown."""
+    first = [outcome for outcome in outcomes if outcome.name == headline]
+    others = [outcome for outcome in outcomes if outcome.name != headline]
+    best = sorted(others, key=_auc, reverse=True)
+    if len(others) <= BEST + 1:
+        return (*first, *best), ()
+    return (*first, *best[:BEST]), tuple(outcome for outcome in others if outcome not in best[:BEST])
+
+
+def _auc(outcome: AttackResult) -> float:
+    return -1.0 if math.isnan(outcome.auc.value) else outcome.auc.value

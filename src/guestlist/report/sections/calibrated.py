@@ -23,7 +23,7 @@ def section(results: Results) -> Section | None:
         scores=found,
         percent=percent,
     )
-    return Section("calibrated", "Are risks probabilities?", body, drawn)
+    return Section("calibrated", "Are risks probabilities?", body, drawn, appendix=True)
 
 
 def said(one: CalibratedScore) -> str:

@@ -46,7 +46,7 @@ def section(results: Results) -> Section | None:
         lacking=" ".join(filter(None, (unreached(results), unasked(results)))),
         out_of_reach=OUT_OF_REACH,
     )
-    return Section("promises", "Does each test keep its promise?", body, drawn)
+    return Section("promises", "Does each test keep its promise?", body, drawn, appendix=True)
 
 
 def tests(results: Results) -> tuple[HypothesisTest, ...]:

@@ -33,7 +33,7 @@ def section(results: Results) -> Section | None:
     told = [Shown(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
     matrix = [(name, [decimal(value) for value in row]) for name, row in zip(found.names, found.spearman, strict=True)]
     body = filled("risk_spread.html", charts=drawn, shown=told, matrix=matrix if len(matrix) > 1 else [])
-    return Section("spread", "How risks are spread", body, drawn)
+    return Section("spread", "How risks are spread", body, drawn, appendix=True)
 
 
 def _shown(rows: tuple[Spread, ...]) -> tuple[Spread, ...]:

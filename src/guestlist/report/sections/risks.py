@@ -15,7 +15,7 @@ def section(results: Results) -> Section | None:
     if not results.risks:
         return None
     text = filled("risks.html", said=said(results.risks), beside=beside_shapr(results.risks), rows=results.risks)
-    return Section("risks", "What risks are worth", text)
+    return Section("risks", "What risks are worth", text, appendix=True)
 
 
 def beside_shapr(rows: tuple[Worth, ...]) -> str:

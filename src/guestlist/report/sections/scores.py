@@ -15,7 +15,7 @@ def section(results: Results) -> Section | None:
         return None
     drawn = {"scores": _scores(headline)}
     body = filled("scores.html", headline=headline, charts=drawn)
-    return Section("distribution", "Scores of members and non-members", body, drawn)
+    return Section("distribution", "Scores of members and non-members", body, drawn, appendix=True)
 
 
 def _scores(headline: AttackResult) -> Chart:

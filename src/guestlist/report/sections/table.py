@@ -1,4 +1,7 @@
-"""The sections of the page, in order: a new one is a file (and its template) and a row here."""
+"""The sections of the page, in order: a new one is a file (and its template) and a row here.
+
+First the answer and who is concerned, then what it rests on; what only researchers ask for is an appendix.
+"""
 
 from __future__ import annotations
 
@@ -36,22 +39,22 @@ SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "blind": blind.section,
     "gate": gate.section,
     "headline": headline.section,
-    "limits": limits.section,
     "curves": curves.section,
-    "epsilon": epsilon.section,
-    "attacks": attacks.section,
-    "hypothesis_tests": hypothesis_tests.section,
-    "agreement": agreement.section,
-    "scores": scores.section,
+    "limits": limits.section,
     "groups": groups.section,
     "group_risks": group_risks.section,
     "exposed": exposed.section,
     "false_alarms": false_alarms.section,
-    "risks": risks.section,
-    "risk_spread": risk_spread.section,
-    "calibrated": calibrated.section,
+    "epsilon": epsilon.section,
+    "attacks": attacks.section,
     "checks": checks.section,
     "untested": untested.section,
     "reading": reading.section,
     "provenance": provenance.section,
+    "hypothesis_tests": hypothesis_tests.section,
+    "agreement": agreement.section,
+    "scores": scores.section,
+    "risks": risks.section,
+    "risk_spread": risk_spread.section,
+    "calibrated": calibrated.section,
 }

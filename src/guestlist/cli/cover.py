@@ -1,0 +1,34 @@
+"""The options for what stands on the cover of a report."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from guestlist.cover import Cover
+
+WORDS = {
+    "title": "Of the report, in place of the model's name.",
+    "owner": "Who answers for the model; stands on the report's cover.",
+    "dataset": "What the model was trained on; likewise.",
+    "purpose": "What the audit, or the model, is for; likewise.",
+    "date": "Of the audit, as you write it; likewise.",
+}
+
+
+def cover(command):
+    """The options that make a cover."""
+    for name, said in reversed(WORDS.items()):
+        command = click.option(f"--{name}", metavar="TEXT", help=said)(command)
+    return command
+
+
+def cover_of(options: dict) -> Cover | None:
+    """The cover that these options make; None where none was given."""
+    from guestlist.cover import Cover
+
+    given = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
+    return Cover(**given) if given else None

@@ -1,0 +1,51 @@
+"""What stands on the cover of a report: who asks, about what, and why. Nothing is computed from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from guestlist.errors import InputError
+
+MOST = 500  # letters
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What stands on the cover of a report, in its owner's words; empty where nothing was said.
+
+    Args:
+        title: of the report, in place of the model's name.
+        owner: who answers for the model, or for the audit.
+        dataset: what the model was trained on.
+        purpose: what the audit, or the model, is for.
+        date: of the audit, as you write it. A report reads no clock: equal results give equal pages.
+    """
+
+    title: str = ""
+    owner: str = ""
+    dataset: str = ""
+    purpose: str = ""
+    date: str = ""
+
+    def __post_init__(self):
+        for name, said in self.said().items():
+            if not isinstance(said, str):
+                raise InputError(f"Expected the cover's {name}={said!r} to be text.")
+            if len(said) > MOST:
+                raise InputError(f"The cover's {name} has {len(said)} letters, and a cover has room for {MOST}.")
+
+    def said(self) -> dict[str, str]:
+        """What was said, by name."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: said for name, said in found.items() if said != ""}
+
+    def over(self, other: Cover | None) -> Cover:
+        """What this one says, and what the other does where this says nothing."""
+        return self if other is None else replace(other, **self.said())
+
+
+def noted(cover: Cover | None) -> dict[str, dict[str, str]]:
+    """A cover as it is kept in the manifest; nothing where there is none, so that one which is there stays."""
+    if cover is not None and not isinstance(cover, Cover):
+        raise InputError(f"Expected cover={cover!r} to be gl.Cover(title=…, owner=…, …).")
+    return {} if cover is None else {"cover": cover.said()}

@@ -1,0 +1,79 @@
+"""What stands on the cover of a report: from whoever says it to the folder and the page."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+
+import guestlist as gl
+from guestlist.cli import main
+
+SAID = {"title": "Loans, third release", "owner": "Risk", "dataset": "loans.csv", "purpose": "a review", "date": "May"}
+
+
+@pytest.fixture
+def predictions():
+    rng = np.random.default_rng(0)
+    answers = rng.dirichlet((1, 1), 60)
+    return gl.Predictions(answers, rng.integers(0, 2, 60), np.arange(60) < 30)
+
+
+def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
+    results = gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(**SAID))
+    assert results.cover == gl.Cover(**SAID)
+    assert json.loads((tmp_path / "manifest.json").read_text())["about"]["cover"] == SAID
+    assert gl.read_results(tmp_path).cover == results.cover
+    again = gl.audit_predictions(predictions, folder=tmp_path)
+    assert again.cover == results.cover  # nothing was said anew
+    other = gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="Other"))
+    assert other.cover == gl.Cover(title="Other")
+
+
+def test_an_audit_of_a_model_takes_one(tmp_path):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    model = LogisticRegression().fit(x[:20], y[:20])
+    sides = (x[:20], y[:20]), (x[20:], y[20:])
+    results = gl.audit(model, *sides, references=0, blind=False, attacks=["loss"], cover=gl.Cover(owner="Risk"))
+    assert results.cover == gl.Cover(owner="Risk")
+    assert gl.audit(model, *sides, references=0, blind=False, attacks=["loss"]).cover is None
+
+
+def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
+    gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="One", owner="Risk"))
+    told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
+    assert told.exit_code == 0, told.output
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "<title>Two &lt;b&gt;</title>" in page
+    wanted = gl.Cover(title="Two <b>", owner="Risk", date="May")
+    assert gl.read_results(tmp_path).cover == wanted
+    assert gl.audit_predictions(predictions, folder=tmp_path).cover == wanted
+
+
+def test_the_command_takes_it_for_predictions(predictions, tmp_path):
+    file, out = tmp_path / "said.npz", tmp_path / "out"
+    np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)
+    options = [part for name, words in SAID.items() for part in (f"--{name}", words)]
+    told = CliRunner().invoke(main, ["audit", "--predictions", str(file), "--out", str(out), "--no-blind", *options])
+    assert told.exit_code == 0, told.output
+    assert gl.read_results(out).cover == gl.Cover(**SAID)
+
+
+@pytest.mark.parametrize(
+    ("cover", "message"),
+    [
+        (lambda: gl.Cover(title=3), "Expected the cover's title=3 to be text"),
+        (lambda: gl.Cover(purpose="x" * 501), "purpose has 501 letters, and a cover has room for 500"),
+    ],
+)
+def test_what_does_not_fit_a_cover_is_told(cover, message):
+    with pytest.raises(gl.InputError, match=message):
+        cover()
+
+
+def test_a_cover_of_another_kind_is_told_before_anything_is_done(predictions, tmp_path):
+    with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
+        gl.audit_predictions(predictions, folder=tmp_path / "new", cover={"title": "x"})
+    assert not (tmp_path / "new").exists()
