@@ -1,5 +1,10 @@
 """What a user can act on. Anything else that is raised is a bug and shows its traceback."""
 
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
 
 class AuditError(Exception):
     """Something about the inputs, the folder or the request that the user can put right."""
@@ -13,6 +18,10 @@ class FolderError(AuditError):
     """The audit folder is damaged, foreign, or belongs to another audit."""
 
 
+class UnwrittenError(AuditError):
+    """A file cannot be written: the disk is full, nobody may write there, or a folder stands in its place."""
+
+
 class NotCollectedError(AuditError):
     """An attack needs a signal or references that the audit folder does not hold."""
 
@@ -23,3 +32,27 @@ class MissingEvidenceError(NotCollectedError):
 
 class AuditWarning(UserWarning):
     """The audit goes on, but a reader of its numbers should know this."""
+
+
+def unwritten(path: Path, error: OSError) -> UnwrittenError:
+    """What to say where ``path`` cannot be written."""
+    why, remedy = _WHY.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
+    return UnwrittenError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
+
+
+_FULL = ("the disk is full", "Make room")
+_FORBIDDEN = ("you may not write there", "Choose another place, or have it allowed")
+_IN_THE_WAY = ("a folder or a file stands in its way", "Move that away")
+_WHY = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: ("your share of the disk is used up", "Make room"),
+    errno.EFBIG: ("it would be larger than a file may be here", "Choose another place"),
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: ("the disk can only be read", "Choose another place"),
+    errno.EISDIR: _IN_THE_WAY,
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EEXIST: _IN_THE_WAY,
+    errno.ENOTEMPTY: _IN_THE_WAY,
+    errno.ENAMETOOLONG: ("its name is too long", "Choose a shorter one"),
+}

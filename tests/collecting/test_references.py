@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPClassifier
 import guestlist as gl
 from guestlist.errors import AuditError, FolderError
 from guestlist.store import open_store
+from guestlist.store.lock import LOCK
 
 RESULTS = ("results.json", "records.parquet", "attacks.parquet", "split.npz", "pool.parquet", "answers.npz")
 
@@ -111,7 +112,7 @@ def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
 def test_two_audits_do_not_write_to_one_folder_at_once(tree, blobs, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     run(tree, blobs, tmp_path, references=1)
-    with open(tmp_path / ".lock", "w") as file:
+    with open(tmp_path / LOCK, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(FolderError, match="Another audit is writing"):
             run(tree, blobs, tmp_path)

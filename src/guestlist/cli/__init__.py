@@ -1,9 +1,5 @@
 """One command per stage. Heavy modules are imported by the command that needs them."""
 
-import signal
-import sys
-import threading
-
 import click
 
 from guestlist import __version__
@@ -24,15 +20,16 @@ from guestlist.cli.risks import risks
 from guestlist.cli.selftest import selftest
 from guestlist.cli.show import show
 from guestlist.cli.trees import trees
+from guestlist.stopping import stoppable
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="guestlist")
-def main():
+@click.pass_context
+def main(context):
     """Audit the membership privacy of a machine-learning model: could anyone tell who was in its training set?"""
-    # A polite stop unwinds, so that temporary files with people's records are removed on the way.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # Temporary files with people's records are removed on the way.
+    context.with_resource(stoppable())
 
 
 for command in (

@@ -13,8 +13,10 @@ import click
 from guestlist.cli.kinds import JOBS
 from guestlist.errors import AuditError, AuditWarning
 from guestlist.lines import for_spreadsheets, line
+from guestlist.stopping import Stopped, last_words
 
 USER_ERROR = 2
+INTERRUPTED = 130  # as by Ctrl-C
 
 
 class Commands(click.Group):
@@ -26,6 +28,9 @@ class Commands(click.Group):
         except AuditError as error:
             click.echo(f"Error: {line(str(error))}", err=True)
             context.exit(USER_ERROR)
+        except (KeyboardInterrupt, Stopped) as stop:
+            click.echo(line(last_words(stop)), err=True)
+            context.exit(INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code)
 
 
 def engine_of(engine: str | None, jobs: int | None, address: str | None):

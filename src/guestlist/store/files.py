@@ -6,43 +6,58 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
+from guestlist.errors import unwritten
 from guestlist.store.archives import check_archive
+from guestlist.store.lock import PRIVATE, alive, is_private
 
 T = TypeVar("T")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write aside, flush to the disk, then rename: a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write aside, flush to the disk, then rename: a reader sees the old file or the new one, never a part.
+
+    In the folder of an audit it is its owner's alone: it tells who was a member.
+    """
     # The process id keeps two writers of one file apart; both write the same bits.
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with open(aside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    private = is_private(path)
+    try:
+        _make_folder(path.parent, private)
+        with open(aside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as error:
+        raise unwritten(path, error) from error
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, private: bool) -> None:
+    if private and not folder.exists():
+        _make_folder(folder.parent, private)
+        folder.mkdir(mode=PRIVATE, exist_ok=True)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what a killed writer left unfinished; the process id in the name tells whether it still writes."""
+    """Remove what a killed writer left unfinished; the process id in the name tells whether it still writes.
+
+    One of our own is of somebody before us: in a container, every run may have the same number.
+    """
     for part in folder.rglob(".*.part"):
-        if not _alive(part.name.split(".")[-2]):
+        process = part.name.split(".")[-2]
+        if not process.isdecimal() or int(process) == os.getpid() or not alive(int(process)):
             part.unlink(missing_ok=True)
-
-
-def _alive(process: str) -> bool:
-    try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def write_text(path: Path, content: str) -> None:

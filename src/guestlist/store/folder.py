@@ -283,7 +283,6 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
             raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):
             raise FolderError(f"{folder} holds files that are not an audit. Choose another folder, or empty it.")
-        folder.mkdir(parents=True, exist_ok=True)
         write_manifest(path, manifest)
         return Store(folder, manifest)
     found = read_manifest(path)

@@ -18,8 +18,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter, deque
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.spawn import get_executable
 from pathlib import Path
@@ -33,7 +33,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
-from guestlist.errors import AuditError
+from guestlist.errors import AuditError, unwritten
 
 # How often a number is tried whose process dies: once more, in a fresh one.
 TRIES = 2
@@ -73,19 +73,31 @@ class Local:
             yield from Here().run(task, numbers, pool, work)
             return
         work = work.absolute()
-        work.mkdir(mode=0o700, parents=True)
         crew = _Crew(work / _ORDER)
         try:
-            _write_order(task, work / _ORDER)
+            with _written(work):
+                work.mkdir(mode=0o700, parents=True)
+                _write_order(task, work / _ORDER)
             crew.start(count)  # they load what they need while the records are written
-            joblib.dump(pool, work / _POOL)
+            with _written(work / _POOL):
+                joblib.dump(pool, work / _POOL)
             yield from _results(crew, numbers)
         finally:
-            crew.end()
-            shutil.rmtree(work, ignore_errors=True)
+            try:
+                crew.end()
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
 
 
 ALL_CORES = Local()
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritten(path, error) from error
 
 
 def _write_order(task: Task, path: Path) -> None:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import shutil
 import socket
-import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +20,8 @@ from typing import Any
 from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
 from guestlist.errors import AuditError
+from guestlist.stopping import handlers_kept
+from guestlist.store.passing import passing
 
 # Ray tasks that wait in the cluster, for each of its cores.
 AHEAD = 2
@@ -81,7 +81,8 @@ def _connected(ray, address: str | None) -> Iterator[None]:
 def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
     try:
         _knock(address)
-        ray.init(address=address, **quiet)
+        with handlers_kept():
+            ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise AuditError(
             f"No Ray cluster answers at {address!r} ({error}). Start one with: ray start --head. Without an address, one is "
@@ -103,14 +104,13 @@ def _knock(address: str) -> None:
 @contextmanager
 def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
-    place = tempfile.mkdtemp(prefix="guestlist-ray-", dir="/tmp" if os.name == "posix" else None)
-    try:
-        with _to_itself(ray):
-            ray.init(address="local", include_dashboard=False, _temp_dir=place, **quiet)
-        yield
-    finally:
-        ray.shutdown()
-        shutil.rmtree(place, ignore_errors=True)
+    with passing("guestlist-ray-", "/tmp" if os.name == "posix" else None) as place:
+        try:
+            with _to_itself(ray), handlers_kept():
+                ray.init(address="local", include_dashboard=False, _temp_dir=str(place), **quiet)
+            yield
+        finally:
+            ray.shutdown()
 
 
 @contextmanager

@@ -1,0 +1,71 @@
+"""A stop that somebody asks for, by Ctrl-C or by a signal: what was begun is put away before the process ends."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# What a scheduler sends, and a terminal that is closed. Ctrl-C unwinds by itself.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Stopped(SystemExit):
+    """A signal asked for the end; the exit status is 128 and its number, as that of a process it had killed."""
+
+    def __init__(self, number: int):
+        super().__init__(128 + number)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Unwind at SIGTERM and SIGHUP for as long as this lasts: processes and files with people's records do not stay behind.
+
+    A signal that is ignored (as under ``nohup``), or that somebody else handles, is left alone.
+    """
+    main = threading.current_thread() is threading.main_thread()  # nobody else may set handlers
+    ours = [number for number in SIGNALS if main and signal.getsignal(number) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _stop)
+    try:
+        yield
+    except Stopped as stop:
+        if ours:  # whoever handles a signal says what there is to say
+            print(last_words(stop), file=sys.stderr)
+        raise
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def last_words(stop: BaseException) -> str:
+    """What to say at the end: that it was stopped, and how to go on."""
+    return " ".join(["Stopped.", *getattr(stop, "__notes__", ())])
+
+
+@contextmanager
+def handlers_kept() -> Iterator[None]:
+    """Put back the handlers that somebody else replaces meanwhile."""
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def told(sentence: str) -> Iterator[None]:
+    """Have a stop say this: how to go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped) as stop:
+        stop.add_note(sentence)
+        raise
+
+
+def _stop(number: int, _frame) -> None:
+    raise Stopped(number)
