@@ -35,10 +35,13 @@ def named(
     for given in names:
         name, attack = _one(given)
         if not _reads(attack, signals):
-            raise InputError(
-                f"Attack {name!r} needs classes: it reads {', '.join(map(repr, attack.needs))}, and the target predicts "
-                f"values, which give {', '.join(map(repr, signals or ()))}. Leave it out."
-            )
+            reads, gives = (", ".join(map(repr, names)) for names in (attack.needs, signals or ()))
+            if "residual" in gives:
+                raise InputError(
+                    f"Attack {name!r} needs classes: it reads {reads}, and the target predicts values, which give {gives}. "
+                    "Leave it out."
+                )
+            raise InputError(f"Attack {name!r} reads {reads}, and the target tells no more than {gives}. Leave it out.")
         if attack.references > references:
             raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
         if attack.evidence and attack.evidence not in evidence:

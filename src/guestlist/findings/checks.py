@@ -20,7 +20,7 @@ from guestlist.errors import InputError
 from guestlist.evaluate import advantage
 from guestlist.findings import attacks, calibrated, headline, likeness, subject
 from guestlist.risks import risks_of
-from guestlist.targets.scales import as_scale
+from guestlist.targets.scales import Labels, as_scale
 from guestlist.views.evidence import ModelsView
 
 SATURATED = 0.01  # share of answers that are exactly 1 for some class
@@ -158,10 +158,15 @@ def no_labels(case: Case) -> Outcome:
     return _state(all(signal_of(case.view, name) is None for name in read), {})
 
 
+def labels_alone(case: Case) -> Outcome:
+    """A target that tells classes and nothing about how sure it is of them."""
+    return _state(case.setting.scale == Labels.name, {})
+
+
 def saturation(case: Case) -> Outcome:
     """Answers that stand at the end of their scale for many records: exactly 0 or 1."""
     scale = as_scale(case.setting.scale)
-    if not scale.hides_logits:
+    if not scale.hides_logits or "p_y" not in scale.signal_names:
         return NOT_APPLICABLE
     if case.setting.answers is None:
         return NOT_RUN
@@ -186,10 +191,10 @@ def sizes(case: Case) -> Outcome:
 
 def copies(case: Case) -> Outcome:
     """References that say exactly what the target says: they were not trained anew."""
-    signal = "loss" if signal_of(case.view, "p_y") is None else "p_y"
-    # A shadow model is asked about records of its own: there is nothing to compare.
+    signal = next((name for name in ("p_y", "loss") if signal_of(case.view, name) is not None), None)
+    # A shadow model is asked about records of its own: there is nothing to compare. Labels alone may well be equal.
     asked = case.truth.asked
-    if not case.view.references or np.isnan(case.view.reference(signal)[:, asked]).any():
+    if not case.view.references or signal is None or np.isnan(case.view.reference(signal)[:, asked]).any():
         return NOT_APPLICABLE
     same = np.abs(case.view.reference(signal) - case.view.target(signal))[:, asked].max(axis=1) < SAME_ANSWER
     return _state(same.any(), {"copies": int(same.sum()), "references": case.view.references})
@@ -345,4 +350,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL121": CheckRow("risk score that is no probability", uncalibrated),
     "GL122": CheckRow("no labels", no_labels),
     "GL126": CheckRow("references do not stop early", not_noticed),
+    "GL127": CheckRow("labels alone", labels_alone),
 }

@@ -21,6 +21,7 @@ from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline
 from guestlist.findings.places import SMALL, Places, first_places
 from guestlist.risks import RISKS, risk_columns, steadiness
+from guestlist.targets.scales import Labels
 
 FEW, MOST = 20, 100
 SHARE = 0.05  # of the members: a list of everybody names nobody
@@ -101,7 +102,7 @@ def record_table(case: Case) -> pd.DataFrame:
         said = signal_of(case.view, name)
         if said is not None:
             records[name] = said[asked]
-    if case.view.answers is not None:
+    if case.view.answers is not None and case.setting.scale != Labels.name:
         records["confidence"] = np.exp(np.float64(case.view.answers[asked].max(axis=1)))
     for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[asked]

@@ -282,6 +282,13 @@ def _stopped(f: Mapping) -> str:
     )
 
 
+def _labels_alone(f: Mapping) -> str:
+    return (
+        "The model answers with a class and does not say how sure it is, so only attacks were run that read no more: whether it "
+        "is right, and how firmly it stays so when records change a little. Whoever has the model file may see more than that."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -306,4 +313,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL121": _uncalibrated,
     "GL122": _no_labels,
     "GL126": _stopped,
+    "GL127": _labels_alone,
 }

@@ -63,6 +63,10 @@ def leave_one_out(
     check_readable({"members": data}, target.predict)
     if repeats < 1:
         raise ValueError(f"Expected repeats={repeats} to be 1 or more.")
+    if "p_y" not in target.scale.signal_names and target.scale.has_classes:
+        raise InputError(
+            f"{target.name} tells labels alone: what it says of a record changes by too little to be measured."
+        )
     chosen = _chosen(data, rows, ids)
     said = target.predict(data.x)
     labels = target.labels_of(data.y)

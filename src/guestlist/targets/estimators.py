@@ -17,8 +17,8 @@ from guestlist.errors import InputError
 from guestlist.fingerprints import describe
 from guestlist.targets.boosted import Start, start_of
 from guestlist.targets.leverage import linear_leverage
-from guestlist.targets.scales import Logits, Probabilities, Scale, Values
-from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues
+from guestlist.targets.scales import Labels, Logits, Probabilities, Scale, Values
+from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues, one_of
 from guestlist.targets.trees import reaching_last, tree_leaves
 
 
@@ -26,6 +26,8 @@ def estimator_target(
     model, *, train: Recipe | Callable | None = None, untrained=None, recipe: str | None = None
 ) -> Target:
     """A target from a fitted classifier with ``predict_proba`` (or ``decision_function``), or from a fitted regressor.
+
+    A classifier that has neither, as one that votes hard, tells labels alone.
 
     Args:
         train: how references are trained: a recipe ``(model, data, rng) -> fitted model``, or a function
@@ -102,7 +104,8 @@ class Answers:
 
     def __call__(self, x) -> np.ndarray:
         if not hasattr(self.model, "predict_proba"):
-            return _decisions(self.model, x, self.classes)
+            decides = hasattr(self.model, "decision_function")
+            return (_decisions if decides else _labels)(self.model, x, self.classes)
         found = np.asarray(self.model.predict_proba(x))
         if isinstance(found, np.ndarray) and found.ndim != 2:
             raise InputError("The model answers for several outputs at once; audit one output at a time.")
@@ -245,9 +248,8 @@ def _scale(model) -> Scale:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if (
-        is_regressor(model) and np.size(getattr(model, "classes_", ())) == 0
-    ):  # CatBoost's regressors have a list of none
+    classes = getattr(model, "classes_", None)
+    if (classes is None or not len(classes)) and is_regressor(model):  # CatBoost's regressors have a list of none
         try:
             check_is_fitted(model)
         except NotFittedError as error:
@@ -258,9 +260,7 @@ def _scale(model) -> Scale:
         return Probabilities()
     if hasattr(model, "decision_function"):
         return Logits()
-    raise InputError(
-        f"{type(model).__name__} has neither predict_proba nor decision_function; nothing but labels to audit."
-    )
+    return Labels()
 
 
 def _classes(model) -> np.ndarray:
@@ -288,6 +288,11 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
     aligned = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True))
     aligned[:, encode(own, classes)] = found
     return aligned
+
+
+def _labels(model, x, classes: np.ndarray) -> np.ndarray:
+    """1 for the class that the model answers, 0 for the others."""
+    return one_of(np.asarray(model.predict(x)), classes)
 
 
 def _name(model) -> str:

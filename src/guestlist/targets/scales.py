@@ -1,4 +1,4 @@
-"""What the answers of a model are: probabilities, logits, or predicted numbers. A scale knows how to read them.
+"""What the answers of a model are: probabilities, logits, labels alone, or predicted numbers. A scale knows how to read them.
 
 Answers are (records, columns): a column per class, or one for a predicted number. What they are judged by are the
 *labels* of a scale: (records,) positions of the true classes, or true values.
@@ -146,6 +146,47 @@ class Logits:
 
 
 @dataclass(frozen=True)
+class Labels:
+    """The class alone: 1 for it and 0 for the others. Nothing is known but whether it is right."""
+
+    name: ClassVar[str] = "labels"
+    signal_names: ClassVar[tuple[str, ...]] = ("correct",)
+    has_classes: ClassVar[bool] = True
+    hides_logits: ClassVar[bool] = True
+
+    def check(self, answers: np.ndarray) -> None:
+        wrong = ~(((answers == 0) | (answers == 1)).all(axis=1) & (answers.sum(axis=1) == 1))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(
+                f"{wrong.sum()} of {len(answers)} answers are not one class each (row {row} holds "
+                f"{np.array2string(answers[row], precision=3, threshold=6)}). If they are probabilities, say so: "
+                "scale='probabilities'."
+            )
+
+    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Labels:
+        return self
+
+    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return {"correct": signals.correct(answers, labels)}
+
+    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        raise InputError("Labels alone do not say how sure a model is: this needs probabilities or logits.")
+
+    def soft(self, answers: np.ndarray) -> np.ndarray:
+        return answers
+
+    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+        return Probabilities(signals.smallest_answer(answers)).log_probabilities(answers)
+
+    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return signals.correct(answers, labels)
+
+    def saturated(self, answers: np.ndarray) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
 class Values:
     """Predicted numbers: regression.
 
@@ -187,14 +228,14 @@ class Values:
         return 0.0
 
 
-SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values]] = {
-    scale.name: scale for scale in (Probabilities, Logits, Values)
+SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values] | type[Labels]] = {
+    scale.name: scale for scale in (Probabilities, Logits, Values, Labels)
 }
 
 
 def as_scale(given: str | Scale) -> Scale:
     """The scale of this name, or the scale itself; anything else is refused in words."""
-    if isinstance(given, Probabilities | Logits | Values):
+    if isinstance(given, Probabilities | Logits | Values | Labels):
         return given
     if not isinstance(given, str) or given not in SCALES:
         *most, final = map(repr, SCALES)

@@ -295,13 +295,14 @@ def function_target(
     """A target from a plain function.
 
     Args:
-        predict: features to (records, classes) answers; to (records,) numbers where the scale is ``values``.
+        predict: features to (records, classes) answers; to (records,) numbers where the scale is ``values``, to (records,)
+            of the classes where it is ``labels``.
         classes: the labels, one per column of the answers; none for ``values``.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
         distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities in the place of labels;
             not needed for ``values``.
-        scale: ``probabilities``, ``logits`` or ``values``.
+        scale: ``probabilities``, ``logits``, ``labels`` or ``values``.
         recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
     """
     scale = as_scale(scale)
@@ -310,8 +311,10 @@ def function_target(
         can["distil"] = distil
     elif train is not None and not scale.has_classes:
         can["distil"] = TaughtByValues(train)
+    if scale.name == "labels" and classes is not None:
+        can = {what: TrainLabels(does, np.asarray(classes)) for what, does in can.items()}
     target = Target(
-        predict=predict,
+        predict=TellLabels(predict, np.asarray(classes)) if scale.name == "labels" and classes is not None else predict,
         classes=_none() if classes is None else np.asarray(classes),
         scale=scale,
         recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
@@ -319,6 +322,37 @@ def function_target(
         can=can,
     )
     return target if train is None else replace(target, can={**can, "retrain": RetrainFunction(target)})
+
+
+def one_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """(records, classes) 1 for the label of each record, 0 for the other classes."""
+    place = encode(labels.reshape(len(labels)), classes)
+    if (place < 0).any():
+        raise InputError(f"The model answers {str(labels[(place < 0).argmax()])!r}, which is none of its classes.")
+    return np.eye(len(classes))[place]
+
+
+@dataclass(frozen=True)
+class TellLabels:
+    """A function that answers with labels; one that answers with a column per class already is left as it is."""
+
+    predict: Predict
+    classes: np.ndarray
+
+    def __call__(self, x) -> np.ndarray:
+        found = np.asarray(self.predict(x))
+        return found if found.ndim == 2 and found.shape[1] == len(self.classes) else one_of(found, self.classes)
+
+
+@dataclass(frozen=True)
+class TrainLabels:
+    """Train one model that answers with labels."""
+
+    train: Callable
+    classes: np.ndarray
+
+    def __call__(self, *given) -> Predict:
+        return TellLabels(self.train(*given), self.classes)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,9 @@ def check_plans(plans: Sequence[AnyPlan]) -> None:
 def with_default(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
     """The plans asked for, and those that run unasked where the target can."""
     asked = {plan.name for plan in plans}
-    unasked = [kind.plan() for name, kind in EVIDENCE.items() if kind.default and name not in asked]
+    scale = target.scale.name
+    kinds = [kind for name, kind in EVIDENCE.items() if name not in asked]
+    unasked = [kind.plan() for kind in kinds if kind.default or scale in kind.unasked_for]
     return [*plans, *(plan for plan in unasked if _can(plan, target, pool, split))]
 
 

@@ -32,6 +32,7 @@ class Kind:
         owner: whether it takes the truth to compute, so that only whoever trained the model has it: risks look at it, and
             no attack is given it.
         default: whether it is collected unasked, where the target can give it.
+        unasked_for: scales of targets of which it is collected unasked too: they tell little else.
         on_mocks: whether references, as mock targets, have the same: they are models of the same kind.
         made_up: a made-up world and the number of a model to the view of it; None: it cannot be made up.
         told: the view to (records,) those whose membership it tells, which attacks on it then do not score.
@@ -48,6 +49,7 @@ class Kind:
     target: str = ""
     owner: bool = False
     default: bool = False
+    unasked_for: tuple[str, ...] = ()
     on_mocks: bool = False
     made_up: Callable[[World, int], Any] | None = None
     told: Callable[[Any], np.ndarray] | None = None

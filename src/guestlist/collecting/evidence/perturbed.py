@@ -30,6 +30,7 @@ from guestlist.views.evidence import PerturbedView
 
 # How many numbers a batch of copies holds. Part of what a seed means, since a batch draws its noise at once.
 BATCH = 2**24
+TRIED = 20  # records of which a perturbed copy is tried before the long work
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,14 @@ class Perturbed:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        """Every classifier can be asked about more records."""
+        """Every classifier can be asked about more records, if it can read them: a few are tried."""
         if not target.scale.has_classes:
             raise InputError(
                 f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
                 "Leave it out."
             )
+        rows, rng = np.flatnonzero(split.asked[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
+        _asked(target.predict, perturbed(pool.x, rows, spreads(pool.x), rng, noise=self.noise, flips=self.flips))
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
@@ -109,16 +112,20 @@ class Asking:
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
-        try:
-            found = answers(self.predict, x, self.readout.columns, self.readout.scale)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(
-                f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
-                "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
-            ) from error
+        found = answers(lambda x: _asked(self.predict, x), x, self.readout.columns, self.readout.scale)
         return self.readout.scale.correct(found, self.readout.labels[rows]).astype(bool)
+
+
+def _asked(predict: Predict, x) -> np.ndarray:
+    try:
+        return predict(x)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
+            "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
+        ) from error
 
 
 def _path(folder: Path, k: int) -> Path:
@@ -141,5 +148,6 @@ KIND = Kind(
     summary="the target's labels of perturbed records",
     cost="asks the target once per copy",
     missing="looks at the target's labels of perturbed records, which it was not asked for.",
+    unasked_for=("labels",),
     made_up=made_up,
 )

@@ -62,6 +62,8 @@ class Quantiles:
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
+        if "margin" not in target.scale.signal_names:
+            raise InputError(f"{target.name} tells labels alone, and 'quantiles' learn how sure it is. Leave them out.")
         population, nonmembers = int(split.population.sum()), int(split.nonmembers.sum())
         if max(population, int(self.known * nonmembers)) < self.fewest:
             raise InputError(
