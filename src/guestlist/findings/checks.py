@@ -20,7 +20,7 @@ from guestlist.errors import InputError
 from guestlist.evaluate import advantage
 from guestlist.findings import attacks, calibrated, headline, likeness, subject
 from guestlist.risks import risks_of
-from guestlist.targets.scales import Labels, as_scale
+from guestlist.targets.scales import Labels, Logits, as_scale
 from guestlist.views.evidence import ModelsView
 
 SATURATED = 0.01  # share of answers that are exactly 1 for some class
@@ -161,6 +161,17 @@ def no_labels(case: Case) -> Outcome:
 def labels_alone(case: Case) -> Outcome:
     """A target that tells classes and nothing about how sure it is of them."""
     return _state(case.setting.scale == Labels.name, {})
+
+
+def one_probability(case: Case) -> Outcome:
+    """One logit for two classes that is never below 0 or above 1: it has gone through a sigmoid."""
+    found = case.setting.answers
+    if case.setting.scale != Logits.name or case.setting.classes != 2:
+        return NOT_APPLICABLE
+    if found is None:
+        return NOT_RUN
+    first, second = found[case.truth.asked].T
+    return _state(bool((first == 0).all() and (second >= 0).all() and (second <= 1).all()), {"records": len(first)})
 
 
 def saturation(case: Case) -> Outcome:
@@ -351,4 +362,5 @@ CHECKS: dict[str, CheckRow] = {
     "GL122": CheckRow("no labels", no_labels),
     "GL126": CheckRow("references do not stop early", not_noticed),
     "GL127": CheckRow("labels alone", labels_alone),
+    "GL128": CheckRow("a logit that looks like a probability", one_probability),
 }

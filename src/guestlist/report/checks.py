@@ -289,6 +289,13 @@ def _labels_alone(f: Mapping) -> str:
     )
 
 
+def _one_probability(f: Mapping) -> str:
+    return (
+        f"What the model answers about the second class lies between 0 and 1 for all {f['records']} records, and is read as a "
+        "logit. Does the module end in a sigmoid? Leave it out: attacks see less through it, and references are trained wrongly."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -314,4 +321,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL122": _no_labels,
     "GL126": _stopped,
     "GL127": _labels_alone,
+    "GL128": _one_probability,
 }

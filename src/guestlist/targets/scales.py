@@ -19,6 +19,7 @@ from guestlist.targets import signals
 
 # How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
 SUM_TOLERANCE = 1e-3
+ENOUGH = 10  # records whose logits do not all sum to 1 by chance
 
 
 class Scale(Protocol):
@@ -121,6 +122,12 @@ class Logits:
         if np.isinf(answers).any():
             raise InputError(
                 "The model answers with infinite logits; if these are logarithms of probabilities, clip them."
+            )
+        if len(answers) >= ENOUGH and (answers >= 0).all() and np.abs(answers.sum(axis=1) - 1).max() < SUM_TOLERANCE:
+            raise InputError(
+                f"All {len(answers)} answers sum to 1 and none is negative: they are probabilities, and not logits. Leave the "
+                "softmax out of the module (a log_softmax may stay); of a function or predictions say "
+                "scale='probabilities', or --scale probabilities."
             )
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Logits:

@@ -37,8 +37,8 @@ def torch_target(
     """A target from a torch module that answers with logits, or that predicts one number.
 
     Args:
-        module: takes a float tensor (records, …), returns logits (records, classes). Probabilities are refused
-            nowhere and hide the tail: leave the softmax out. For regression, (records,) or (records, 1) values.
+        module: takes a float tensor (records, …), returns logits (records, classes); of two classes, one logit for the
+            second will do. Probabilities are refused: leave the softmax out. For regression, (records,) or (records, 1) values.
         classes: the labels, one per logit; by default 0, 1, …; none for regression.
         train: a recipe such as ``Fit(...)``, which draws fresh parameters and trains as it says; or a function
             ``(data, rng) -> module`` that trains one reference on ``data.x`` and ``data.y``. Without it, only the
@@ -60,12 +60,17 @@ def torch_target(
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
     scale = as_scale(scale)
-    if scale.name == "probabilities":
-        raise ValueError("Expected scale='probabilities' to be 'logits' or 'values': leave the softmax out.")
+    if scale.name not in ("logits", "values"):
+        raise ValueError(f"Expected scale={scale.name!r} to be 'logits' or 'values': leave the softmax out.")
     own = None if train is None else as_recipe(train)
     _check_loss(own, scale)
     how = _known_to(attacker, own)
-    labels = _labels(module, classes) if scale.has_classes else classes
+    labels, called = _labels(module, classes) if scale.has_classes else classes, name or _name(module)
+    if scale.has_classes and len(labels) == 2:
+        from guestlist.targets.one_logit import two_logits
+
+        module, untrained = two_logits(module), None if untrained is None else two_logits(untrained)
+        checkpoints = [two_logits(one) for one in checkpoints]
     start = module if untrained is None else untrained
     train_one = None if how is None else _Train(start, labels, how, batch_size)
     can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
@@ -79,7 +84,7 @@ def torch_target(
         classes=np.array([]) if labels is None else np.asarray(labels),
         scale=scale,
         recipe=(_recipe(start, how, distil) if recipe is None else recipe) + ("\nnaive" if attacker == "naive" else ""),
-        name=name or type(module).__name__,
+        name=called,
         reads=Reads(arrays=True),
         can=can,
         cannot=cannot,
@@ -106,7 +111,7 @@ def _capabilities(
     if train_one is not None:
         can["train"] = train_one
     if distil is not None:
-        can["distil"] = _Distil(distil, batch_size)
+        can["distil"] = _Distil(distil, labels, batch_size)
     elif labels is None and train_one is not None:
         can["distil"] = TaughtByValues(train_one)
     elif hasattr(how, "distil"):
@@ -181,7 +186,7 @@ class _Train:
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
             data = replace(data, y=encode(data.y, self.classes))
-        return _asked(self.recipe(self.module, data, rng), self.batch_size)
+        return _asked(self.recipe(self.module, data, rng), self.classes, self.batch_size)
 
 
 @dataclass(frozen=True)
@@ -224,7 +229,7 @@ class _DistilByRecipe:
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _asked(self.recipe.distil(self.module, data, soft, rng), self.batch_size)
+        return _asked(self.recipe.distil(self.module, data, soft, rng), None, self.batch_size)
 
 
 @dataclass(frozen=True)
@@ -232,25 +237,39 @@ class _Distil:
     """Train one model on soft labels, by the user's own function."""
 
     train: Callable
+    classes: np.ndarray | None
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _asked(self.train(data, soft, rng), self.batch_size)
+        return _asked(self.train(data, soft, rng), self.classes, self.batch_size)
 
 
-def _asked(trained, batch_size: int) -> Predict:
-    return _Outputs(trained, batch_size) if hasattr(trained, "state_dict") else trained
+def _asked(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
+    """How a trained module is asked; what is no module is a function that is asked as it is."""
+    if not hasattr(trained, "state_dict"):
+        return trained
+    if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
+        from guestlist.targets.one_logit import two_logits
+
+        trained = two_logits(trained)
+    return _Outputs(trained, batch_size)
+
+
+def _name(module) -> str:
+    from guestlist.targets.one_logit import TwoLogits
+
+    return type(module.module if isinstance(module, TwoLogits) else module).__name__
 
 
 def _labels(module, classes) -> np.ndarray:
-    return np.arange(_outputs(module)) if classes is None else np.asarray(classes)
+    from guestlist.targets.one_logit import outputs_of
 
-
-def _outputs(module) -> int:
-    sizes = [part.out_features for part in module.modules() if hasattr(part, "out_features")]
-    if not sizes:
+    if classes is not None:
+        return np.asarray(classes)
+    outputs = outputs_of(module)
+    if outputs is None:
         raise InputError("How many classes does the module answer for? Give classes=[...].")
-    return sizes[-1]
+    return np.arange(max(outputs, 2))  # one output is the logit of the second of two
 
 
 def _settings(part) -> str:
