@@ -21,6 +21,8 @@ from guestlist.auditing import prepare
 from guestlist.checks import members_again
 from guestlist.data import as_data, concatenate, fingerprint, row_hashes
 from guestlist.errors import FolderError, InputError
+from guestlist.evaluate import Estimate
+from guestlist.findings.headline import SameRecipe
 from guestlist.fingerprints import describe
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import standing
@@ -113,11 +115,15 @@ def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(t
     gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
 
 
-def test_luck_is_claimed_only_where_enough_models_can_show_it():
-    assert "stand out" in standing(0.0, 8)
-    assert "unlucky" in standing(0.0, 100)
-    assert "is lucky" in standing(1.0, 100)
-    assert "stand out" in standing(0.1, 100)
+def test_luck_is_claimed_where_models_can_show_it_and_it_is_said_where_they_cannot():
+    place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
+    low, high = place.usual.low, place.usual.high
+    assert low < min(place.aucs) < max(place.aucs) < high
+    assert "is unlucky" in standing(high + 1e-6, place)
+    assert "is lucky" in standing(low - 1e-6, place)
+    assert "does not stand out" in standing(0.7, place)
+    for aucs in ((0.7,) * 32, (0.7, 0.8)):
+        assert "cannot be said" in standing(0.9, replace(place, aucs=aucs))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,9 +30,10 @@ from guestlist.arrays.conformal import p_values_among_models
 from guestlist.attacks import ATTACKS, named, scores_of_all
 from guestlist.case import Case, Setting, Truth
 from guestlist.collecting.until import UntilWidth, grow
-from guestlist.evaluate import Estimate, pooled_auc
+from guestlist.evaluate import Estimate, auc, pooled_auc
 from guestlist.findings import groups
 from guestlist.findings.choosing import choose, mock_targets
+from guestlist.findings.headline import same_recipe
 from guestlist.findings.records import most_exposed, record_table
 from guestlist.findings.results import Results
 from guestlist.selfcheck.worlds import gaussian_world
@@ -115,6 +116,58 @@ def intervals(found: list[Estimate]) -> Figures:
         "above guessing": (low > 0.5).mean(),
         "below guessing": (high < 0.5).mean(),
     }
+
+
+# -- lucky and unlucky --------------------------------------------------------------------------------------------------
+
+
+def luck(
+    worlds: int, references: int = 32, shift: float = 1.0, records: int = 300, beyond: float = 0.0, step: float = 0.0
+) -> Figures:
+    """How often a model is called lucky or unlucky among models of its kind.
+
+    Args:
+        beyond: how much further than theirs its members' margins are shifted.
+        step: to which scores are rounded, so that they tie.
+    """
+    called, by_rank = Counter(), 0
+    for number in range(worlds):
+        world = gaussian_world(shift, records=records, models=references + 1, seed=[9, number])
+        scores = -np.logaddexp(
+            0, -(world.values["margin"] + beyond * world.member * (np.arange(references + 1) == 0)[:, None])
+        )
+        scores = np.round(scores / step) if step else scores
+        place = same_recipe(scores[1:], world.member[1:], scores[0], world.member[0])
+        own = auc(scores[0], world.member[0]).value
+        called["unlucky"] += place.usual is not None and own > place.usual.high
+        called["lucky"] += place.usual is not None and own < place.usual.low
+        by_rank += min(place.share_larger, 1 - place.share_larger) * references + 1 < 0.025 * (references + 1)
+    return {
+        "worlds": worlds,
+        **{name: called[name] / worlds for name in ("unlucky", "lucky")},
+        "by rank": by_rank / worlds,
+    }
+
+
+def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
+    """The same of models that were trained: each reference in turn is the one that is judged by the others."""
+    judged = called = 0
+    for audit in range(audits):
+        rng = np.random.default_rng([10, audit])
+        x, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
+        y = np.where(rng.random(400) < 0.7, x[:, 0] > 0, y).astype(int)
+        results = gl.audit(
+            KINDS[kind](audit).fit(x[:200], y[:200]), (x[:200], y[:200]), (x[200:], y[200:]),
+            references=references, seed=audit, jobs=1, progress=False, blind=False,
+        )  # fmt: skip
+        assert results.headline is not None
+        place = results.headline.same_recipe
+        assert place is not None
+        for at, own in enumerate(place.aucs):
+            others = replace(place, aucs=(*place.aucs[:at], *place.aucs[at + 1 :])).usual
+            judged += 1
+            called += others is not None and not others.low <= own <= others.high
+    return {"audits": audits, "judged": judged, "lucky or unlucky": called / judged}
 
 
 # -- groups -------------------------------------------------------------------------------------------------------------
@@ -292,6 +345,14 @@ PARTS: dict[str, tuple[int, Callable[[int], Figures]]] = {
     "recipe, leaking": (300, partial(recipe, shift=1.0)),
     "recipe until narrow": (1000, recipe_until),
     "recipe until narrow, leaking": (200, partial(recipe_until, shift=1.0)),
+    "luck": (2000, luck),
+    "luck, nothing leaks": (2000, partial(luck, shift=0.0)),
+    "luck, nearly everything leaks": (2000, partial(luck, shift=5.0)),
+    "luck, eight references": (2000, partial(luck, references=8)),
+    "luck, scores that tie": (2000, partial(luck, step=0.5)),
+    "luck, a target that leaks more": (2000, partial(luck, beyond=0.5)),
+    "luck, forests": (20, partial(luck_of_audits, kind="forest")),
+    "luck, logistic regression": (20, partial(luck_of_audits, kind="logistic regression")),
     "50 groups": (1000, random_groups),
     "50 groups that leak alike": (300, partial(random_groups, shift=1.0)),
     "50 groups, one exposed": (300, partial(random_groups, exposed=2.0)),

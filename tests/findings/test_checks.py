@@ -233,12 +233,15 @@ def test_a_target_unlike_its_references():
     assert found.check("GL118").state == "issue"
     assert "The recipe may not be the one" in sentence(found.check("GL118"))
     # What would be said of luck is not.
-    place = replace(found.headline.same_recipe, aucs=(0.5,) * 50, share_larger=0.0)
+    place = replace(found.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
     alone = replace(found, headline=replace(found.headline, same_recipe=place))
     assert "unlucky" in recipe(with_check(alone, Check("GL118", "passed", {})))
     assert "unlucky" in recipe(replace(alone, checks=None))  # results of an older version
     assert "lucky" not in recipe(alone)
     assert "GL118" in recipe(alone)
+    smaller = with_check(with_check(alone, Check("GL118", "passed", {})), Check("GL105", "issue", {}))
+    assert "GL105" in recipe(smaller)
+    assert "lucky" not in recipe(smaller)
     small = replace(
         other, view=replace(other.view, reference_member=case.view.reference_member & (np.arange(600) % 3 > 0))
     )

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.claims import recipe, recipe_until
+from benchmarks.honesty.claims import luck, recipe, recipe_until
 
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.errors import InputError
@@ -97,6 +97,21 @@ def test_a_target_like_the_others_stands_anywhere_among_them():
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
+def test_a_model_like_the_others_is_rarely_called_lucky_or_unlucky(world):
+    found = luck(200, records=100, **world)
+    assert found["by rank"] == 0  # which could say neither, at any number of references up to 38
+    assert 0.005 < found["lucky"] + found["unlucky"] <= 0.1  # three standard errors above 5 %
+
+
+@pytest.mark.slow
+def test_one_that_leaks_clearly_more_is_called_unlucky():
+    found = luck(40, records=200, beyond=1.5)
+    assert found["unlucky"] > 0.9
+    assert found["lucky"] == 0
 
 
 # -- what is reported about mock targets --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from guestlist.arrays.ranks import aucs
 from guestlist.arrays.samples import of_those
@@ -30,6 +31,8 @@ FIXED = "fixed"
 class SameRecipe:
     """Other models of the same recipe: is this model unlucky, or is it the recipe?
 
+    Whether it is unlucky cannot be told by its rank: that it is the first of 33 happens to one model in 33. ``usual`` is finer.
+
     ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
     of them with a larger AUC than the target's, equals counting one half. ``attacks`` are the attacks that were run, one for
     each model: chosen on models of the other half, as the headline was chosen on models other than the target.
@@ -39,6 +42,21 @@ class SameRecipe:
     aucs: tuple[float, ...]
     share_larger: float
     attacks: tuple[str, ...] = ()
+
+    @property
+    def usual(self) -> Estimate | None:
+        """The mean over these models, and where the AUC of one more of the kind lies with 95 %; None where that cannot be told.
+
+        Student's prediction interval, on a scale on which AUCs near 1 spread as widely as others: exact where they then spread
+        like a bell, also where these models resemble each other, as they do who share records. It cannot be told from fewer
+        than three models, or from models that do not differ.
+        """
+        if len(self.aucs) < 3 or not np.ptp(self.aucs) > 0:
+            return None
+        angles, models = np.arcsin(np.sqrt(self.aucs)), len(self.aucs)
+        half = stdtrit(models - 1, 0.975) * angles.std(ddof=1) * np.sqrt(1 + 1 / models)
+        low, high = np.sin(np.clip(angles.mean() + np.array([-half, half]), 0, np.pi / 2)) ** 2
+        return Estimate(float(np.mean(self.aucs)), float(low), float(high))
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,13 @@ from guestlist.report import words
 from guestlist.report.format import count, decimal, ends, interval, per, percent
 from guestlist.report.section import Section, filled
 
-UNUSUAL = 0.05  # a place among its kind that is rarer than this is said to be luck
 OTHER_RECIPE = (
     "But on records that neither trained on, this model answers otherwise than they do (GL118): the recipe may not be the one "
     "by which it was trained, so its place among them says nothing about luck."
+)
+OTHER_SIZE = (
+    "But they were trained on another number of records than this model (GL105), which changes how much is remembered of each, "
+    "so its place among them says nothing about luck."
 )
 MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
@@ -79,11 +82,17 @@ def recipe(results: Results) -> str | None:
     found = f"on {models} other models trained by the same recipe, {_tried(results.headline, others)} an AUC of"
     fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
     more = f"{larger:g} of them give away more than this one."
-    unlike = results.check("GL118")
-    kind = OTHER_RECIPE
-    if unlike is None or unlike.state != "issue":
-        kind = standing(others.share_larger, len(others.aucs))
-    return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {kind}"
+    return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {_luck(results, others)}"
+
+
+def _luck(results: Results, others: SameRecipe) -> str:
+    """Whether the model is lucky or unlucky among its kind, or why nobody can say."""
+    attack = words.headline(results)
+    for code, why in (("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
+        found = results.check(code)
+        if found is not None and found.state == "issue":
+            return why
+    return "" if attack is None else standing(attack.auc.value, others)
 
 
 def _tried(headline: Headline, others: SameRecipe) -> str:
@@ -119,12 +128,16 @@ def _of_called(rate: Rate) -> str:
     return f"Where {percent(rate.prior)} of the people in question are members, {called}."
 
 
-def standing(share_larger: float, models: int) -> str:
-    """Whether the model stands out among its kind."""
-    # The chance of a place as high or as low as this among models of one kind; few models can show nothing.
-    larger = share_larger * models
-    if (1 + larger) / (1 + models) < UNUSUAL / 2:
-        return "This model is unlucky: training it anew may do better."
-    if (1 + models - larger) / (1 + models) < UNUSUAL / 2:
-        return "This model is lucky: training it anew may do worse."
-    return "This model does not stand out among its kind."
+def standing(auc: float, others: SameRecipe) -> str:
+    """Whether a model with such an AUC stands out among its kind."""
+    usual = others.usual
+    if usual is None or math.isnan(auc):
+        return (
+            "Whether this model is lucky or unlucky cannot be said: it takes three other models that differ, or more."
+        )
+    among = f"19 in 20 such models lie between {decimal(usual.low)} and {decimal(usual.high)} on these records"
+    if auc > usual.high:
+        return f"This model is unlucky: {among}, and it has {decimal(auc)}. Training it anew may do better."
+    if auc < usual.low:
+        return f"This model is lucky: {among}, and it has {decimal(auc)}. Training it anew may do worse."
+    return f"This model does not stand out among its kind: {among}, and it has {decimal(auc)}."
