@@ -59,12 +59,17 @@ def _claims() -> Iterator[tuple[str, ...]]:
         ("50 groups", "more than the rest", "says that one is more exposed than the rest", "≤ 5 %"),
         ("recipe", "above guessing", "the recipe's interval lies above guessing, nothing leaks", "≤ 3.5 %"),
         ("recipe until narrow", "above guessing", "the same, trained until it is narrow", "≤ 3.5 %"),
+        ("luck, a target that leaks more", "unlucky", "calls a model unlucky that leaks more than its kind", ""),
         ("exposed records", "calls", "listed records are called by models that did not train on them", "≤ 7 %"),
     ):
         if part in parts:
             counted = parts[part].get("audits") or parts[part]["worlds"]
             yield what, _percent(parts[part][key]), wanted, f"{counted:,.0f} worlds"
     for part, found in parts.items():
+        if part.startswith("luck") and "more" not in part:
+            called = found["lucky or unlucky"] if "judged" in found else found["lucky"] + found["unlucky"]
+            counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} worlds"
+            yield f"calls one of many alike lucky or unlucky: {part}", _percent(called), "≤ 6.5 %", counted
         if part.startswith("null audits"):
             wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
             yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"

@@ -161,6 +161,23 @@ def test_sides_that_were_interchanged():
     assert "The attack loss ranks members below non-members" in sentence(found)
 
 
+def test_flipped_labels_are_not_put_down_to_interchanged_sets():
+    """A model that is right on nearly all, asked with every label turned: members fit worst, and less than a constant does."""
+    rng = np.random.default_rng(0)
+    member, labels = np.repeat([True, False], 500), rng.integers(0, 2, 1000)
+    margin = rng.normal(2, 1, 1000) + 1.5 * member  # of the class it was trained with
+    logits = np.where(np.arange(2) == labels[:, None], margin[:, None], 0.0)
+    right, flipped = (
+        gl.audit_predictions(gl.Predictions(logits, y, member, scale="logits")) for y in (labels, 1 - labels)
+    )
+    assert right.check("GL112").state == "passed"
+    assert flipped.check("GL112").state == "issue"
+    assert "labels are probably not those of the training" in flipped.summary().replace("\n", " ")
+    assert "interchanged" not in sentence(flipped.check("GL112"))
+    turned = gl.audit_predictions(gl.Predictions(logits, labels, ~member, scale="logits"))
+    assert "probably interchanged" in sentence(turned.check("GL112"))
+
+
 def test_a_gap_that_no_attack_sees():
     """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
     case = leaking(records=1000)

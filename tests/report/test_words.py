@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.attacks import Rate
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
 from guestlist.report import fragment, page, summary, words
@@ -80,28 +79,18 @@ def test_sizes_and_the_lower_bound_are_always_told(case):
 @pytest.mark.parametrize(
     ("case", "start"),
     [
-        (leaking, "Yes. "),
+        (leaking, "Yes, many of them. Of 100 members the attack lira finds "),
         (quiet, "Not shown. "),
-        (predictions_only, "Yes. "),
+        (predictions_only, "Yes, "),
         (reversed_sides, "Unclear. "),
         (unmeasured, "Not measured. "),
         (other_attack, "There are signs of it. "),
-        (few_at_low_fpr, "Yes, for some. "),
-        (on_average_only, "Yes. "),
+        (few_at_low_fpr, "Yes, some of them. "),
+        (on_average_only, "Yes, on average. Shown one member and one other, the attack lira picks the member "),
     ],
 )
 def test_the_answer_begins_with_what_was_shown(case, start):
     assert answer.answer(case()).startswith(start)
-
-
-def test_a_leak_is_told_in_people():
-    rate = Rate(0.01, Estimate(0.6, 0.551, 0.642), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02)
-    results = with_headline(leaking(), rates=(rate,), auc=Estimate(0.8, 0.78, 0.82))
-    assert (
-        "At 1% false alarms it finds 60 of 100 members (between 55 and 65), where guessing finds 1."
-        in answer.answer(results)
-    )
-    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50" in answer.answer(results)
 
 
 def test_an_average_leak_is_not_said_to_single_people_out():

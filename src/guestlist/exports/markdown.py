@@ -1,4 +1,4 @@
-"""Results in Markdown: the answer, the table of attacks, the checks. It names no member."""
+"""Results in Markdown: the answer, what changes it, the table of attacks, the checks. It names no member."""
 
 from __future__ import annotations
 
@@ -8,17 +8,33 @@ from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.format import decimal, percent, with_interval
 from guestlist.report.legible import legible
+from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.answer import answer
+from guestlist.report.sections.groups import small_groups
 
 
 def markdown(results: Results) -> str:
     """A short account for people who do not open the page."""
     results = legible(results)
-    parts = [f"# {plain(words.question(results))}", plain(answer(results)), plain(words.basis(results)), table(results)]
-    issues = [f"- {plain(row.text)}" for row in checks.shown(results)]
-    if issues:
-        parts += ["## Checks", "\n".join(issues)]
+    parts = [
+        f"# {plain(words.question(results))}",
+        plain(answer(results)),
+        beside(results),
+        plain(words.basis(results)),
+    ]
+    parts += [plain(small_groups(results)), table(results)]
+    for title, lines in (
+        ("What next?", next_steps(results)),
+        ("Checks", [row.text for row in checks.elsewhere(results)]),
+    ):
+        parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def beside(results: Results) -> str:
+    """What changes the answer."""
+    found = [f"- {plain(row.text)}" for row in checks.beside(results)]
+    return "\n".join(["Before you rely on it:", "", *found]) if found else ""
 
 
 def table(results: Results) -> str:

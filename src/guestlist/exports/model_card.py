@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.exports.markdown import plain, table
+from guestlist.exports.markdown import beside, plain, table
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.legible import legible
@@ -20,6 +20,7 @@ def model_card(results: Results) -> str:
     parts = [
         "## Membership privacy",
         f"**{plain(words.question(results))}** {plain(answer(results))}",
+        beside(results),
         plain(words.basis(results)),
         plain(words.fit(results)),
         table(results),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from guestlist.case import Check
-from guestlist.findings.checks import CHECKS
+from guestlist.findings.checks import CHECKS, changes_answer
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import decimal, percent, tiny
@@ -41,6 +41,26 @@ def rows(results: Results) -> tuple[Row, ...]:
 def shown(results: Results) -> tuple[Row, ...]:
     """The checks that a reader must know of: issues, and what was to be ignored."""
     return tuple(row for row in rows(results) if row.state in SHOWN)
+
+
+def beside(results: Results) -> tuple[Row, ...]:
+    """The checks that stand beside the answer, since it would be misread without them; not those that it tells itself."""
+    told = _told_by_answer(results)
+    found = [check for check in results.checks or () if changes_answer(check) and check.code not in told]
+    return tuple(Row(check.code, _name(check), check.state, _said(check)) for check in found)
+
+
+def elsewhere(results: Results) -> tuple[Row, ...]:
+    """The checks that a reader must know of and that do not stand beside the answer."""
+    there = {row.code for row in beside(results)}
+    return tuple(row for row in shown(results) if row.code not in there)
+
+
+def _told_by_answer(results: Results) -> set[str]:
+    attack = words.headline(results)
+    blind = results.blind is not None and results.blind.told
+    turned = attack is not None and attack.ranks_below and not attack.beats_guessing and not blind
+    return ({"GL119"} if blind else set()) | ({"GL112"} if turned else set())
 
 
 def folded(results: Results) -> tuple[Row, ...]:
@@ -199,10 +219,25 @@ def _width(f: Mapping) -> str:
 
 def _reversed(f: Mapping) -> str:
     auc = f"AUC {decimal(f['auc'])} ({decimal(f['low'])} to {decimal(f['high'])})"
+    return f"The attack {f['attack']} ranks members below non-members, with {auc}, and chance does not explain it. {turned(f)}"
+
+
+def turned(f: Mapping) -> str:
+    """The likeliest reason for members that rank below non-members."""
+    if "guessing" in f and max(f["members"], f["nonmembers"]) < f["guessing"]:
+        return (
+            f"The model is right on {percent(f['members'])} of the members and {percent(f['nonmembers'])} of the non-members, "
+            f"less than always answering the most frequent class ({percent(f['guessing'])}): the labels are probably not those "
+            "of the training, flipped or in another order, on either side. Check that first."
+        )
+    if "r2_members" in f and "r2_nonmembers" in f and max(f["r2_members"], f["r2_nonmembers"]) < 0:
+        return (
+            "The model does worse on either side than always answering the mean: the values are probably not those of the "
+            "training, in another unit or of another column. Check that first."
+        )
     return (
-        f"The attack {f['attack']} ranks members below non-members, with {auc}, and chance does not explain it. Models do not "
-        "fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of records. "
-        "Check that first."
+        "Models do not fit what they were trained on worse: the two sets were probably interchanged, or are different kinds of "
+        "records. Check that first."
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.legible import legible
+from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.adjusted import adjusted, beyond
 from guestlist.report.sections.answer import answer
 from guestlist.report.sections.blind import blind
-from guestlist.report.sections.groups import exposed_group
+from guestlist.report.sections.groups import exposed_group, small_groups
 from guestlist.report.sections.headline import chosen, unscored
 from guestlist.report.sections.limits import limits
 from guestlist.report.templates import render
@@ -24,10 +25,14 @@ def fragment(results: Results) -> str:
         question=words.question(results),
         answer=answer(results),
         blind=" ".join(filter(None, (blind(results), beyond(results), adjusted(results)))),
-        basis=" ".join(filter(None, (words.basis(results), exposed_group(results), unscored(results)))),
+        basis=" ".join(
+            filter(None, (words.basis(results), exposed_group(results), small_groups(results), unscored(results)))
+        ),
         chosen=chosen(results),
         limits=limits(results),
         lower_bound=words.LOWER_BOUND,
-        checks=checks.shown(results),
+        beside=checks.beside(results),
+        steps=next_steps(results),
+        checks=checks.elsewhere(results),
         in_brief=checks.in_brief(results),
     )

@@ -10,11 +10,12 @@ from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
+from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.adjusted import adjusted, beyond
 from guestlist.report.sections.answer import answer
 from guestlist.report.sections.blind import blind
 from guestlist.report.sections.epsilon import judged
-from guestlist.report.sections.groups import exposed_group
+from guestlist.report.sections.groups import exposed_group, small_groups
 from guestlist.report.sections.headline import chosen, recipe, unscored
 from guestlist.report.sections.hypothesis_tests import broken
 from guestlist.report.sections.limits import limits
@@ -24,12 +25,14 @@ WIDTH = 96
 
 
 def summary(results: Results) -> str:
-    """The answer, the figures of every attack with their intervals, checks, and what was not tested."""
+    """The answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
     results = legible(results)
     parts = [
         words.question(results),
         answer(results),
+        _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),
         "\n".join(_bullets(_context(results))),
+        _section("What next?", next_steps(results)),
         _table(results),
         _section("Checks", _checks(results)),
         _section("Not tested", untested(results)),
@@ -44,6 +47,7 @@ def _context(results: Results) -> list[str]:
         adjusted(results),
         words.basis(results),
         exposed_group(results),
+        small_groups(results),
         recipe(results),
         unscored(results),
         broken(results),
@@ -55,8 +59,8 @@ def _context(results: Results) -> list[str]:
 
 
 def _checks(results: Results) -> tuple[str, ...]:
-    """The checks that a reader must know of, and the codes of the others."""
-    return tuple(filter(None, (*(row.text for row in checks.shown(results)), checks.in_brief(results))))
+    """The checks that a reader must know of beside those that change the answer, and the codes of the others."""
+    return tuple(filter(None, (*(row.text for row in checks.elsewhere(results)), checks.in_brief(results))))
 
 
 def _table(results: Results) -> str:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 
-from guestlist.findings.attacks import AttackResult
+from guestlist.findings.attacks import CHANCE, AttackResult, Rate
 from guestlist.findings.results import Results
-from guestlist.report import words
-from guestlist.report.format import count, decimal, interval, percent, with_interval
+from guestlist.report import checks, words
+from guestlist.report.format import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
+from guestlist.report.next_steps import next_steps
 from guestlist.report.section import Section, filled
 from guestlist.report.sections.blind import unclear
-from guestlist.report.sections.groups import exposed_group
-from guestlist.report.sections.headline import in_people, picks
+from guestlist.report.sections.groups import exposed_group, unjudged
+from guestlist.report.sections.headline import picks
 
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
+# How the answer begins where people are singled out: by how many of the members are found at least.
+SINGLED_OUT = ((0.5, "Yes, most of them."), (0.1, "Yes, many of them."), (0.0, "Yes, some of them."))
+# And where they are not: by how many more pairs than by guessing are told at least.
+ON_AVERAGE = ((0.1, "Yes, on average."), (-1.0, "Yes, but only slightly."))
 
 
 def section(results: Results) -> Section:
@@ -22,7 +27,9 @@ def section(results: Results) -> Section:
         answer=answer(results),
         basis=words.basis(results),
         lower_bound=words.LOWER_BOUND,
-        group=exposed_group(results),
+        group=" ".join(filter(None, (exposed_group(results), unjudged(results)))),
+        beside=checks.beside(results),
+        steps=next_steps(results),
     )
     return Section("question", words.question(results), body, look="answer")
 
@@ -46,7 +53,7 @@ def answer(results: Results) -> str:
     elif attack.beats_guessing:
         said = [*_yes(attack), *_stronger(results, attack)]
     elif attack.ranks_below:
-        said = [*_reversed(attack), *_others(results)]
+        said = [*_reversed(results, attack), *_others(results)]
     elif successes(results):
         not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
         said = ["There are signs of it.", not_this, *_others(results)]
@@ -56,16 +63,51 @@ def answer(results: Results) -> str:
 
 
 def _yes(attack: AttackResult) -> list[str]:
+    """Graded by what the interval supports, and in people: how many are found, and how many more than by guessing."""
     shown = [rate for rate in attack.rates if rate.beats_guessing]
-    if not attack.ranks_above:
-        over_all = f"Over all records the attack {attack.name} is not shown to beat guessing"
-        return [f"Yes, for some. {over_all}, but it singles some out.", in_people(shown[0])]
-    better = f"Yes. The attack {attack.name} tells members from non-members better than guessing"
-    lead = f"{better}: shown one of each, it {picks(attack)}."
     few = [rate for rate in shown if rate.fpr <= FEW]
-    if not few:
-        return [lead, "It is not shown to single anyone out with few false alarms."]
-    return [lead, in_people(next((rate for rate in few if rate.resolution == "good"), few[-1]))]
+    if few:
+        rate = next((rate for rate in few if rate.resolution == "good"), few[-1])
+        said = [_grade(rate.tpr.low, SINGLED_OUT), _found(attack, rate)]
+        over_all = "Over all members together it is not shown to beat guessing: it singles some out."
+        return said if attack.ranks_above else [*said, over_all]
+    said = [_grade(attack.auc.low - CHANCE if attack.ranks_above else 0.0, ON_AVERAGE)]
+    said += [_pairs(attack)] if attack.ranks_above else []
+    said += [_found(attack, shown[0])] if shown else []
+    return [*said, _not_few(attack)]
+
+
+def _grade(least: float, grades: tuple[tuple[float, str], ...]) -> str:
+    return next(said for above, said in grades if least >= above)
+
+
+def _found(attack: AttackResult, rate: Rate) -> str:
+    """How many members are found at a false positive rate, and how many fewer by guessing."""
+    people = per(rate.tpr, beside=rate.fpr)
+    low, high = ends(rate.tpr, people)
+    found = f"{count(round(rate.tpr.value * people))} (between {count(low)} and {count(high)})"
+    of_others = f"{rate.fpr * people:.4g}"
+    fewer = math.floor(low - rate.fpr * people + ROUNDING)
+    least = f", at least {count(fewer)} fewer" if fewer > 0 else ""
+    return (
+        f"Of {count(people)} members the attack {attack.name} finds {found}, while it is wrong about {of_others} of "
+        f"{count(people)} others; guessing would find {of_others}{least}."
+    )
+
+
+def _pairs(attack: AttackResult) -> str:
+    people = per(attack.auc)
+    more = math.floor(ends(attack.auc, people)[0] - CHANCE * people + ROUNDING)
+    least = f": at least {count(more)} more" if more > 0 else ""
+    return f"Shown one member and one other, the attack {attack.name} {picks(attack)}{least}."
+
+
+def _not_few(attack: AttackResult) -> str:
+    few = [rate for rate in attack.rates if rate.fpr <= FEW]
+    said = "It is not shown to single anyone out with few false alarms"
+    if few and all(rate.resolution != "good" for rate in few):
+        return f"{said}, and with this many non-members that could hardly be seen."
+    return f"{said}."
 
 
 def _no(results: Results, attack: AttackResult) -> str:
@@ -96,12 +138,11 @@ def _unseen(attack: AttackResult) -> str:
     return f"with this many records a leak below an AUC of {decimal(auc)} may well go unseen"
 
 
-def _reversed(attack: AttackResult) -> list[str]:
+def _reversed(results: Results, attack: AttackResult) -> list[str]:
+    found = results.check("GL112")
     return [
-        f"Unclear. The attack {attack.name} ranks members below non-members, with AUC "
-        f"{with_interval(attack.auc)}, and chance does not explain it. Models do not fit what they were "
-        "trained on worse: the two sets were probably interchanged, or are different kinds of records. "
-        "Check that first."
+        f"Unclear. The attack {attack.name} ranks members below non-members, with AUC {with_interval(attack.auc)}, and chance "
+        f"does not explain it. {checks.turned(found.figures if found else {})}"
     ]
 
 
@@ -126,14 +167,31 @@ def _how_sure(outcome: AttackResult, results: Results) -> str:
 
 
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
-    """Which attack ranks members clearly better than the headline does, if one is shown to."""
-    overall = attack.auc
+    """Which attack does clearly better than the headline, if one is shown to: over all, or with few false alarms."""
+    said = []
     better = [outcome for outcome in successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
-    if not better:
-        return []
-    best = max(better, key=lambda outcome: outcome.auc.low)
-    better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(overall)}"
-    return [f"{best.name}{_by_whom(best)} {better_still}."]
+    if better:
+        best = max(better, key=lambda outcome: outcome.auc.low)
+        better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(attack.auc)}"
+        said.append(f"{best.name}{_by_whom(best)} {better_still}.")
+    more = [(rate, outcome) for outcome in successes(results) for rate in _more_found(outcome, attack)]
+    if more:
+        rate, best = max(more, key=lambda both: both[0].tpr.low)
+        own = next(one.tpr for one in attack.rates if one.fpr == rate.fpr)
+        finds = f"finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+        beside = f"at {percent(rate.fpr)} false alarms, where {attack.name} finds {percent(own.value)}"
+        said.append(f"{best.name}{_by_whom(best)} {finds} {beside}.")
+    return said
+
+
+def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
+    """The few false alarms at which an attack finds clearly more than another: their intervals lie apart."""
+    own = {rate.fpr: rate.tpr.high for rate in attack.rates if not math.isnan(rate.tpr.value)}
+    return [
+        rate
+        for rate in outcome.rates
+        if rate.fpr <= FEW and rate.beats_guessing and rate.tpr.low > own.get(rate.fpr, math.inf)
+    ]
 
 
 def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:

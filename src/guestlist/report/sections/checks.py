@@ -10,5 +10,10 @@ from guestlist.report.section import Section, filled
 def section(results: Results) -> Section | None:
     if not results.checks:
         return None
-    body = filled("checks.html", shown=checks.shown(results), folded=checks.folded(results))
+    body = filled(
+        "checks.html",
+        shown=checks.elsewhere(results),
+        beside=[row.code for row in checks.beside(results)],
+        folded=checks.folded(results),
+    )
     return Section("checks", "Checks", body)

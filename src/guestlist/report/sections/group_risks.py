@@ -29,7 +29,8 @@ def section(results: Results) -> Section | None:
         found=found,
         said=[
             *differences(found),
-            *(too_small(found, kind) for kind in KINDS if any(one.kind == kind for one in found.small)),
+            # Small groups are named where groups are.
+            *(too_small(found, kind) for kind in (PAIR, CLASS) if any(one.kind == kind for one in found.small)),
         ],
         # A risk that ranks within classes has one mean in all of them, and there is nothing to say about it.
         gaps=[gap_said(one) for one in results.class_gap or () if not math.isnan(one.pearson.value)],
@@ -96,4 +97,6 @@ def _difference(part: GroupRisk, found: MeanRisk) -> str:
 
 
 def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
-    return [one for one in found.judged if one.kind in kinds]
+    """Kind by kind, within each the most exposed first: by the low end of the TPR, since a large one of few may be luck."""
+    chosen = [one for one in found.judged if one.kind in kinds]
+    return sorted(chosen, key=lambda one: (kinds.index(one.kind), math.isnan(one.tpr.low), -one.tpr.low))

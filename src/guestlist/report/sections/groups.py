@@ -4,17 +4,56 @@ from __future__ import annotations
 
 import math
 
+from guestlist.evaluate import Estimate
 from guestlist.findings.groups import GroupResult
 from guestlist.findings.results import Results
+from guestlist.findings.slices import GROUP
 from guestlist.report import words
-from guestlist.report.format import count, with_interval
+from guestlist.report.format import count, percent, with_interval
 from guestlist.report.section import Section, filled
+from guestlist.report.sections.group_risks import too_small
 
 
 def section(results: Results) -> Section | None:
-    if not results.groups:
+    small = small_groups(results)
+    if not results.groups and not small:
         return None
-    return Section("groups", "Groups", filled("groups.html", groups=results.groups, name=group_name))
+    body = filled(
+        "groups.html",
+        groups=[(group, _tpr(results, group)) for group in sorted(results.groups or (), key=_exposure)],
+        rate=percent(results.group_risks.fpr) if results.group_risks else "",
+        name=group_name,
+        small=small,
+    )
+    return Section("groups", "Groups", body)
+
+
+def small_groups(results: Results) -> str:
+    """Which groups are not judged because they are too small; empty where there are none, or an older version did not say."""
+    found = results.group_risks
+    if found is None or not any(one.kind == GROUP for one in found.small):
+        return ""
+    return too_small(found, GROUP)
+
+
+def unjudged(results: Results) -> str:
+    """The same in short."""
+    small = [one for one in results.group_risks.small if one.kind == GROUP] if results.group_risks else []
+    if not small:
+        return ""
+    others = "more " if results.groups else ""
+    are = f"{others}group is" if len(small) == 1 else f"{others}groups are"
+    return f"{count(len(small))} {are} too small to judge, and named under Groups."
+
+
+def _exposure(group: GroupResult) -> tuple[bool, float]:
+    """By the low end: a large AUC of a small group may be luck. Those without a figure come last."""
+    return math.isnan(group.auc.low), -group.auc.low
+
+
+def _tpr(results: Results, group: GroupResult) -> Estimate | None:
+    judged = results.group_risks.judged if results.group_risks else ()
+    return next((one.tpr for one in judged if one.kind == GROUP and one.of == {group.group: group.value}), None)
 
 
 def exposed_group(results: Results) -> str | None:
@@ -28,7 +67,7 @@ def exposed_group(results: Results) -> str | None:
         unseen = "small groups have wide intervals, in which a leak can go unseen"
         return f"{none} shown to be exposed by itself; {unseen}."
     # By the low end: a large AUC of a small group may be luck.
-    top = max(shown, key=lambda group: group.auc.low)
+    top = min(shown, key=_exposure)
     which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
     figures = f"AUC {with_interval(top.auc)}, over {words.things(top.members, 'member')}"
     return f"{which} is {group_name(top)}: {figures}. {_beside_rest(top)}".strip()

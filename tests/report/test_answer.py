@@ -1,0 +1,161 @@
+"""The answer is graded by what intervals support; what changes it stands beside it, and what to do next behind."""
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+
+from guestlist.case import Check
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.exports.markdown import markdown
+from guestlist.exports.model_card import model_card
+from guestlist.findings.attacks import Rate
+from guestlist.findings.group_risks import GroupRisk, GroupRisks, TooSmall
+from guestlist.report import checks, fragment, page, summary
+from guestlist.report.next_steps import next_steps
+from guestlist.report.sections import answer, groups
+from report_worlds import leaking, predictions_only, quiet, with_check, with_headline
+
+VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+
+
+def with_rate(tpr, fpr=0.01, auc=Estimate(0.8, 0.78, 0.82)):
+    ppv = Estimate(*(end / (end + fpr) for end in tpr))
+    return with_headline(leaking(), rates=(Rate(fpr, tpr, ppv, 0.5, "good", 0.02),), auc=auc)
+
+
+def test_a_leak_is_told_in_people():
+    told = answer.answer(with_rate(Estimate(0.6, 0.551, 0.642)))
+    assert told.startswith(
+        "Yes, most of them. Of 100 members the attack lira finds 60 (between 55 and 65), while it is wrong about 1 of 100 "
+        "others; guessing would find 1, at least 54 fewer."
+    )
+    average = answer.answer(with_rate(Estimate(0.01, 0.0, 0.02)))
+    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50: at least 28 more." in average
+
+
+@pytest.mark.parametrize(
+    ("results", "start"),
+    [
+        (with_rate(Estimate(0.95, 0.93, 0.96)), "Yes, most of them. "),
+        (with_rate(Estimate(0.55, 0.49, 0.61)), "Yes, many of them. "),
+        (with_rate(Estimate(0.11, 0.09, 0.13)), "Yes, some of them. "),
+        (with_rate(Estimate(0.012, 0.0101, 0.014)), "Yes, some of them. "),
+        (with_rate(Estimate(0.01, 0.0, 0.02), auc=Estimate(0.7, 0.62, 0.78)), "Yes, on average. "),
+        (with_rate(Estimate(0.01, 0.0, 0.02), auc=Estimate(0.52, 0.51, 0.53)), "Yes, but only slightly. "),
+        (with_rate(Estimate(0.08, 0.06, 0.1), 0.05, auc=Estimate(0.5, 0.49, 0.51)), "Yes, but only slightly. "),
+    ],
+)
+def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
+    assert answer.answer(results).startswith(start)
+
+
+def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
+    """Though it ranks them no better over all."""
+    found = with_rate(Estimate(0.15, 0.13, 0.17))
+    outcome = found.outcomes[1]
+
+    def told(low):
+        rate = Rate(0.01, Estimate(0.48, low, 0.51), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02, p_value=0.001)
+        more = replace(
+            outcome, name="leaf_shares", who="has the model file", auc=Estimate(0.7, 0.68, 0.72), rates=(rate,)
+        )
+        return answer.answer(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
+
+    by_whom = "leaf_shares, run by someone who has the model file, finds 48% of the members (45% to 51%)"
+    assert f"{by_whom} at 1% false alarms, where lira finds 15%." in told(0.45)
+    assert "leaf_shares" not in told(0.16)  # the intervals overlap
+
+
+def test_what_changes_the_answer_stands_beside_it_in_every_form():
+    results = leaking()  # 37 of 2,400 non-members are equal to a member
+    (row,) = checks.beside(results)
+    assert row.code == "GL101"
+    for form in (summary, fragment, page, markdown, model_card):
+        text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
+        assert (
+            text.index("Before you rely on it")
+            < text.index("non-members are equal to a member")
+            < text.index("Measured on")
+        )
+        assert text.count("non-members are equal to a member") == 1
+    handful = with_check(results, Check("GL101", "issue", {"duplicates": 3, "nonmembers": 2400}))
+    assert checks.beside(handful) == ()
+    assert "GL101" in [row.code for row in checks.elsewhere(handful)]
+    ignored = with_check(results, Check("GL101", "ignored", {"duplicates": 37, "nonmembers": 2400}))
+    assert checks.beside(ignored) == ()
+
+
+def test_flipped_labels_are_told_before_interchanged_sets():
+    base = with_headline(quiet(), auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.01)
+    figures = {"attack": "lira", "auc": 0.4, "low": 0.35, "high": 0.45, "members": 0.05, "nonmembers": 0.13}
+    flipped = with_check(base, Check("GL112", "issue", {**figures, "guessing": 0.76}))
+    told = answer.answer(flipped)
+    assert (
+        "right on 5% of the members and 13% of the non-members, less than always answering the most frequent class (76%)"
+        in told
+    )
+    assert "labels are probably not those of the training" in told
+    assert "interchanged" not in told
+    assert "interchanged" not in checks.sentence(flipped.check("GL112"))
+    turned = with_check(
+        base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
+    )
+    assert "probably interchanged" in answer.answer(turned)
+    assert checks.beside(turned) == ()  # the answer tells it
+    values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
+    assert "always answering the mean" in checks.sentence(Check("GL112", "issue", values))
+
+
+def test_what_to_do_next_follows_from_what_was_shown():
+    assert any("guestlist defend" in step for step in next_steps(leaking()))
+    assert "Settle first what stands beside the answer: GL101." in next_steps(leaking())
+    assert next_steps(quiet()) == (next_steps(quiet())[0],)
+    assert "four times as many" in next_steps(quiet())[0]
+    assert any("reference models" in step for step in next_steps(predictions_only()))
+    unlooked = with_check(quiet(), Check("GL119", "not run", {}))
+    assert "blind baseline" in next_steps(unlooked)[-1]
+    assert next_steps(replace(quiet(), headline=None)) == ()
+    for form in (summary, fragment, page, markdown):
+        assert "What next?" in form(leaking())
+
+
+def test_small_groups_are_named_in_every_form():
+    small = tuple(TooSmall("group", {"country": f"c{i}"}, 3, i) for i in range(25))
+    results = leaking(
+        group_risks=GroupRisks("lira", 0.05, 10, (), (*small, TooSmall("pair", {"a": "b", "c": "d"}, 1, 1)))
+    )
+    for form in (summary, fragment, page, markdown):
+        text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split()).replace("\\", "")
+        assert "Too small to judge, with fewer than 10 members or 10 non-members, are 25 groups" in text
+        assert "country = c7 (3 and 7)" in text
+        assert "and 5 more, in results.json" in text
+    assert "25 more groups are too small to judge" in page(results)
+    alone = page(replace(results, groups=()))
+    assert "25 groups are too small to judge" in alone
+    assert "country = c7" in alone
+
+
+def test_groups_stand_by_exposure_with_their_tpr():
+    base = leaking()
+    judged = tuple(
+        GroupRisk(
+            "group",
+            {one.group: one.value},
+            9,
+            9,
+            WITHHELD,
+            Estimate(0.1 + 0.01 * i, 0.05, 0.2),
+            WITHHELD,
+            WITHHELD,
+            None,
+            (),
+        )
+        for i, one in enumerate(base.groups)
+    )
+    shown = groups.section(replace(base, group_risks=GroupRisks("lira", 0.05, 10, judged, ()))).body
+    names = [groups.group_name(one) for one in sorted(base.groups, key=lambda one: -one.auc.low)]
+    places = [shown.index(f"<bdi>{name}</bdi>") for name in names]
+    assert places == sorted(places)
+    assert all(f">{10 + i}%<" in shown for i in range(len(judged)))
