@@ -20,7 +20,10 @@ from report_worlds import leaking, predictions_only, quiet, with_check, with_hea
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
-def with_rate(tpr, fpr=0.01, auc=Estimate(0.8, 0.78, 0.82)):
+AUC = Estimate(0.8, 0.78, 0.82)
+
+
+def with_rate(tpr, fpr=0.01, auc=AUC):
     ppv = Estimate(*(end / (end + fpr) for end in tpr))
     return with_headline(leaking(), rates=(Rate(fpr, tpr, ppv, 0.5, "good", 0.02),), auc=auc)
 
