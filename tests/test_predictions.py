@@ -283,12 +283,15 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
     for wrong, message in (
         ((given[0], given[1], unsure), "'member' to hold true/false or 1/0, found nan"),
         ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
-        ((given[0], hidden, given[2]), "'labels' is a masked array"),
+        ((given[0], hidden, given[2]), "'labels' without masked values"),
         ((given[0], arrays["labels"] == 1, given[2]), "'labels' as numbers, found bool"),
         ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
         ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),
         ((given[0], arrays["labels"].astype(str).astype(object), given[2]), "'labels' as numbers, found object"),
-        (([*given[0].tolist()[:-1], [1.0]], given[1], given[2]), "'answers' is not an array"),
+        (
+            ([*given[0].tolist()[:-1], [1.0]], given[1], given[2]),
+            "'answers' as an array, one value or one row per record",
+        ),
     ):
         if message is None:
             gl.Predictions(*wrong)

@@ -11,6 +11,7 @@ PAPERS = Path(__file__).parents[1] / "papers"
 ROOMS = (
     "errors",
     "lines",
+    "arguments",
     "stopping",
     "cover",
     "texts",

@@ -16,8 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
+from guestlist.arguments import flag, number, whole
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
@@ -37,7 +36,7 @@ from guestlist.collecting.evidence.gathering import (
     with_default,
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
-from guestlist.collecting.inputs import Columns, Inputs, prepare, store_for
+from guestlist.collecting.inputs import Columns, Inputs, check_about, check_folder, prepare, store_for
 from guestlist.collecting.progress import judging, progress_of
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
@@ -59,6 +58,8 @@ from guestlist.store.passing import kept_or_passing
 from guestlist.targets import Target, as_target
 
 REFERENCES = 32
+# More than anybody means: who trains on what is a table of models and records, which must fit into memory.
+MOST_REFERENCES = 100_000
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -136,7 +137,7 @@ def audit(
         prior,
         ignore,
         progress_of(progress),
-        {**(about or {}), **noted(cover)},
+        noted(about, cover),
         blind,
         claimed,
     )
@@ -214,12 +215,12 @@ class Settings:
     def __post_init__(self):
         if self.claimed is not None and not isinstance(self.claimed, Claim):
             raise ValueError(f"Expected claimed={self.claimed!r} to be gl.Claim(epsilon=…, delta=…).")
-        if not isinstance(self.fewest, (int, np.integer)) or self.fewest < 0:
-            raise ValueError(f"Expected references={self.fewest} to be a whole number, 0 or more.")
-        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
-            raise ValueError(f"Expected seed={self.seed} to be a whole number, 0 or more.")
-        if not 0 < self.prior < 1:
-            raise ValueError(f"Expected prior={self.prior} in (0, 1).")
+        whole("references", self.fewest, high=MOST_REFERENCES)
+        whole("seed", self.seed)
+        number("prior", self.prior, 0, 1)
+        flag("blind", self.blind)
+        check_about(self.about)
+        check_folder(self.folder)
         check_plans(self.evidence)
         check_codes(self.ignore)
 

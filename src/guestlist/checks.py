@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from guestlist.data import Data, concatenate, encode
-from guestlist.errors import InputError
+from guestlist.errors import AuditError, InputError
 from guestlist.neighbours.near_twins import NearTwins, near_twins
 
+T = TypeVar("T")
 # From this share of non-members that are also members on, the two sides are not two sides.
 MOSTLY_DUPLICATES = 0.5
 
@@ -44,7 +46,13 @@ def check_finite(side: str, data: Data, predict) -> None:
 
 
 def check_readable(sides: Mapping[str, Data], predict) -> None:
-    """Raise where the model cannot answer about a few records of each side: before the folder is made."""
+    """Raise where the model cannot answer about a record: before any long work, and before a folder is made."""
+    for side, data in sides.items():
+        asked_about(data, lambda some: predict(some.x), side)
+
+
+def check_first_records(sides: Mapping[str, Data], predict) -> None:
+    """The same of a few records of each side, where all of them will be asked about before there is a folder."""
     few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
     with suppress(Exception):
         predict(concatenate(list(few.values())).x)  # all in one call: some models take long to begin
@@ -56,6 +64,49 @@ def check_readable(sides: Mapping[str, Data], predict) -> None:
             raise
         except Exception as error:
             raise InputError(f"The model cannot read {side} ({type(error).__name__}: {error}).") from error
+
+
+def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
+    """What ``ask`` says about all records; an InputError names the first that it cannot read.
+
+    Args:
+        side: what the records are called where no single one of them is at fault.
+    """
+    try:
+        return ask(data)
+    except AuditError:
+        raise
+    except Exception as error:  # a model may raise anything
+        record, cause = _first_unreadable(data, ask, error)
+        which = side if record is None else f"record {data.ids[record]}"
+        raise InputError(
+            f"The model cannot read {which} ({type(cause).__name__}: {cause}). Mend the value, leave the record out, or audit "
+            "the pipeline that reads it."
+        ) from error
+
+
+def _first_unreadable(data: Data, ask: Callable[[Data], T], error: Exception) -> tuple[int | None, Exception]:
+    """The place of the first record that fails by itself, found by halves, with its error; None: only together they fail."""
+    start, stop = 0, len(data)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        first = _fails(data.take(np.arange(start, middle)), ask)
+        if first is not None:
+            stop, error = middle, first
+            continue
+        second = _fails(data.take(np.arange(middle, stop)), ask)
+        if second is None:
+            return None, error
+        start, error = middle, second
+    return start, error
+
+
+def _fails(data: Data, ask: Callable[[Data], T]) -> Exception | None:
+    try:
+        ask(data)
+    except Exception as error:
+        return error
+    return None
 
 
 def members_again(

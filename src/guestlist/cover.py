@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from guestlist.arguments import shown
 from guestlist.errors import InputError
 
 MOST = 500  # letters
@@ -44,8 +47,10 @@ class Cover:
         return self if other is None else replace(other, **self.said())
 
 
-def noted(cover: Cover | None) -> dict[str, dict[str, str]]:
-    """A cover as it is kept in the manifest; nothing where there is none, so that one which is there stays."""
+def noted(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
+    """What is kept in the manifest for people, a cover among it; where there is none, one that is there stays."""
+    if about is not None and not isinstance(about, Mapping):
+        raise ValueError(f"Expected about={shown(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
     if cover is not None and not isinstance(cover, Cover):
-        raise InputError(f"Expected cover={cover!r} to be gl.Cover(title=…, owner=…, …).")
-    return {} if cover is None else {"cover": cover.said()}
+        raise InputError(f"Expected cover={shown(cover)} to be gl.Cover(title=…, owner=…, …).")
+    return {**(about or {}), **({} if cover is None else {"cover": cover.said()})}

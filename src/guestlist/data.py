@@ -6,6 +6,7 @@ labels, groups and ids into plain arrays. Nothing here knows about models.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import array, shown
 from guestlist.errors import InputError
 from guestlist.texts import is_text
 
 MISSING = "(missing)"  # the group of records that have none
+LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # of records, in arrays of objects
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ def as_data(
         label, group, id, person: names of columns. The label, id and person columns are not features; group columns
             stay features (a model that was fitted without them does not get them).
     """
+    for name, column in {"label": label, "id": id, "person": person}.items():
+        if column is not None and not _is_name(column):
+            raise ValueError(f"Expected {name}={shown(column)} to be the name of a column.")
+    group = column_names("group", group)
     if isinstance(source, Data):
         return source
     if isinstance(source, (str, Path)):
@@ -92,12 +99,25 @@ def as_data(
         if len(source) != 2:
             raise InputError(f"Expected {side}=(x, y), found a tuple of {len(source)}.")
         return _from_arrays(*source, side=side, group=group, id=id, person=person)
-    if _is_frame(source):
-        return _from_table(_to_pandas(source), side=side, label=label, group=group, id=id, person=person)
+    if _is_frame(source) and not isinstance(_to_pandas(source, side), pd.Series):
+        return _from_table(_to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Expected {side} as (x, y), a table or a path, found {type(source).__name__}. "
         "Give members=(x, y), or a DataFrame with label='column'."
     )
+
+
+def column_names(name: str, given) -> tuple:
+    """Names of columns: one alone, several, or none."""
+    found = (given,) if _is_name(given) else () if given is None else given
+    if not isinstance(found, list | tuple) or not all(map(_is_name, found)):
+        raise ValueError(f"Expected {name}={shown(given)} to be the name of a column, or a list of names.")
+    return tuple(found)
+
+
+def _is_name(value) -> bool:
+    """Whether a column may be called so: as a rule by a text, in tables without names by its number."""
+    return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
 def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
@@ -267,11 +287,11 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
     named: np.ndarray | None = None
     if hasattr(x, "toarray"):
         raise InputError(f"{side} is a sparse matrix; give a dense one: x.toarray().")
-    x = _to_pandas(x) if _is_frame(x) else x
+    x = _to_pandas(x, side) if _is_frame(x) else x
     if not isinstance(x, pd.DataFrame):
         named = _own_index(x) if isinstance(x, pd.Series) else None
         x = _array(x, side)
-    y = _labels(_to_pandas(y)) if _is_frame(y) else np.asarray(y)
+    y = _hashable_labels(_labels(_to_pandas(y, side)) if _is_frame(y) else _plain(y, f"the labels of {side}"), side)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
@@ -280,7 +300,7 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
         raise InputError(f"{side} has {len(x)} records but {len(y)} labels.")
     if not isinstance(x, pd.DataFrame):
         if group or id or person:
-            columns = ", ".join([*group, *filter(None, [id, person])])
+            columns = ", ".join(map(str, [*group, *filter(None, [id, person])]))
             raise InputError(
                 f"Columns are named ({columns}), but {side} is an array. Give a table, or gl.Data(x, y, ids=…, persons=…)."
             )
@@ -291,23 +311,25 @@ def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, perso
 def _from_table(
     table: pd.DataFrame, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
+    _check_levels(table, side)
     if label is None:
         raise InputError(f"Which column of {side} is the label? Its columns are {_names(table)}.")
     _require(table, [label], side)
     if (table.columns == label).sum() > 1:
         raise InputError(f"{side} has several columns named {label!r}; which is the label?")
     rest = table.drop(columns=label)
-    return _features(rest, _labels(table[label]), side=side, group=group, id=id, person=person)
+    return _features(rest, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person)
 
 
 def _features(
     x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
-    _require(x, [*group, *filter(None, [id, person])], side)
+    _check_levels(x, side)
+    _require(x, [*group, *(name for name in (id, person) if name is not None)], side)
     repeated = x.columns[x.columns.duplicated()]
     if len(repeated):
         raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
-    groups = {name: as_text(x[name]) for name in group}
+    groups = {str(name): as_text(x[name]) for name in group}
     persons = None if person is None else persons_of(x[person], side)
     ids = as_text(x[id]) if id is not None else _own_index(x)
     ids = _made_up_ids(side, len(x)) if ids is None else ids
@@ -317,7 +339,10 @@ def _features(
 
 def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
     """A user's own index says which record this is; the default one only counts rows."""
-    return None if isinstance(x.index, pd.RangeIndex) else x.index.astype(str).to_numpy(dtype=object)
+    if isinstance(x.index, pd.RangeIndex):
+        return None
+    parts = ("/".join(map(str, one)) if isinstance(x.index, pd.MultiIndex) else str(one) for one in x.index)
+    return np.fromiter(parts, dtype=object, count=len(x))
 
 
 def _array(x, side: str) -> np.ndarray:
@@ -325,7 +350,7 @@ def _array(x, side: str) -> np.ndarray:
     # Texts are looked for first: numpy would give all of them the length of the longest.
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
-    found = np.asarray(x)
+    found = _plain(x, side)
     if found.ndim > 1:
         return found
     if found.ndim == 0 or not is_text(found):
@@ -333,6 +358,28 @@ def _array(x, side: str) -> np.ndarray:
             f"Expected {side} features shaped (records, features), or one text per record; found {found.shape}."
         )
     return found.astype(object)
+
+
+def _plain(values, name: str) -> np.ndarray:
+    try:
+        return array(name, values)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
+    """Labels that can be told apart: numbers, texts, truth values."""
+    if y.dtype.kind in "fiubUSM":
+        return y.astype(np.float64) if y.dtype == np.float16 else y
+    if y.dtype.kind != "O" or not all(isinstance(one, LABELS) or one is None or one is pd.NA for one in y.flat):
+        raise InputError(f"Expected the labels of {side} to be numbers or texts, found {y.dtype}.")
+    return y
+
+
+def _check_levels(table: pd.DataFrame, side: str) -> None:
+    if isinstance(table.columns, pd.MultiIndex):
+        first = shown(tuple(table.columns[0])) if len(table.columns) else "none"
+        raise InputError(f"{side} has columns of several levels ({first}): give each one name.")
 
 
 def persons_of(column: pd.Series, side: str) -> np.ndarray:
@@ -383,8 +430,12 @@ def _is_frame(value) -> bool:
     return isinstance(value, (pd.DataFrame, pd.Series)) or type(value).__module__.startswith("polars")
 
 
-def _to_pandas(value):
-    return value if isinstance(value, (pd.DataFrame, pd.Series)) else value.to_pandas()
+def _to_pandas(value, side: str):
+    if isinstance(value, (pd.DataFrame, pd.Series)):
+        return value
+    if not hasattr(value, "to_pandas"):
+        raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
+    return value.to_pandas()
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:

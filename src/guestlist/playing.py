@@ -24,7 +24,7 @@ from guestlist.collecting.inputs import Inputs, check_answers, repeats
 from guestlist.collecting.progress import progress_of
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover, noted
-from guestlist.data import Data, as_data, without
+from guestlist.data import Data, as_data, column_names, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
@@ -93,14 +93,14 @@ def play(
         prior,
         ignore,
         progress_of(progress),
-        {**(about or {}), **noted(cover)},
+        noted(about, cover),
         claimed=claimed,
     )
     check_game(game)
     if isinstance(game, Trials):
         raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
     named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
-    groups = (group,) if isinstance(group, str) else tuple(group)
+    groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
     records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
     options = {"classes": classes, "scale": scale, "course": any(isinstance(plan, LossTrace) for plan in evidence)}
@@ -191,7 +191,7 @@ def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: P
     pool = target.fitting(data, "data")
     checks.check_sides({"members": pool}, target.classes)
     checks.check_finite("data", pool, target.predict)
-    checks.check_readable({"data": pool}, target.predict)
+    checks.check_first_records({"data": pool}, target.predict)
     check_answers(target, pool)
     return Inputs(target, pool, split, game=game)
 

@@ -14,14 +14,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import flag, number, shown
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, named
+from guestlist.attacks.names import chosen_names
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.case import PRIOR, Check
 from guestlist.collecting.evidence.full_answers import FullAnswers, keep
 from guestlist.collecting.evidence.gathering import read_evidence
-from guestlist.collecting.inputs import Duplicates, digest, repeats
+from guestlist.collecting.inputs import Duplicates, check_about, check_folder, digest, repeats
 from guestlist.cover import Cover, noted
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
@@ -60,9 +62,15 @@ def audit_predictions(
             features.
     """
     check_codes(ignore)
-    about = {**(about or {}), **noted(cover)}
-    if not 0 < prior < 1:
-        raise ValueError(f"Expected prior={prior} in (0, 1).")
+    number("prior", prior, 0, 1)
+    flag("blind", blind)
+    about = noted(about, cover)
+    check_about(about)
+    check_folder(folder)
+    for name, given in {"predictions": predictions, "shadow": shadow}.items():
+        if not isinstance(given, Predictions) and not (name == "shadow" and given is None):
+            raise ValueError(f"Expected {name}={shown(given)} to be gl.Predictions(answers, labels, member).")
+    attacks = chosen_names(attacks)
     _check_attacks(attacks or (), shadow)
     says = signals_of(predictions)
     learns = shadow is not None and predictions.scale.has_classes and predictions.labelled

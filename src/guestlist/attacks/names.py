@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
+from guestlist.arguments import shown
 from guestlist.attacks.attack import Attack
 from guestlist.attacks.combined import Combination, parse_combination
 from guestlist.attacks.table import ATTACKS
@@ -26,6 +28,7 @@ def named(
         missing: kind to the rest of a sentence about an attack that lacks it.
         signals: those that the target gives; None: all.
     """
+    names = chosen_names(names)
     if names is None:
         able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _reads(a, signals)}
         return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
@@ -54,6 +57,17 @@ def named(
             f"{' and '.join(chosen)} knows the truth, so no answer can rest on it; name another attack too."
         )
     return chosen
+
+
+def chosen_names(names: Any) -> Sequence[str | Callable] | None:
+    """The names as they were given; an error where they are no list of names and functions."""
+    if names is None:
+        return None
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) or callable(one) for one in names):
+        raise ValueError(
+            f"Expected attacks={shown(names)} to be a list of names and functions, such as ['loss', 'lira']."
+        )
+    return names
 
 
 def _reads(attack: Attack, signals: Collection[str] | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.data import Data, as_data, concatenate, fingerprint, ordered_like, row_hashes
+from guestlist.arguments import one_of, shown
+from guestlist.data import Data, as_data, column_names, concatenate, fingerprint, ordered_like, row_hashes
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
 from guestlist.randomness import stream
@@ -106,7 +108,8 @@ def prepare(
     """
     target = as_target(model)
     given = {"members": members, "nonmembers": nonmembers, "population": population}
-    groups = (group,) if isinstance(group, str) else tuple(group)
+    groups = column_names("group", group)
+    one_of("duplicates", duplicates, ("warn", "drop"))
     sides = {
         side: as_data(source, side=side, label=label, group=groups, id=id, person=person)
         for side, source in given.items()
@@ -116,7 +119,7 @@ def prepare(
     checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)
-    checks.check_readable(sides, target.predict)
+    checks.check_first_records(sides, target.predict)
     pool = concatenate(list(sides.values()))
     check_answers(target, pool)
     hashes, sizes = row_hashes(pool), [len(data) for data in sides.values()]
@@ -144,8 +147,6 @@ def _without_duplicates(
     hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray, choice: str
 ) -> tuple[np.ndarray, Duplicates]:
     """(records,) true for those that stay, and what was found; ``drop`` leaves out non-members that are members too."""
-    if choice not in ("warn", "drop"):
-        raise ValueError(f"Expected duplicates={choice!r} to be 'warn' or 'drop'.")
     again = checks.members_again(hashes, persons, member, outside)
     both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
     found = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
@@ -155,6 +156,19 @@ def _without_duplicates(
     if again.sum() == outside.sum():
         raise InputError("Every non-member also stands among the members; none is left after dropping them.")
     return ~again, found
+
+
+def check_about(about) -> None:
+    """What is kept in the manifest for people must be JSON."""
+    try:
+        json.dumps(to_json(about), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Expected about={shown(about)} to hold texts and numbers alone ({error}).") from error
+
+
+def check_folder(folder) -> None:
+    if folder is not None and (not isinstance(folder, str | Path) or not str(folder) or "\0" in str(folder)):
+        raise ValueError(f"Expected folder={shown(folder)} to be a path.")
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:

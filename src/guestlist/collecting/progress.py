@@ -8,6 +8,7 @@ from functools import partial
 from inspect import signature
 from threading import Timer
 
+from guestlist.arguments import shown
 from guestlist.collecting.engines.engine import Progress
 
 WAIT = 2.0  # seconds of work before anything is shown where nobody asked
@@ -15,7 +16,13 @@ WAIT = 2.0  # seconds of work before anything is shown where nobody asked
 
 def progress_of(progress: Progress | bool | None) -> Progress | None:
     """What a function was asked for: ``True`` shows it where somebody looks, once the work takes seconds."""
-    return where_somebody_looks if progress is True else progress or None
+    if progress is None or isinstance(progress, bool):
+        return where_somebody_looks if progress else None
+    if not callable(progress):
+        raise ValueError(
+            f"Expected progress={shown(progress)} to be True, False, or what wraps an iterable, such as tqdm."
+        )
+    return progress
 
 
 def judging(progress: Progress | None) -> Progress | None:
@@ -36,11 +43,11 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
     if not console.is_terminal:
         step, start = max(1, total // 10), time.monotonic()  # about every tenth of the work, and the end
 
-        def shown(done: int, line: str) -> None:
+        def show(done: int, line: str) -> None:
             if (done % step == 0 or done == total) and time.monotonic() - start >= wait:
                 console.print(line, highlight=False)
 
-        yield from _lines(items, total, what, shown)
+        yield from _lines(items, total, what, show)
         return
     if wait:
         yield from _after_a_while(items, total, what, console)
@@ -80,7 +87,7 @@ def _in_notebook(items: Iterable, total: int, what: str) -> Iterator:
 
     start, handle = time.monotonic(), None
 
-    def shown(done: int, line: str) -> None:
+    def show(done: int, line: str) -> None:
         nonlocal handle
         content = {"text/plain": line}
         if handle is not None:
@@ -88,7 +95,7 @@ def _in_notebook(items: Iterable, total: int, what: str) -> Iterator:
         elif time.monotonic() - start >= WAIT:
             handle = display(content, raw=True, display_id=True)
 
-    yield from _lines(items, total, what, shown)
+    yield from _lines(items, total, what, show)
 
 
 def _lines(items: Iterable, total: int, what: str, show: Callable[[int, str], None]) -> Iterator:

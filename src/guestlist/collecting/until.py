@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from guestlist.arguments import number, whole
 from guestlist.errors import InputError
 
 # With fewer references than this, mock targets have too few of their own to tell attacks apart.
@@ -36,8 +37,9 @@ class UntilWidth:
     at_most: int = 512
 
     def __post_init__(self):
-        if not 0 < self.width < 1:
-            raise ValueError(f"Expected width={self.width} in (0, 1).")
+        number("width", self.width, 0, 1)
+        whole("start", self.start)
+        whole("at_most", self.at_most)
         if not FEWEST_MOCKS <= self.start <= self.at_most:
             raise ValueError(f"Expected {FEWEST_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
 

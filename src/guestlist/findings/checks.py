@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from guestlist.arguments import shown
 from guestlist.blind.baseline import Blind
 from guestlist.case import Case, Check, Figure, State, signal_of
 from guestlist.checks import Twins
@@ -89,7 +90,9 @@ def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
     """The codes that are to be ignored; an error that lists all where one is unknown."""
     if isinstance(codes, str):
         raise InputError(f"Expected ignore=(...), a list of codes such as ({codes!r},), found {codes!r}.")
-    unknown = [code for code in codes if code not in CHECKS]
+    if not isinstance(codes, list | tuple | set | frozenset):
+        raise ValueError(f"Expected ignore={shown(codes)} to be a list of codes, such as ['GL104'].")
+    unknown = [code for code in codes if not isinstance(code, str) or code not in CHECKS]
     if unknown:
         known = ", ".join(f"{code} ({row.name})" for code, row in CHECKS.items())
         raise InputError(f"There is no check {unknown[0]!r} to ignore; there are {known}.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist import arguments
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
 from guestlist.neighbours.knn import Knn
@@ -68,7 +69,12 @@ def minimisation_curve(
     y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
     checks.comparable(x, y, x_test, y_test)
     values, steps = _values(values, len(x)), _shares(shares)
-    checks.one_of("first", first, ("lowest", "highest"))
+    arguments.one_of("first", first, ("lowest", "highest"))
+    repeats = arguments.whole("repeats", repeats)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"Expected rng={arguments.shown(rng)} to be a generator: np.random.default_rng(0).")
+    if not isinstance(model, Knn) and not (hasattr(model, "get_params") and hasattr(model, "fit")):
+        raise ValueError(f"Expected model={arguments.shown(model)} to be a Knn, or a scikit-learn-style classifier.")
     ranked = values if first == "lowest" else -values
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
@@ -120,8 +126,9 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     """
     x = checks.records(x, "x")
     y = checks.labels(y, len(x), "y")
-    if not 0 < share < 1:
-        raise ValueError(f"Expected share={share} in (0, 1).")
+    share = arguments.number("share", share, 0, 1)
+    if not callable(value):
+        raise ValueError(f"Expected value={arguments.shown(value)} to be a function (x, y) to (n,), such as self_waka.")
     before = _values(value(x, y), len(x))
     count = max(round(share * len(x)), 1)
     removed = np.zeros(len(x), dtype=bool)
@@ -144,7 +151,7 @@ def _accuracy(x, y, x_test, y_test, model) -> float:
 
 
 def _values(values, n: int) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
+    values = arguments.numbers("values", values)
     if values.shape != (n,) or np.isnan(values).any():
         raise ValueError(
             f"Expected values shaped ({n},), one per record and no NaN, found shape {values.shape} "
@@ -154,7 +161,7 @@ def _values(values, n: int) -> np.ndarray:
 
 
 def _shares(shares) -> np.ndarray:
-    shares = np.asarray(shares, dtype=np.float64)
+    shares = arguments.numbers("shares", shares)
     if shares.ndim != 1 or not ((shares >= 0) & (shares < 1)).all():
         raise ValueError(f"Expected shares={shares.tolist()} to be numbers in [0, 1).")
     return shares

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 import os
 
 import numpy as np
 
+from guestlist import arguments
+
 # Squared distances of larger entries would overflow, in the precision used.
 LARGEST = {"exact": 1e150, "fast": 1e15}
+MOST_THREADS = 1024
 
 
 def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
     """``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
-    x = np.asarray(x)
+    x = arguments.array(name, x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
         raise ValueError(
             f"Expected {name} to be a matrix of numbers (records, features), found {x.dtype} shaped {x.shape}."
@@ -30,15 +32,15 @@ def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact"
 
 def labels(y, n: int, name: str) -> np.ndarray:
     """``y`` as an array (n,) of labels of any type that can be compared."""
-    y = np.asarray(y)
+    y = arguments.array(name, y)
     if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # as tables hold strings
         y = y.astype(str)
     if y.shape != (n,):
         raise ValueError(f"Expected {name} shaped ({n},), one label per record, found {y.shape}.")
     if y.dtype.kind == "f" and np.isnan(y).any():
         raise ValueError(f"Expected {name} without NaN, found {int(np.isnan(y).sum())}. Leave these records out.")
-    if y.dtype.kind == "O":
-        raise ValueError(f"Expected {name} of one type (integers or strings), found Python objects.")
+    if y.dtype.kind not in "iufbUS":
+        raise ValueError(f"Expected {name} of one type (integers or strings), found {y.dtype}.")
     return y
 
 
@@ -52,24 +54,16 @@ def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndar
 
 def neighbours(k) -> int:
     """``k`` as an integer of at least 1."""
-    try:
-        k = operator.index(k)
-    except TypeError:
-        raise ValueError(f"Expected k={k!r} to be an integer.") from None
-    if k < 1:
-        raise ValueError(f"Expected k={k} to be at least 1.")
-    return k
+    return arguments.whole("k", k, 1)
 
 
 def keep_probability(p) -> float:
-    if not 0 < p <= 1:
-        raise ValueError(f"Expected p={p} in (0, 1].")
-    return float(p)
+    return arguments.number("p", p, 0, 1, "(]")
 
 
 def rows(which, n: int, name: str) -> np.ndarray:
     """``which`` as row numbers, from those or from a mask (n,)."""
-    which = np.asarray(which)
+    which = arguments.array(name, which)
     if which.dtype == bool:
         if which.shape != (n,):
             raise ValueError(f"Expected a mask {name} shaped ({n},), found {which.shape}.")
@@ -85,7 +79,7 @@ def rows(which, n: int, name: str) -> np.ndarray:
 
 def losses(target_loss, n: int) -> np.ndarray:
     """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
-    target_loss = np.asarray(target_loss, dtype=np.float64)
+    target_loss = arguments.numbers("target_loss", target_loss)
     if target_loss.shape != (n,):
         raise ValueError(f"Expected target_loss shaped ({n},), one per asked record, found {target_loss.shape}.")
     if not np.all(np.isnan(target_loss) | ((target_loss >= 0) & (target_loss <= 1))):
@@ -98,16 +92,12 @@ def losses(target_loss, n: int) -> np.ndarray:
 
 def jobs(n_jobs) -> int:
     """Number of threads; -1 for one per core."""
-    if n_jobs == -1:
-        return os.cpu_count() or 1
-    if not isinstance(n_jobs, int | np.integer) or n_jobs < 1:
-        raise ValueError(f"Expected n_jobs={n_jobs!r} to be at least 1, or -1 for all cores.")
-    return int(n_jobs)
-
-
-def one_of(name: str, value, known) -> None:
-    if value not in tuple(known):
-        raise ValueError(f"Expected {name}={value!r} to be one of {', '.join(map(repr, known))}.")
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not whole or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
+        raise ValueError(
+            f"Expected n_jobs={arguments.shown(n_jobs)} to be a whole number from 1 to {MOST_THREADS}, or -1 for all cores."
+        )
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
 def _worst(x: np.ndarray) -> str:

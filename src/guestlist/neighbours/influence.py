@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from guestlist import arguments
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
 from guestlist.neighbours.kernel import tie_values
@@ -63,8 +64,7 @@ def neighbour_lists(
     The other arguments are those of ``self_waka``.
     """
     knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
-    if spare < 0:
-        raise ValueError(f"Expected spare={spare} to be at least 0.")
+    spare = arguments.whole("spare", spare)
     pool, buffers = pool_of(x, y, knn), Buffers()
     radius = min(banzhaf_radius(pool.n, knn.k, p) + spare, pool.n)
 

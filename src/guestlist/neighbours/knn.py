@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from guestlist import arguments
 from guestlist.neighbours import checks
 
 METRICS = ("euclidean", "cosine")
@@ -33,9 +34,9 @@ class Knn:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checks.neighbours(self.k))  # integers of numpy, too
-        checks.one_of("metric", self.metric, METRICS)
-        checks.one_of("precision", self.precision, checks.LARGEST)
-        checks.one_of("ties", self.ties, TIES)
+        arguments.one_of("metric", self.metric, METRICS)
+        arguments.one_of("precision", self.precision, checks.LARGEST)
+        arguments.one_of("ties", self.ties, TIES)
 
 
 def averaging(knn: Knn) -> Knn:
@@ -51,5 +52,5 @@ def averaging(knn: Knn) -> Knn:
 def checked(knn: Knn) -> Knn:
     """``knn`` itself, refused if it is something else, such as the number of neighbours."""
     if not isinstance(knn, Knn):
-        raise ValueError(f"Expected knn={knn!r} to be a Knn, such as Knn(k=3).")
+        raise ValueError(f"Expected knn={arguments.shown(knn)} to be a Knn, such as Knn(k=3).")
     return knn

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from guestlist import arguments
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
 from guestlist.neighbours.knn import Knn, averaging
@@ -87,7 +88,7 @@ def knn_likelihood_ratio(
     knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
     pool = pool_of(x, y, knn)
     places, steps, known = _questions(pool, asked, target_loss, knn.k)
-    if (np.abs(np.asarray(target_loss)[known] * knn.k - steps) > 1e-3).any():
+    if (np.abs(arguments.numbers("target_loss", target_loss)[known] * knn.k - steps) > 1e-3).any():
         raise ValueError(f"Expected target_loss in steps of 1/k = 1/{knn.k}. Is the target's k another one?")
     inside, outside = _chances(pool, places, steps, knn.k, p, n_jobs, progress)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import isfinite
+
+from guestlist.arguments import number
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,5 @@ class Claim:
     delta: float = 1e-5
 
     def __post_init__(self):
-        if not self.epsilon >= 0 or not isfinite(self.epsilon):
-            raise ValueError(f"Expected epsilon={self.epsilon} to be a number, 0 or more.")
-        if not 0 <= self.delta < 1:
-            raise ValueError(f"Expected delta={self.delta} in [0, 1).")
+        number("epsilon", self.epsilon, 0, math.inf, "[)")
+        number("delta", self.delta, 0, 1, "[)")

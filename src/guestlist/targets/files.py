@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from guestlist.errors import InputError
+from guestlist.targets.sound_trees import check_trees
 
 # Parts of scikit-learn's models that skops leaves to the caller to trust. They hold numbers, and building them runs
-# nothing from the file; a forged one could at worst crash the audit.
+# nothing from the file; trees are looked at before they are asked.
 PLAIN_TYPES = (
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
@@ -59,7 +60,11 @@ def _load_skops(path: Path, trust: Sequence[str]):
     try:
         unknown = [name for name in skops.io.get_untrusted_types(file=path) if name not in trusted]
         if not unknown:
-            return skops.io.load(path, trusted=trusted)
+            model = skops.io.load(path, trusted=trusted)
+            check_trees(model)  # asking a forged one would end the process
+            return model
+    except InputError as error:
+        raise InputError(f"{path} cannot be read as a skops file. {error}") from error
     except Exception as error:
         raise InputError(f"{path} cannot be read as a skops file ({type(error).__name__}: {error}).") from error
     flags = " ".join(f"--trust {name}" for name in unknown)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import array, flag, numbers, shown
 from guestlist.data import as_text
 from guestlist.errors import InputError
 from guestlist.targets.scales import Probabilities, Scale, as_scale
@@ -55,7 +56,10 @@ class Predictions:
             )
         scale.check(answers)
         member = _truth(self.member)
-        texts = {name: _texts(values, name) for name, values in self.groups.items()}
+        if not isinstance(self.groups, Mapping):
+            raise InputError(f"Expected groups={shown(self.groups)} to be names with (records,) values: {{'sex': …}}.")
+        labelled = flag("labelled", self.labelled)
+        texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
         known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
         labels = self._labels(answers, scale)
         given = {"labels": labels, "member": member, **texts, **known}
@@ -64,18 +68,24 @@ class Predictions:
                 raise InputError(
                     f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
                 )
-        if self.features is not None and len(self.features) != len(answers):
-            raise InputError(
-                f"Expected features of {len(answers)} records, one per answer, found {len(self.features)}."
-            )
-        if self.classes is not None and np.shape(self.classes) != (answers.shape[1],):
+        features = _features(self.features, len(answers))
+        classes = None if self.classes is None else _plain(self.classes, "classes")
+        if classes is not None and classes.shape != (answers.shape[1],):
             raise InputError(f"Expected {answers.shape[1]} classes, one per column of the answers.")
         if member.all() or not member.any():
             side = "members" if member.all() else "non-members"
             raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
-        if not self.labelled and scale.has_classes is False:
+        if not labelled and scale.has_classes is False:
             raise InputError("Predicted values without true ones say nothing about who was a member.")
-        settled = {"scale": scale, "answers": answers, "labels": labels, "member": member, "groups": texts, **known}
+        settled: dict[str, Any] = {
+            "scale": scale,
+            "answers": answers,
+            "labels": labels,
+            "member": member,
+            "groups": texts,
+            **known,
+        }
+        settled |= {"features": features, "classes": classes, "labelled": labelled}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
@@ -97,6 +107,8 @@ class Predictions:
         if not self.labelled:
             return answers.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
+        if labels.shape != (len(answers),):
+            raise InputError(f"Expected {len(answers)} values of 'labels', one per answer, found shape {labels.shape}.")
         broken = ~np.isfinite(labels)
         if broken.any():
             what = "labels" if scale.has_classes else "true values"
@@ -120,24 +132,20 @@ class Predictions:
 
 def _plain(values: Any, name: str) -> np.ndarray:
     """An array in the order given: a Series is read row by row, whatever its index says."""
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise InputError(
-            f"{name!r} is a masked array with values that are masked: fill them, or leave those records out."
-        )
     try:
-        return np.asarray(values)
+        return array(repr(name), values)
     except ValueError as error:
-        raise InputError(f"{name!r} is not an array with one value, or one row, per record: {error}.") from error
+        raise InputError(str(error)) from error
 
 
 def _numbers(values: Any, name: str) -> np.ndarray:
     found = _plain(values, name)
-    if found.dtype.kind not in "iufO" or any(isinstance(one, str) for one in found.flat if found.dtype == object):
+    if found.dtype.kind == "b":  # truth values are no answers, and nobody numbers classes by them
         raise InputError(f"Expected {name!r} as numbers, found {found.dtype}.")
     try:
-        return found.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Expected {name!r} as numbers, found {found.dtype}: {error}.") from error
+        return numbers(repr(name), found)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _truth(values: Any) -> np.ndarray:
@@ -160,7 +168,22 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
     if values is None:
         return None
     found = _plain(values, name)
+    if found.dtype.names is not None:
+        raise InputError(f"Expected {name!r} to hold one value per record, found several: {found.dtype}.")
     return found if found.ndim != 1 else as_text(pd.Series(found))
+
+
+def _features(given: Any, records: int) -> np.ndarray | pd.DataFrame | None:
+    """A table, or an array (records, …)."""
+    if given is None:
+        return None
+    if type(given).__module__.startswith("polars") and hasattr(given, "to_pandas"):
+        given = given.to_pandas()
+    found = given.to_frame() if isinstance(given, pd.Series) else given
+    found = found if isinstance(found, pd.DataFrame) else _plain(found, "features")
+    if not found.ndim or len(found) != records:
+        raise InputError(f"Expected features of {records} records, one per answer, found {found.shape}.")
+    return found
 
 
 def _rows(features: np.ndarray | pd.DataFrame | None, records: np.ndarray) -> np.ndarray | pd.DataFrame | None:

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from guestlist.arguments import shown
 from guestlist.arrays.probability import SMALLEST_PROBABILITY
 from guestlist.errors import InputError
 from guestlist.targets import signals
@@ -246,7 +247,7 @@ def as_scale(given: str | Scale) -> Scale:
         return given
     if not isinstance(given, str) or given not in SCALES:
         *most, final = map(repr, SCALES)
-        raise ValueError(f"Expected scale={given!r} to be {', '.join(most)} or {final}.")
+        raise ValueError(f"Expected scale={shown(given)} to be {', '.join(most)} or {final}.")
     return SCALES[given]()
 
 

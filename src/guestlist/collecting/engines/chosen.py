@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from guestlist.arguments import shown
 from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import ALL_CORES, Local
 
@@ -12,8 +13,8 @@ def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
         return ALL_CORES if jobs is None else Local(jobs)
     if jobs is not None:
         raise ValueError(
-            f"Expected either jobs={jobs!r} or engine={engine!r}; jobs is short for engine=gl.Local({jobs!r})."
+            f"Expected either jobs={shown(jobs)} or engine={shown(engine)}; jobs is short for engine=gl.Local({shown(jobs)})."
         )
     if isinstance(engine, type) or not isinstance(engine, Engine):
-        raise ValueError(f"Expected engine={engine!r} to be gl.Local(), gl.Here() or gl.Ray().")
+        raise ValueError(f"Expected engine={shown(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
     return engine

@@ -31,12 +31,14 @@ import cloudpickle
 import joblib
 import numpy as np
 
+from guestlist.arguments import shown
 from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
 from guestlist.errors import AuditError, unwritten
 
 # How often a number is tried whose process dies: once more, in a fresh one.
 TRIES = 2
+MOST_JOBS = 1024
 # How long a process that has nothing left to do may take to end, in seconds.
 PATIENCE = 5.0
 # How often to look whether a process has died without a word, in seconds.
@@ -64,8 +66,11 @@ class Local:
     jobs: int = -1
 
     def __post_init__(self):
-        if not isinstance(self.jobs, int | np.integer) or self.jobs == 0:
-            raise ValueError(f"Expected jobs={self.jobs!r} to be a number of processes, or -1 for one per core.")
+        whole = isinstance(self.jobs, int | np.integer) and not isinstance(self.jobs, bool)
+        if not whole or self.jobs == 0 or self.jobs > MOST_JOBS:
+            raise ValueError(
+                f"Expected jobs={shown(self.jobs)} to be a number of processes, {MOST_JOBS} at most, or -1 for one per core."
+            )
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         count = min(joblib.effective_n_jobs(self.jobs), len(numbers))

@@ -1,0 +1,58 @@
+"""``python -m benchmarks.faults``: wrong input by the ten thousand, and how often it ends in anything but a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from benchmarks.faults.endings import RAW, RETURNED, TOLD
+from benchmarks.faults.entries import ENTRIES, make_world
+
+HERE = Path(__file__).parent
+# Cases of each entry, so that all take about as long: a command takes a thousand times as long as a check of arguments.
+CASES = {
+    "predictions": 60_000,
+    "audit_predictions": 4_000,
+    "audit": 4_000,
+    "neighbours": 27_000,
+    "files": 2_500,
+    "folders": 2_500,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases")
+    parser.add_argument("--only", choices=[*ENTRIES], action="append")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    options = parser.parse_args()
+    found, faults = {}, Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        world = make_world(Path(folder) / "world")
+        for name in options.only or ENTRIES:
+            began, endings = time.process_time(), Counter[str]()
+            count = max(1, round(CASES[name] * options.share))
+            for seed in range(options.first, options.first + count):
+                end = ENTRIES[name](Random(f"{name} {seed}"), world)
+                endings[end.how] += 1
+                if end.how == RAW:
+                    faults[f"{name}: {end.what}"] += 1
+                    if faults[f"{name}: {end.what}"] == 1:
+                        print(f"{name} {seed}: {end.what}", flush=True)
+            row = {how: endings[how] for how in (RETURNED, TOLD, RAW)}
+            found[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - began)}
+            print(name, found[name], flush=True)
+    total = sum(row["cases"] for row in found.values())
+    if not options.only and options.share == 1:
+        kept = {"command": "python -m benchmarks.faults", "cases": total, "raw": sum(faults.values()), "entries": found}
+        (HERE / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
+    print(f"{sum(faults.values())} of {total} cases ended raw.")
+
+
+if __name__ == "__main__":
+    main()

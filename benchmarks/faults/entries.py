@@ -1,0 +1,287 @@
+"""The ways in, each with something wrong: a row makes a call from a world of right things and a ``random.Random``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import guestlist as gl
+from benchmarks.faults import odd
+from benchmarks.faults.endings import Ending, command_ending, ending
+from guestlist import neighbours
+
+RECORDS = 24
+
+
+@dataclass(frozen=True)
+class World:
+    """Right things: a finished audit and files, in a folder of their own, and a place to put wrong ones."""
+
+    folder: Path
+
+    @property
+    def audit(self) -> Path:
+        return self.folder / "audit"
+
+    def place(self, name: str) -> Path:
+        return self.folder / "wrong" / name
+
+
+def records(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(RECORDS, 3)), np.arange(RECORDS) % 2
+
+
+def answers(x) -> np.ndarray:
+    """A function that answers as a logistic regression on the first feature would."""
+    sure = 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64)[:, 0]))
+    return np.column_stack([1 - sure, sure])
+
+
+def train(data, rng):
+    return answers
+
+
+def table(seed: int = 0) -> pd.DataFrame:
+    x, y = records(seed)
+    return pd.DataFrame(x, columns=["a", "b", "c"]).assign(
+        town=np.where(x[:, 1] > 0, "Ulm", "Pau"), who=[f"p{i}" for i in range(RECORDS)], y=y
+    )
+
+
+def make_world(folder: Path) -> World:
+    """Audit once, and write one file of every kind that is read."""
+    import skops.io
+    from sklearn.tree import DecisionTreeClassifier
+
+    world = World(folder)
+    (folder / "wrong").mkdir(parents=True)
+    members, others = table(0), table(1)
+    members.to_csv(folder / "members.csv", index=False)
+    others.to_csv(folder / "others.csv", index=False)
+    members.to_parquet(folder / "members.parquet")
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(members[["a", "b", "c"]], members["y"])
+    skops.io.dump(model, folder / "model.skops")
+    features = ["a", "b", "c"]
+    sides = [(side[features], side["y"]) for side in (members, others)]
+    gl.audit(model, *sides, references=4, jobs=1, attacks=["loss", "lira"], folder=world.audit, progress=False)
+    gl.read_results(world.audit).to_html(world.audit / "report.html")
+    shutil.copytree(world.audit, folder / "second")
+    said = answers(members[features].to_numpy())
+    member = np.arange(RECORDS) < RECORDS // 2
+    np.savez_compressed(folder / "p.npz", probs=said, labels=members["y"].to_numpy(), member=member)
+    predictions = pd.DataFrame({"p_0": said[:, 0], "p_1": said[:, 1], "label": members["y"], "member": member})
+    predictions.to_csv(folder / "p.csv", index=False)
+    predictions.to_parquet(folder / "p.parquet")
+    policy = 'max_auc = 0.9\nmax_tpr = ["0.5@0.1"]\nattacks = ["loss"]\nleast_records = 5\nwithout_references = true\n'
+    (folder / "policy.toml").write_text(policy)
+    return world
+
+
+def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], others: tuple[str, ...]) -> dict[str, Any]:
+    """Arguments of which one or two are wrong."""
+    given = dict(right)
+    for _ in range(rng.choice([1, 1, 2])):
+        if rng.random() < 0.7:
+            name = rng.choice(arrays)
+            given[name] = odd.array(rng, given[name]) if given.get(name) is not None else odd.odd(rng)
+        else:
+            given[rng.choice(others)] = odd.odd(rng)
+    return given
+
+
+def _predictions(rng: Random) -> dict[str, Any]:
+    x, y = records()
+    right = {
+        "answers": answers(x),
+        "labels": y,
+        "member": np.arange(RECORDS) < RECORDS // 2,
+        "ids": np.array([f"r{i}" for i in range(RECORDS)]) if rng.random() < 0.3 else None,
+        "persons": np.array([f"p{i // 2}" for i in range(RECORDS)]) if rng.random() < 0.3 else None,
+        "classes": np.array(["no", "yes"]) if rng.random() < 0.3 else None,
+    }
+    arrays = ("answers", "labels", "member", "ids", "persons", "classes")
+    return _some_wrong(rng, right, arrays, ("scale", "groups", "features", "labelled", "classes"))
+
+
+def predictions(rng: Random, world: World) -> Ending:
+    """gl.Predictions, and now and then the audit of what it takes."""
+    given = _predictions(rng)
+    return ending(lambda: gl.Predictions(**given))
+
+
+def audit_predictions(rng: Random, world: World) -> Ending:
+    given = _predictions(rng)
+    more: dict[str, Any] = {"attacks": ["loss"], "blind": rng.random() < 0.2}
+    if rng.random() < 0.3:
+        more[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "blind"])] = odd.odd(rng)
+    return ending(lambda: gl.audit_predictions(gl.Predictions(**given), **more))
+
+
+AUDIT = (
+    "model", "population", "label", "group", "id", "person", "attacks", "evidence", "seed", "jobs", "engine", "duplicates",
+    "prior", "ignore", "blind", "claimed", "progress", "about", "references",
+)  # fmt: skip
+
+
+def audit(rng: Random, world: World) -> Ending:
+    """gl.audit of a function that costs nothing, with 0 to 2 references; sides as arrays or tables."""
+    target = gl.function_target(answers, classes=[0, 1], train=train, recipe="none")
+    given: dict[str, Any] = {"model": target, "references": rng.choice([0, 0, 0, 1, 2]), "attacks": ["loss"], "jobs": 1}
+    given |= {"blind": rng.random() < 0.1, "progress": False}
+    if rng.random() < 0.5:
+        sides = {name: list(records(seed)) for seed, name in enumerate(("members", "nonmembers", "population"))}
+        if rng.random() < 0.7:
+            del sides["population"]
+        side = sides[rng.choice(list(sides))]
+        which = rng.randrange(2)
+        side[which] = odd.array(rng, side[which])
+        given |= {name: tuple(pair) for name, pair in sides.items()}
+    else:
+        tables = {name: table(seed).drop(columns="town") for seed, name in enumerate(("members", "nonmembers"))}
+        name = rng.choice(list(tables))
+        given |= {**tables, name: _wrong_table(rng, tables[name]), "label": "y", "id": "who"}
+        if rng.random() < 0.3:
+            given["group"] = rng.choice(["a", ["a", "b"], "nothing", None, [None], 5])
+    if rng.random() < 0.4:
+        given[rng.choice(AUDIT)] = odd.odd(rng)
+    return ending(lambda: gl.audit(**given))
+
+
+def _wrong_table(rng: Random, right: pd.DataFrame) -> Any:
+    column = rng.choice(list(right.columns))
+    with_column = [
+        lambda: right.assign(**{column: right[column].astype(object).where(right.index != 7, odd._one(rng))}),
+        lambda: right.drop(columns=column),
+        lambda: right.rename(columns={column: rng.choice(list(right.columns))}),
+        lambda: right.rename(columns={column: odd._one(rng)}),
+        lambda: right.assign(**{column: odd._extended(rng, right[column].to_numpy())}),
+        lambda: right.set_index(column),
+        lambda: right.set_index([column, "who"]) if column != "who" else right,
+        lambda: odd.array(rng, right),
+    ]
+    try:
+        return rng.choice(with_column)()
+    except Exception:  # a form that this column does not have
+        return odd.odd(rng)
+
+
+ON_TEST = ("knn_shapley", "knn_banzhaf", "knn_loo", "waka")
+ON_SELF = ("self_shapley", "self_waka", "neighbour_lists", "knn_loss_laws")
+WITH_LOSS = ("knn_likelihood_ratio", "t_waka")
+
+
+def values(rng: Random, world: World) -> Ending:
+    """The functions of ``guestlist.neighbours``."""
+    name = rng.choice([*ON_TEST, *ON_SELF, *WITH_LOSS, "minimisation_curve", "onion_effect", "waka_influence", "Knn"])
+    x, y = records()
+    right: dict[str, Any] = {"x": x, "y": y}
+    if name == "Knn":
+        options = {rng.choice(["k", "metric", "precision", "ties"]): odd.odd(rng)}
+        return ending(lambda: neighbours.self_shapley(x, y, neighbours.Knn(**options)))
+    if name in (*ON_TEST, "minimisation_curve"):
+        right |= dict(zip(("x_test", "y_test"), records(1), strict=True))
+    if name in WITH_LOSS:
+        right["target_loss"] = np.linspace(0, 1, RECORDS)
+    others: tuple[str, ...] = ("knn", "n_jobs")
+    if name == "minimisation_curve":
+        right |= {"values": np.arange(RECORDS) / 3, "rng": np.random.default_rng(0), "repeats": 2}
+        others = ("values", "first", "shares", "repeats", "model", "rng")
+    elif name == "onion_effect":
+        right["value"], others = neighbours.self_shapley, ("share", "value")
+    elif name == "waka_influence":
+        lists = neighbours.neighbour_lists(x, y)
+        wrong = odd.array(rng, np.array([1, 2]))
+        return ending(lambda: neighbours.waka_influence(lists, wrong))
+    elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_laws", "neighbour_lists"):
+        others = (*others, "p")
+    arrays = tuple(one for one in right if one in ("x", "y", "x_test", "y_test", "target_loss", "values"))
+    given = _some_wrong(rng, right, arrays, others)
+    return ending(lambda: getattr(neighbours, name)(**given))
+
+
+def files(rng: Random, world: World) -> Ending:
+    """``guestlist audit --predictions`` and other commands that read files, on damaged ones."""
+    name = rng.choice(["p.npz", "p.csv", "p.parquet", "members.csv", "members.parquet", "model.skops", "policy.toml"])
+    path = world.place(name)
+    path.write_bytes(odd.content(rng, (world.folder / name).read_bytes()))
+    out = world.place("out")
+    shutil.rmtree(out, ignore_errors=True)
+    if name.startswith("p."):
+        return command_ending(
+            ["audit", "--predictions", str(path), "--out", str(out), "--attack", "loss", "--no-blind"]
+        )
+    if name == "policy.toml":
+        return command_ending(["gate", str(world.folder / "second"), "--policy", str(path)])
+    members = path if name.startswith("members") else world.folder / "members.csv"
+    model = path if name.startswith("model") else world.folder / "model.skops"
+    given = ["--model", str(model), "--members", str(members), "--label", "y"]
+    if rng.random() < 0.4:
+        return command_ending(["trees", *given, "--id", "who"])
+    if name.startswith("members") and rng.random() < 0.4:
+        chosen = ["--label", "y", "--id", "who", "--k", "2", "--out", str(world.place("values.csv"))]
+        return command_ending(["knn", "values", str(path), *chosen])
+    more = [
+        "--nonmembers",
+        str(world.folder / "others.csv"),
+        "--out",
+        str(out),
+        "--references",
+        "0",
+        "--attack",
+        "loss",
+    ]
+    return command_ending(["audit", *given, *more, "--no-blind", "--quiet"])
+
+
+def folders(rng: Random, world: World) -> Ending:
+    """Commands that read an audit folder, with one file of it damaged or gone."""
+    folder = world.place("folder")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(world.audit, folder)
+    every = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".html")
+    path = rng.choice([one for one in every if one.suffix == ".json"] if rng.random() < 0.6 else every)
+    if path.suffix == ".json" and rng.random() < 0.8:
+        path.write_bytes(odd.document(rng, path.read_bytes()))
+    elif rng.random() < 0.1:
+        path.unlink()
+    else:
+        path.write_bytes(odd.content(rng, path.read_bytes()))
+    where, second = str(folder), str(world.folder / "second")
+    if rng.random() < 0.2:
+        library = [
+            lambda: gl.read_results(folder).summary(),
+            lambda: gl.compare({"here": gl.read_results(folder), "there": gl.read_results(second)}),
+            lambda: gl.read_case(folder).view,
+            lambda: gl.assert_private(folder, max_auc=1.0, without_references=True),
+        ]
+        return ending(rng.choice(library))
+    commands = [
+        ["gate", where, "--max-auc", "0.9", "--max-tpr", "0.1@0.01", "--show-ids"],
+        ["gate", where, "--policy", str(world.folder / "policy.toml")],
+        ["report", where],
+        ["export", where],
+        ["export", where, "--as", "model_card"],
+        ["compare", where, second],
+        ["risks", where, "--top", "3"],
+        ["forget", where, "--ids", "members:1"],
+        ["epsilon", where],
+    ]
+    return command_ending(rng.choice(commands))
+
+
+ENTRIES: dict[str, Callable[[Random, World], Ending]] = {
+    "predictions": predictions,
+    "audit_predictions": audit_predictions,
+    "audit": audit,
+    "neighbours": values,
+    "files": files,
+    "folders": folders,
+}

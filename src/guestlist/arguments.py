@@ -1,0 +1,110 @@
+"""Arguments are checked once, where they enter: each function gives the value in a plain form, or a ValueError that names it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from guestlist.lines import line
+
+LONGEST = 80
+
+
+def shown(value: Any) -> str:
+    """A value for a message: on one line, and not longer than one."""
+    try:
+        text = line(repr(value))
+    except Exception:  # what cannot even be written down
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def whole(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
+    """A whole number from ``low``; true and false are none.
+
+    >>> whole("k", np.int64(3), 1)
+    3
+    """
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = None
+    if found is None or isinstance(value, bool | np.bool_) or found < low or (high is not None and found > high):
+        end = "" if high is None else f", and {high:,} at most"
+        raise ValueError(f"Expected {name}={shown(value)} to be a whole number, {low} or more{end}.")
+    return found
+
+
+def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf, ends: str = "()") -> float:
+    """A number between two others; ``ends`` says which of them it may be. NaN is none.
+
+    >>> number("share", 0.1, 0, 1)
+    0.1
+    """
+    try:
+        found = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+    except Exception:  # whatever a stranger's class raises
+        found = math.nan
+    above = found > low if ends[0] == "(" else found >= low
+    below = found < high if ends[1] == ")" else found <= high
+    if not (above and below):
+        where = f" in {ends[0]}{low:g}, {high:g}{ends[1]}" if math.isfinite(low) or math.isfinite(high) else ""
+        raise ValueError(f"Expected {name}={shown(value)}{where or ' to be a number'}.")
+    return found
+
+
+def array(name: str, values: Any) -> np.ndarray:
+    """What was given as an array; a ValueError where it is none that numpy knows."""
+    if hasattr(values, "collect") and hasattr(values, "lazy"):
+        raise ValueError(f"Expected {name} as an array or a table, found a lazy table: give {name}.collect().")
+    if hasattr(values, "toarray"):
+        raise ValueError(f"Expected {name} as a dense array, found a sparse one: give {name}.toarray().")
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise ValueError(f"Expected {name} without masked values: fill them, or leave those records out.")
+    try:
+        return np.asarray(values)
+    except Exception as error:  # whatever a stranger's class raises; ragged lists among it
+        raise ValueError(
+            f"Expected {name} as an array, one value or one row per record: {line(str(error))}."
+        ) from error
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """An array of float64; text, dates and complex numbers are none."""
+    found = array(name, values)
+    if found.dtype.kind in "fiub":
+        return found.astype(np.float64)
+    if found.dtype == object and not any(isinstance(one, str | bytes | complex) for one in found.flat):
+        try:
+            return found.astype(np.float64)
+        except Exception as error:
+            raise ValueError(f"Expected {name} as numbers, found {found.dtype}: {line(str(error))}.") from error
+    raise ValueError(f"Expected {name} as numbers, found {found.dtype}.")
+
+
+def one_of(name: str, value: Any, known: Iterable[str]) -> None:
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"Expected {name}={shown(value)} to be one of {', '.join(map(repr, known))}.")
+
+
+def words(name: str, value: Any) -> tuple[str, ...]:
+    """Texts; one of them may stand alone, and none is an empty list.
+
+    >>> words("group", "sex"), words("group", ["sex", "race"]), words("group", ())
+    (('sex',), ('sex', 'race'), ())
+    """
+    found = (value,) if isinstance(value, str) else value
+    if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
+        raise ValueError(f"Expected {name}={shown(value)} to be a text, or a list of texts.")
+    return tuple(found)
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"Expected {name}={shown(value)} to be True or False.")
+    return bool(value)
