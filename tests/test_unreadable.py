@@ -35,12 +35,12 @@ def model():
 
 
 @pytest.mark.parametrize(("column", "value"), [("age", "forty"), ("age", 1e300), ("town", "Rome")])
-@pytest.mark.parametrize("side", ["members", "nonmembers", "population"])
-def test_one_cell_after_the_first_rows_is_told_before_there_is_a_folder(model, tmp_path, column, value, side):
+@pytest.mark.parametrize(("side", "row"), [("members", 31), ("members", 7), ("nonmembers", 31), ("population", 59)])
+def test_one_cell_after_the_first_rows_is_told_before_there_is_a_folder(model, tmp_path, column, value, side, row):
     sides = {"members": people(), "nonmembers": people(seed=1), "population": people(seed=2)}
     sides[side] = sides[side].astype({column: object})
-    sides[side].loc[31, column] = value
-    with pytest.raises(InputError, match=f"cannot read record {side}:31 "):
+    sides[side].loc[row, column] = value
+    with pytest.raises(InputError, match=f"cannot read record {side}:{row} "):
         gl.audit(model, **sides, label="y", references=0, folder=tmp_path / "audit")
     assert not (tmp_path / "audit").exists()
 

@@ -20,7 +20,7 @@ from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
-from guestlist.collecting.inputs import Inputs, check_answers, repeats
+from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.progress import progress_of
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover, noted
@@ -192,7 +192,6 @@ def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: P
     checks.check_sides({"members": pool}, target.classes)
     checks.check_finite("data", pool, target.predict)
     checks.check_first_records({"data": pool}, target.predict)
-    check_answers(target, pool)
     return Inputs(target, pool, split, game=game)
 
 
