@@ -74,7 +74,7 @@ def audit(
     group: str | Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
-    references: int | UntilWidth = REFERENCES,
+    references: int | UntilWidth | None = None,
     attacks: Sequence[str | Callable] | None = None,
     evidence: Sequence[AnyPlan] = (),
     folder: str | Path | None = None,
@@ -93,16 +93,16 @@ def audit(
     """Could anyone tell who was in the training set of ``model``?
 
     Args:
-        model: a fitted scikit-learn-style classifier or regressor, or a target made by ``torch_target`` or
-            ``function_target``.
+        model: a fitted scikit-learn-style classifier or regressor; a target made by ``torch_target``, ``function_target`` or
+            ``onnx_target``; or the path of an ``.onnx`` or ``.skops`` file.
         members: the records it was trained on: ``(x, y)``, a table with a ``label`` column, or a path to one.
         nonmembers: records of the same source that it was not trained on.
         population: more records of the same source, for references to train on; they are not asked about.
         label, group, id: columns of tables; ``group`` may be several.
         person: the column that says whose record each is, where people have several: intervals then count persons, and
             references train on whole persons.
-        references: how many models to train for comparison; 0 runs only the attacks that need none;
-            ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
+        references: how many models to train for comparison; by default 32, or none where nothing says how. 0 runs only the
+            attacks that need none; ``UntilWidth(0.05)`` trains until the recipe's AUC is known that well.
         attacks: names from ``ATTACKS``, combinations such as ``union(loss,lira)``, or functions ``(signals) -> scores``;
             all that can run by default.
         evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show
@@ -127,8 +127,9 @@ def audit(
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
+    target = as_target(model)
     settings = Settings(
-        references,
+        _usual(target) if references is None else references,
         attacks,
         evidence,
         folder,
@@ -142,7 +143,7 @@ def audit(
         claimed,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    given = prepare(target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     return audited(given, settings)
 
 
@@ -157,7 +158,7 @@ def collect(
     group: str | Sequence[str] = (),
     id: str | None = None,
     person: str | None = None,
-    references: int = REFERENCES,
+    references: int | None = None,
     evidence: Sequence[AnyPlan] = (),
     seed: int = 0,
     jobs: int | None = None,
@@ -175,8 +176,9 @@ def collect(
         The case as it stands: ``.view`` is what an adversary sees and what attacks take, ``.truth`` who was a member,
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
+    target = as_target(model)
     settings = Settings(
-        references,
+        _usual(target) if references is None else references,
         None,
         evidence,
         folder,
@@ -191,8 +193,22 @@ def collect(
             f"Expected references={references} to be a whole number: what grows is an audit, which judges."
         )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    given = prepare(target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     return gathered(given, settings, lambda case: case)
+
+
+def _usual(target: Target) -> int:
+    """How many references are trained where nobody says; none, and the user hears of it, where nothing says how."""
+    if "train" in target.can:
+        return REFERENCES
+    why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
+    warnings.warn(
+        f"{target.name} has no recipe to train references by{why}: none are trained, and only attacks run that need none. They "
+        "find less than attacks that compare with references do. Give train=… to have some; references=0 says that you know.",
+        AuditWarning,
+        stacklevel=3,
+    )
+    return 0
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option(
     "--scale",
     type=click.Choice(["probabilities", "logits", "values"]),
-    help="What the predictions are, if their names do not say.",
+    help="What the predictions, or the answers of an ONNX file, are, if their names do not say.",
 )
 @click.option("--member", help="With --predictions: column that says who was a member.  [default: member]")
 @click.option(
@@ -44,7 +44,11 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     type=PLACE,
     help="Audit folder; run again with it to resume.  [default: audits/<name>]",
 )
-@click.option("--references", type=REFERENCES, default=32, show_default=True, help="Models to train for comparison.")
+@click.option(
+    "--references",
+    type=REFERENCES,
+    help="Models to train for comparison.  [default: 32, or none where the model has no recipe, as an ONNX file]",
+)
 @how_to_judge
 @cover
 @means
@@ -60,6 +64,8 @@ def audit(out, as_json, **options):
     if (model is None) == (predictions is None):
         raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
     _refuse_unread(predictions is not None, options)
+    if options["scale"] and model is not None and model.suffix != ".onnx":
+        raise click.UsageError("With --model, --scale is read of an .onnx file alone. Leave it out.")
     missing = [f"--{name}" for name in ("members", "nonmembers") if model is not None and options[name] is None]
     if missing:
         raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
@@ -70,7 +76,7 @@ def audit(out, as_json, **options):
 
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
-FOR_PREDICTIONS = ("shadow", "features", "scale", "member", "answer", "positive", "no_labels")
+FOR_PREDICTIONS = ("shadow", "features", "member", "answer", "positive", "no_labels")
 FOR_MODELS = (
     "population",
     "trust",

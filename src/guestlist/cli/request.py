@@ -53,6 +53,7 @@ class Request:
     prior: float = 0.5
     ignore: tuple[str, ...] = ()
     blind: bool = True
+    scale: str | None = None
 
     def seen_from(self, folder: Path) -> Request:
         """The same with paths seen from the folder, so that a project can be moved as a whole."""
@@ -70,7 +71,7 @@ class Request:
 
 # What an audit of a model is about.
 SUBJECT = (
-    click.option("--model", type=PLACE, help="Fitted model: .skops, or a pickle with --allow-pickle."),
+    click.option("--model", type=PLACE, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
     click.option("--members", type=PLACE, help="Records it was trained on: .csv or .parquet."),
     click.option("--nonmembers", type=PLACE, help="Records of the same source it was not trained on."),
     click.option("--population", type=PLACE, help="More records of that source, for references to train on."),
@@ -133,6 +134,7 @@ def request_of(options: dict) -> Request:
         prior=options["prior"],
         ignore=options["ignore"],
         blind=not options["no_blind"],
+        scale=options.get("scale"),
     )
 
 
@@ -158,7 +160,7 @@ def means_of(options: dict) -> Means:
 
 
 def carry_out(
-    request: Request, folder: Path, references: int | UntilWidth, means: Means, cover: Cover | None = None
+    request: Request, folder: Path, references: int | UntilWidth | None, means: Means, cover: Cover | None = None
 ) -> Results:
     """Audit as the request says, in a folder that keeps it."""
     check_tables(request)
@@ -189,7 +191,7 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
     from guestlist.targets.files import load_model
 
     return {
-        "model": load_model(request.model, trust=means.trust, allow_pickle=means.allow_pickle),
+        "model": load_model(request.model, trust=means.trust, allow_pickle=means.allow_pickle, scale=request.scale),
         "members": request.members,
         "nonmembers": request.nonmembers,
         "population": request.population,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from guestlist.errors import InputError
 from guestlist.targets.sound_trees import check_trees
@@ -23,16 +24,23 @@ PLAIN_TYPES = (
 PICKLES = (".pkl", ".pickle", ".joblib")
 
 
-def load_model(path: str | Path, *, trust: Sequence[str] = (), allow_pickle: bool = False):
-    """The estimator in a ``.skops`` file; or, only if allowed, in a pickle.
+def load_model(
+    path: str | Path, *, trust: Sequence[str] = (), allow_pickle: bool = False, scale: str | None = None
+) -> Any:
+    """The estimator in a ``.skops`` file; the target in an ``.onnx`` file; or, only if allowed, what is in a pickle.
 
     Args:
         trust: names of types in the file, beyond scikit-learn's and numpy's, that may be built.
         allow_pickle: open pickles, which can run any code that whoever made the file put into it.
+        scale: of the answers of an ONNX file, if it is not as its outputs suggest.
     """
     path = Path(path)
     if not path.exists():
         raise InputError(f"There is no file {path}.")
+    if path.suffix == ".onnx":
+        from guestlist.targets.onnx_files import onnx_target
+
+        return onnx_target(path, scale=scale)
     if path.suffix == ".skops":
         return _load_skops(path, trust)
     if path.suffix in PICKLES:
@@ -48,7 +56,7 @@ def load_model(path: str | Path, *, trust: Sequence[str] = (), allow_pickle: boo
         except Exception as error:  # a pickle can raise anything
             raise InputError(f"{path} cannot be unpickled ({type(error).__name__}: {error}).") from error
     raise InputError(
-        f"Expected a .skops file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
+        f"Expected a .skops or .onnx file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
         "audited from Python: gl.torch_target, gl.function_target."
     )
 

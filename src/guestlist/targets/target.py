@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -259,7 +260,11 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
 
 
 def as_target(model) -> Target:
-    """A target from a fitted scikit-learn-style classifier or regressor, or the target itself."""
+    """A target from a fitted scikit-learn-style classifier or regressor, from the file of a model, or the target itself."""
+    if isinstance(model, str | Path):
+        from guestlist.targets.files import load_model
+
+        model = load_model(model)
     if isinstance(model, Target):
         return model
     if hasattr(model, "get_params") and hasattr(model, "fit"):

@@ -1,0 +1,172 @@
+"""Models in ONNX files: the same answers as the model that was written, and no recipe."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist.cli import main
+from guestlist.errors import InputError
+
+pytest.importorskip("onnxruntime")
+onnx = pytest.importorskip("onnx")
+to_onnx = pytest.importorskip("skl2onnx").to_onnx
+
+
+@pytest.fixture(scope="module")
+def sides(blobs):
+    return [(x.astype(np.float32), np.array(["a", "b", "c"])[y]) for x, y in blobs]
+
+
+def written(model, x, path, **options):
+    path.write_bytes(
+        to_onnx(model, x[:1], options={"zipmap": False, **options} if options else None).SerializeToString()
+    )
+    return path
+
+
+def forest(sides):
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(10, random_state=0).fit(*sides[0])
+
+
+@pytest.mark.parametrize("zipmap", [True, False])
+def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
+    model = forest(sides)
+    path = written(model, sides[0][0], tmp_path / "forest.onnx", **({} if zipmap else {"zipmap": False}))
+    target = gl.onnx_target(path)
+    assert list(target.classes) == ["a", "b", "c"]
+    assert (target.scale.name, target.name) == ("probabilities", "forest.onnx")
+    np.testing.assert_allclose(target.predict(sides[1][0]), model.predict_proba(sides[1][0]), atol=1e-5)
+
+
+def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
+    path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
+    with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*none are trained"):
+        found = gl.audit(path, *sides, attacks=["loss"], blind=False)
+    assert found.attacks["auc"].iloc[0] > 0.6
+    with pytest.raises(InputError, match="no recipe to train references by: an ONNX file"):
+        gl.audit(path, *sides, references=4)
+
+
+def test_a_recipe_may_be_given(sides, tmp_path):
+    def train(data, rng):
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(10, random_state=int(rng.integers(1000))).fit(data.x, data.y).predict_proba
+
+    target = gl.onnx_target(written(forest(sides), sides[0][0], tmp_path / "m.onnx"), train=train)
+    found = gl.audit(target, *sides, references=4, attacks=["loss", "lira"], jobs=1, blind=False, progress=False)
+    assert found.attacks["auc"].min() > 0.6
+
+
+@pytest.mark.slow
+def test_the_command_line_audits_a_file(sides, tmp_path):
+    path, names = written(forest(sides), sides[0][0], tmp_path / "m.onnx"), [f"x{i}" for i in range(5)]
+    for side, (x, y) in zip(("in", "out"), sides, strict=True):
+        pd.DataFrame(x, columns=names).assign(kind=y).to_csv(tmp_path / f"{side}.csv", index=False)
+    told = ["--members", str(tmp_path / "in.csv"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
+    more = ["--attack", "loss", "--no-blind", "--out", str(tmp_path / "audit")]
+    done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
+    assert done.exit_code == 0, done.output
+    assert "Note: m.onnx has no recipe to train references by" in done.output
+    wrong = CliRunner().invoke(
+        main, ["audit", "--model", str(path), *told, "--scale", "logits", "--out", str(tmp_path / "b")]
+    )
+    assert wrong.exit_code == 2
+    assert "they are probabilities, and not logits" in wrong.output
+    assert not (tmp_path / "b").exists()
+
+
+def test_columns_of_a_table_are_inputs_of_the_file(tmp_path):
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(
+        {
+            "age": rng.normal(size=80).astype(np.float32),
+            "count": rng.integers(9, size=80),
+            "town": rng.choice(["n", "s"], 80),
+        }
+    )
+    y = (x["age"] > 0).astype(int).to_numpy()
+    columns = make_column_transformer((StandardScaler(), ["age", "count"]), (OneHotEncoder(), ["town"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(x, y)
+    path = tmp_path / "table.onnx"
+    path.write_bytes(to_onnx(model, x[:1]).SerializeToString())
+    target = gl.onnx_target(path)
+    data = target.fitting(gl.Data(x[["town", "age", "count"]].assign(spare=1), y), "members")
+    np.testing.assert_allclose(target.predict(data.x), model.predict_proba(x), atol=1e-5)
+    with pytest.raises(InputError, match="columns that members lacks: town"):
+        target.fitting(gl.Data(x[["age", "count"]], y), "members")
+    with pytest.raises(InputError, match="give a table that has them"):
+        target.predict(x[["age", "count"]].to_numpy())
+
+
+def graph(path, last: str, columns: int, records="n"):
+    """A file of one linear layer, as torch writes them: no labels, and maybe a fixed number of records."""
+    weights = np.random.default_rng(0).normal(size=(5, columns)).astype(np.float32)
+    nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["z" if last else "out"])]
+    nodes += [onnx.helper.make_node(last, ["z"], ["out"])] if last else []
+    made = onnx.helper.make_graph(
+        nodes,
+        "linear",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [records, 5])],
+        [onnx.helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, [records, columns])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
+    path.write_bytes(model.SerializeToString())
+    return path, weights.astype(np.float64)
+
+
+def test_logits_values_and_one_output(tmp_path):
+    x = np.random.default_rng(1).normal(size=(30, 5))
+    path, weights = graph(tmp_path / "logits.onnx", "", 3)
+    target = gl.onnx_target(path)
+    assert (target.scale.name, list(target.classes)) == ("logits", [0, 1, 2])
+    np.testing.assert_allclose(target.predict(x), x @ weights, atol=1e-4)
+    assert gl.onnx_target(graph(tmp_path / "soft.onnx", "Softmax", 3)[0], scale="probabilities").predict(x).shape == (
+        30,
+        3,
+    )
+    path, weights = graph(tmp_path / "value.onnx", "", 1)
+    assert gl.onnx_target(path).scale.name == "values"
+    np.testing.assert_allclose(gl.onnx_target(path).predict(x), x @ weights, atol=1e-4)
+    one = gl.onnx_target(path, classes=["no", "yes"])
+    np.testing.assert_allclose(one.predict(x), np.hstack([np.zeros((30, 1)), x @ weights]), atol=1e-4)
+    path, _ = graph(tmp_path / "sigmoid.onnx", "Sigmoid", 1)
+    assert np.allclose(gl.onnx_target(path, classes=[0, 1], scale="probabilities").predict(x).sum(axis=1), 1)
+
+
+def test_a_file_may_take_a_fixed_number_of_records(tmp_path):
+    x = np.random.default_rng(1).normal(size=(30, 5))
+    path, weights = graph(tmp_path / "eight.onnx", "", 3, records=8)
+    np.testing.assert_allclose(gl.onnx_target(path).predict(x), x @ weights, atol=1e-4)
+
+
+def test_what_is_no_model_and_classes_in_another_order_are_told(sides, tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(b"not a model")
+    with pytest.raises(InputError, match="cannot be read as an ONNX file"):
+        gl.audit(tmp_path / "bad.onnx", *sides)
+    with pytest.raises(InputError, match="no file"):
+        gl.onnx_target(tmp_path / "none.onnx")
+    path = written(forest(sides), sides[0][0], tmp_path / "m.onnx", zipmap=False)
+    with pytest.raises(InputError, match=r"Give classes=\[…\] in the order of its columns"):
+        gl.onnx_target(path, classes=["c", "b", "a"]).predict(sides[1][0])
+    with pytest.raises(ValueError, match="an ONNX file tells more"):
+        gl.onnx_target(path, scale="labels")
+
+
+def test_classes_that_the_file_does_not_name_are_asked_for(sides, tmp_path):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    path = written(KNeighborsClassifier().fit(*sides[0]), sides[0][0], tmp_path / "knn.onnx", zipmap=False)
+    with pytest.raises(InputError, match="does not say what its classes are called"):
+        gl.onnx_target(path)
+    assert gl.onnx_target(path, classes=["a", "b", "c"]).predict(sides[1][0]).shape == (200, 3)
