@@ -194,7 +194,7 @@ class OwnersView:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that was collected about one target beyond its signals.
+    """All that was collected about one target beyond its signals; nobody can change the arrays, since all attacks share them.
 
     Args:
         parts: kind to what was collected; what is not there was not collected.
@@ -206,9 +206,13 @@ class Evidence:
     missing: Mapping[str, str] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        given = self.parts
+        object.__setattr__(self, "parts", Lazily(given, lambda name: locked(given[name])))
+
     def get(self, name: str) -> Any:
-        """One part of it, which nobody can change; None where it was not collected."""
-        return locked(self.parts[name]) if name in self.parts else None
+        """One part of it; None where it was not collected."""
+        return self.parts.get(name)
 
     def need(self, name: str) -> Any:
         """One part of it; an error that says how to collect it where it is missing."""

@@ -1,0 +1,75 @@
+"""An attack that works in place changes nothing that another attack sees."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.views.signals import Rotation, Signals
+from worlds import gaussian_world
+
+
+def within(thing, path=""):
+    """Every array that can be reached from a view, and how."""
+    if isinstance(thing, np.ndarray):
+        yield path, thing
+    elif isinstance(thing, Mapping):
+        for name in thing:
+            yield from within(thing[name], f"{path}[{name}]")
+    elif isinstance(thing, tuple | list):
+        for number, one in enumerate(thing):
+            yield from within(one, f"{path}[{number}]")
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from within(getattr(thing, field.name), f"{path}.{field.name}")
+    if isinstance(thing, Signals | Rotation):
+        for name in ("inside", "outside", "standing"):
+            yield from within(getattr(thing, name)("loss"), f"{path}.{name}(loss)")
+        yield from within(thing.target("loss"), f"{path}.target")
+    if isinstance(thing, Signals):
+        yield from within(thing.reference("loss"), f"{path}.reference")
+        if thing.references > 2:
+            yield from within(thing.mocks, f"{path}.mocks")
+    if isinstance(thing, Rotation):
+        yield from within((thing.evidence(1), thing.facing(0).values), f"{path}.of_one")
+
+
+def test_every_array_of_a_view_is_read_only():
+    found = dict(within(gaussian_world(1.0, records=20, models=5).facing(0)))
+    made_up = [name for name, kind in EVIDENCE.items() if kind.made_up]
+    assert len(made_up) > 5
+    assert all(any(f".evidence.parts[{name}]" in path for path in found) for name in made_up)
+    assert [path for path, array in found.items() if array.flags.writeable] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [KNeighborsClassifier(3), RandomForestClassifier(5, random_state=0)], ids=repr)
+def test_an_attack_that_works_in_place_changes_no_other(model, blobs):
+    """Here with what a real target gives: the space of neighbours, and the leaves of trees."""
+    written = []
+
+    def rude(signals):
+        for path, array in within(signals):
+            try:
+                array[...] = np.zeros_like(array)
+            except ValueError:
+                continue
+            written.append(path)
+        return np.zeros(len(signals.labels))
+
+    sides = [(x[:60], y[:60]) for x, y in blobs]
+    model = model.fit(*sides[0])
+    evidence = [gl.Perturbed(2), gl.FullAnswers()]
+    plan = {"references": 4, "evidence": evidence, "jobs": 1, "blind": False}
+    alone = gl.audit(model, *sides, **plan)
+    names = list(alone.attacks["attack"])
+    assert len(names) > 10
+    found = gl.audit(model, *sides, attacks=[rude, *names], **plan)
+    assert written == []
+    columns = [f"score_{name}" if f"score_{name}" in alone.records else name for name in names]
+    assert found.records[columns].equals(alone.records[columns])
