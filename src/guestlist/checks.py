@@ -18,6 +18,10 @@ from guestlist.neighbours.near_twins import NearTwins, near_twins
 T = TypeVar("T")
 # From this share of non-members that are also members on, the two sides are not two sides.
 MOSTLY_DUPLICATES = 0.5
+# So many of a side stand in the population by chance, whatever the records are like.
+A_FEW = 0.01
+# If so many are expected to have no equal, chance does not leave a quarter of them.
+ENOUGH = 20
 
 
 def check_sides(sides: dict[str, Data], classes: np.ndarray) -> None:
@@ -125,6 +129,37 @@ def members_again(
     return again & outside
 
 
+def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> np.ndarray:
+    """(records,) true for records of the population that are members or non-members given once more.
+
+    Records with few values have equals by nature: as many in the population as the non-members have among the members, were there
+    as many members. A side that has twice as many, and 1 % more, stands in the population itself, and so does one with a
+    quarter as many without an equal. Then it is left out of it, each record as often as it stands on that side; were it left in,
+    references without a record would train on its copy.
+
+    Args:
+        hashes: (records,) of features and label.
+        member, outside: (records,) members, and non-members; the others are population.
+    """
+    population = ~(member | outside)
+    by_nature = np.isin(hashes[outside], hashes[member]).mean()
+    expected = 1 - (1 - by_nature) ** (population.sum() / member.sum())
+    given_again = [side for side in (member, outside) if _again(np.isin(hashes[side], hashes[population]), expected)]
+    if not given_again:
+        return np.zeros(len(hashes), dtype=bool)
+    found = pd.Series(hashes[population])
+    times = found.map(pd.Series(hashes[np.logical_or.reduce(given_again)]).value_counts()).fillna(0)
+    repeated = np.zeros(len(hashes), dtype=bool)
+    repeated[population] = found.groupby(found).cumcount() < times
+    return repeated
+
+
+def _again(equal: np.ndarray, expected: float) -> bool:
+    """Whether more records of a side have an equal than the share that is expected, whatever chance does."""
+    share, without = equal.mean(), 1 - expected
+    return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
+
+
 @dataclass(frozen=True)
 class Twins:
     """Records that were given more than once, or almost.
@@ -133,6 +168,7 @@ class Twins:
         copies: members that are equal to another member.
         members: all of them.
         in_population: members and non-members that also stand in the population; None: there is no population.
+        left_out: records of the population that were left out of it, since they are members or non-members.
         asked: members and non-members.
         near: non-members against members; None: too few to say.
     """
@@ -140,23 +176,27 @@ class Twins:
     copies: int
     members: int
     in_population: int | None
+    left_out: int
     asked: int
     near: NearTwins | None
 
 
-def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> Twins:
+def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray) -> Twins:
     """What stands more than once among members, in the population, and almost on both sides.
 
     Args:
         hashes: (records,) of features and label.
         member, outside: (records,) members, and non-members; the others are population.
+        repeated: (records,) of the population, those that are left out of it.
     """
     asked = member | outside
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
     in_population = None if asked.all() else int(np.isin(hashes[asked], hashes[~asked]).sum())
     # The same records are looked at every time: nothing here is a result that a seed should change.
     near = near_twins(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
-    return Twins(int((counts[position] > 1).sum()), int(member.sum()), in_population, int(asked.sum()), near)
+    return Twins(
+        int((counts[position] > 1).sum()), int(member.sum()), in_population, int(repeated.sum()), int(asked.sum()), near
+    )
 
 
 def check_not_the_same(duplicate: np.ndarray) -> None:

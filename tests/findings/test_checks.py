@@ -217,10 +217,12 @@ def test_records_given_more_than_once(blobs, tree):
     with pytest.warns(gl.AuditWarning) as said:
         found = gl.audit(tree, twice, nonmembers, population, references=0)
     assert found.check("GL115") == Check("GL115", "issue", {"copies": 60, "members": 270})
-    assert found.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470})
+    assert found.check("GL116") == Check("GL116", "issue", {"twins": 20, "asked": 470, "left_out": 20})
+    assert found.subject.population == 10
     told_of = " ".join(str(one.message) for one in said)
     assert "60 of 270 members are equal to another member" in told_of
     assert "20 of 470 members and non-members also stand in the population" in told_of
+    assert "20 records of the population were left out of it" in told_of
     plain = gl.audit(tree, members, nonmembers, references=0)
     assert plain.check("GL115") == Check("GL115", "passed", {"copies": 0, "members": 240})
     assert plain.check("GL116").state == "not applicable"

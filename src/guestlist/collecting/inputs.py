@@ -122,13 +122,14 @@ def prepare(
     hashes, sizes = row_hashes(pool), [len(data) for data in sides.values()]
     member, outside = (np.repeat([side == one for side in sides], sizes) for one in ("members", "nonmembers"))
     kept, found = _without_duplicates(hashes, pool.persons, member, outside, duplicates)
-    rows = shuffled(np.flatnonzero(kept), seed)
+    repeated = checks.repeated_in_population(hashes, member, outside)
+    rows = shuffled(np.flatnonzero(kept & ~repeated), seed)
     return Inputs(
         target,
         renumbered(pool.take(rows)),
         one_target(member[rows], (member | outside)[rows]),
         found,
-        checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept]),
+        checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept], repeated[kept]),
         rows=rows,
         hashes=hashes[rows],
         repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,

@@ -149,7 +149,7 @@ def of_twins(twins: Twins) -> tuple[Check, ...]:
     copies = _state(twins.copies >= REPEATED * twins.members, {"copies": twins.copies, "members": twins.members})
     population = NOT_APPLICABLE
     if twins.in_population is not None:
-        figures = {"twins": twins.in_population, "asked": twins.asked}
+        figures = {"twins": twins.in_population, "asked": twins.asked, "left_out": twins.left_out}
         population = _state(twins.in_population >= REPEATED * twins.asked, figures)
     near = NOT_RUN
     if twins.near is not None:

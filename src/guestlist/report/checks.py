@@ -266,10 +266,17 @@ def _repeated(f: Mapping) -> str:
 
 
 def _in_population(f: Mapping) -> str:
-    return (
+    told = (
         f"{f['twins']} of {f['asked']} members and non-members also stand in the population, features and label alike. "
-        "References that leave such a record out may train on its twin, so attacks see less than there is. Give a population of "
-        "other records."
+    )
+    if f.get("left_out"):  # older results do not say
+        return (
+            f"{told}That is no chance: {f['left_out']} records of the population were left out of it, since references without a "
+            "record would have trained on its copy. Give a population of other records."
+        )
+    return (
+        f"{told}References that leave such a record out may train on its twin, so attacks see less than there is. Give a "
+        "population of other records."
     )
 
 
