@@ -21,7 +21,7 @@ from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
-from guestlist.collecting.progress import progress_of
+from guestlist.collecting.progress import progress_of, telling
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover, noted
 from guestlist.data import Data, as_data, column_names, without
@@ -206,8 +206,8 @@ def _losses(make: Making, seed: int, progress: Progress | None, train: Data, abo
         found = answers(target.predict, pool.x, target.columns, target.scale)
         return target.scale.resolved(found, labels).signals(found, labels)["loss"]
 
-    numbers = range(models)
-    return np.stack([one(k) for k in (progress(numbers, total=models) if progress else numbers)])
+    numbers, shown = range(models), telling(progress, "Choosing canaries")
+    return np.stack([one(k) for k in (shown(numbers, total=models) if shown else numbers)])
 
 
 def _estimator_target(

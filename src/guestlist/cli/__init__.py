@@ -9,6 +9,7 @@ from guestlist.cli.common import Commands
 from guestlist.cli.compare import compare
 from guestlist.cli.defend import defend
 from guestlist.cli.demo import demo
+from guestlist.cli.dp import dp
 from guestlist.cli.epsilon import epsilon
 from guestlist.cli.export import export
 from guestlist.cli.forget import forget
@@ -42,6 +43,7 @@ for command in (
     defend,
     game,
     epsilon,
+    dp,
     risks,
     forget,
     show,

@@ -25,6 +25,13 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
     return progress
 
 
+def telling(progress: Progress | None, what: str) -> Progress | None:
+    """The same for another kind of work, where it can say of which kind it is."""
+    if progress is None or "what" not in signature(progress).parameters:
+        return progress
+    return partial(progress, what=what)
+
+
 def judging(progress: Progress | None) -> Progress | None:
     """The same for judging, if it can say what it is about: what a user gave may count models."""
     if progress is None or "what" not in signature(progress).parameters:

@@ -13,6 +13,7 @@ import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
+from guestlist.collecting.progress import telling
 from guestlist.data import Data, as_data, row_hashes, without
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
@@ -61,7 +62,8 @@ def run(
         _begin(place, game, setting, pool, seed)
         remove_parts(place)
         clear_work(place)
-        recipes = tuple(setting.recipe(epsilon, members) for epsilon in setting.epsilons)
+        noise = telling(progress, "Looking for the noise")
+        recipes = tuple(setting.recipe(epsilon, members, noise) for epsilon in setting.epsilons)
         work = Runs(played, setting, recipes, place, seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]
         run_all(work, missing, pool, place, engine=engine, progress=progress)

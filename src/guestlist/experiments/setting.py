@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from guestlist.collecting.engines.engine import Progress
 from guestlist.defences import L2, Fit, dp_sgd_for
 from guestlist.defences.dp.accounting import NOISE_FOR
 from guestlist.defences.recipe import Recipe
@@ -53,8 +54,8 @@ class ExperimentSetting:
         if self.shadows < 0 or self.validation < 0:
             raise ValueError(f"Expected shadows={self.shadows} and validation={self.validation} to be 0 or more.")
 
-    def recipe(self, epsilon: float, records: int) -> Recipe:
-        """The training that promises ``epsilon`` about each of so many records."""
+    def recipe(self, epsilon: float, records: int, progress: Progress | None = None) -> Recipe:
+        """The training that promises ``epsilon`` about each of so many records; ``progress`` shows the search for its noise."""
         if math.isinf(epsilon):
             return Fit(
                 epochs=self.epochs,
@@ -65,6 +66,7 @@ class ExperimentSetting:
         return dp_sgd_for(
             epsilon,
             delta=self.delta,
+            progress=progress,
             clip=self.clip,
             rate=min(1.0, self.batch_size / records),
             epochs=self.epochs,

@@ -8,6 +8,7 @@ central limit of Gaussian DP is refused: it may lie below the truth.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, log
@@ -20,6 +21,7 @@ NOISE_FOR = 0.01, 1000.0  # epsilons for which a noise is looked for
 LITTLE = 0.5  # noise, with which epsilon may be as large as that
 ERROR = 0.01  # of PRV's epsilon, unless it is asked for less
 PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
+LOOKS = 10  # at the accountant, that a search takes at the most, nearly always
 TINY = 1e-9  # the share of epsilon that counts as spent where none is
 
 
@@ -72,8 +74,14 @@ def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, ac
     return inf if noise == 0 else _epsilon(float(noise), float(rate), int(steps), float(delta), accountant)
 
 
-def noise_for(epsilon: float, *, rate: float, steps: int, delta: float = 1e-5) -> float:
-    """The least noise, to 1 % of epsilon, with which training spends no more than ``epsilon``."""
+def noise_for(
+    epsilon: float, *, rate: float, steps: int, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None
+) -> float:
+    """The least noise, to 1 % of epsilon, with which training spends no more than ``epsilon``.
+
+    Args:
+        progress: wraps the looks at the accountant, each of which may take a minute for a tiny epsilon, and takes ``total=``.
+    """
     low, high = NOISE_FOR
     if not low <= epsilon <= high:
         raise ValueError(f"Expected epsilon={epsilon} in [{low:g}, {high:g}].")
@@ -81,7 +89,14 @@ def noise_for(epsilon: float, *, rate: float, steps: int, delta: float = 1e-5) -
         raise InputError(
             f"A record is looked at with a probability below delta={delta}: no noise is needed. Give a smaller one."
         )
-    return _noise(float(epsilon), float(rate), int(steps), float(delta))
+    asked = float(epsilon), float(rate), int(steps), float(delta)
+    if asked not in _FOUND:
+        looks = _looks(*asked)
+        *_, _FOUND[asked] = progress(looks, total=LOOKS) if progress else looks
+    return _FOUND[asked]
+
+
+_FOUND: dict[tuple[float, float, int, float], float] = {}  # a search takes seconds, and is often asked for again
 
 
 @lru_cache(maxsize=1024)
@@ -95,16 +110,20 @@ def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: st
     return min(by_prv, by_rdp if by_rdp < inf else _by_rdp(noise, rate, steps, delta)) if by_prv > LARGE else by_prv
 
 
-@lru_cache(maxsize=256)
-def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """Epsilon falls with the noise nearly as its inverse: a few looks at the slow accountant, from where the fast one points."""
+def _looks(epsilon: float, rate: float, steps: int, delta: float) -> Iterator[float]:
+    """Noises that are tried, the last of which is found.
+
+    Epsilon falls with the noise nearly as its inverse: a few looks at the slow accountant, from where the fast one points.
+    """
     low, high, noise = 0.0, inf, _start(epsilon, rate, steps, delta)
     below = above = 0.0  # logarithms of what the two ends spend, over what may be spent
     aim = -PRECISION / 4  # the middle of what is near enough
     while log(high / low if low else inf) > 1e-4:
         spent = _epsilon(noise, rate, steps, delta, "prv")
         if spent <= epsilon <= (1 + PRECISION / 2) * spent:
-            return noise
+            yield noise
+            return
+        yield noise
         beyond = log(max(spent / epsilon, TINY))
         if spent <= epsilon:
             high, below = noise, beyond
@@ -117,7 +136,7 @@ def _noise(epsilon: float, rate: float, steps: int, delta: float) -> float:
             noise *= exp(min(max(beyond - aim, -1.5), 1.5))
         if noise < 1e-3:
             raise InputError(f"Next to no noise spends epsilon={epsilon}: train without.")
-    return high
+    yield high
 
 
 def _start(epsilon: float, rate: float, steps: int, delta: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -153,10 +153,13 @@ def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Genera
         yield np.flatnonzero(rng.random(records) < rate)
 
 
-def dp_sgd_for(epsilon: float, *, delta: float = 1e-5, **options) -> DpSgd:
+def dp_sgd_for(
+    epsilon: float, *, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None, **options
+) -> DpSgd:
     """The recipe with the least noise that promises ``epsilon``; ``options`` are those of :class:`DpSgd`.
 
     One promise of one training: trying several recipes and keeping the best spends more, which nobody counts here.
     """
     plain = DpSgd(noise=0.0, **options)
-    return DpSgd(noise=noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta), **options)
+    noise = noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress)
+    return DpSgd(noise=noise, **options)

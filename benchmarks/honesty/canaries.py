@@ -1,0 +1,107 @@
+"""``python -m benchmarks.honesty.canaries``: what canaries prove, by how they are made; is a kept promise ever contradicted?
+
+Records of Adult, a network trained by DP-Adam as ``guestlist dp`` does, judged by its losses. Without noise, what is proved grows
+with how well canaries are chosen; with the noise that the claim needs, a contradiction is an error of the audit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import guestlist as gl
+from guestlist.datasets import load
+
+HERE = Path(__file__).parent
+EPSILON, DELTA = 1.0, 1e-5
+BATCH, EPOCHS, LEARNING_RATE, HIDDEN = 256, 20, 0.01, 128
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was proved on average over seeds, and how often the claim was contradicted."""
+
+    game: str
+    noise: str
+    runs: int
+    contradicted: float
+    mean_bound: float
+    largest_bound: float
+    mean_auc: float
+
+
+def games(canaries: int) -> dict[str, Any]:
+    return {
+        "wrong label, chosen": gl.Canaries(canaries),
+        "wrong label, at random": gl.Canaries(canaries, candidates=canaries),
+        "own label, chosen": gl.Canaries(canaries, labels="own"),
+        "a coin for every record": gl.Bernoulli(0.5),
+    }
+
+
+def pool(records: int) -> gl.Data:
+    table = load("adult").sample(records, random_state=0)
+    x = gl.as_numbers(table.drop(columns=["income", "split"], errors="ignore")).to_numpy(dtype=np.float32)
+    return gl.Data(x, (table["income"].astype(str) == sorted(table["income"].astype(str).unique())[0]).to_numpy(int))
+
+
+def row(name: str, game, told: str, noise: float, runs: int, data: gl.Data) -> Row:
+    recipe = gl.DpSgd(noise, rate=BATCH / len(data), epochs=EPOCHS, learning_rate=LEARNING_RATE, optimizer="adam")
+    found = [
+        gl.play(
+            game,
+            recipe,
+            data,
+            model=gl.mlp(data.x.shape[1], 2, hidden=(HIDDEN,)),
+            references=0,
+            attacks=["loss"],
+            engine=gl.Here(),
+            seed=seed,
+            claimed=gl.Claim(EPSILON, DELTA),
+            progress=False,
+        )
+        for seed in range(runs)
+    ]
+    judged = [one.epsilon for one in found if one.epsilon is not None]
+    bounds = np.array([one.bound.epsilon for one in judged if one.bound is not None])
+    assert len(bounds) == runs
+    contradicted = float(np.mean([one.contradicted for one in judged]))
+    auc = float(np.mean([one.attack("loss").auc.value for one in found]))
+    return Row(name, told, runs, contradicted, float(bounds.mean()), float(bounds.max()), auc)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=3000)
+    parser.add_argument("--canaries", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--kept", type=int, default=40, help="runs with the noise that the claim needs")
+    options = parser.parse_args()
+    data, found = pool(options.records), []
+    steps = gl.DpSgd(0.0, rate=BATCH / len(data), epochs=EPOCHS).steps
+    enough = gl.noise_for(EPSILON, rate=BATCH / len(data), steps=steps, delta=DELTA)
+    made = games(options.canaries)
+    plans = [(name, game, "off", 0.0, options.runs) for name, game in made.items()]
+    plans.append(("wrong label, chosen", next(iter(made.values())), "as promised", enough, options.kept))
+    for name, game, told, noise, runs in plans:
+        one = vars(row(name, game, told, noise, runs, data))
+        found.append({key: round(value, 4) if isinstance(value, float) else value for key, value in one.items()})
+        print(*found[-1].values(), sep="  ", flush=True)
+        content = {
+            "command": f"python -m benchmarks.honesty.canaries --records {options.records} --canaries {options.canaries} "
+            f"--runs {options.runs} --kept {options.kept}",
+            "records": options.records,
+            "canaries": options.canaries,
+            "claimed": {"epsilon": EPSILON, "delta": DELTA},
+            "rows": found,
+        }
+        (HERE / "canaries.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

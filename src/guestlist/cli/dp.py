@@ -1,0 +1,144 @@
+"""``dp``: train with differential privacy, claim an epsilon, audit: is it contradicted?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from guestlist.cli.common import address, as_json, engine, engine_of, jobs, notices, quiet
+from guestlist.cli.kinds import MOST, PLACE, REFERENCES, SEED, SHARE, Number, Whole
+
+MOST_CLASSES = 100  # more values than that are numbers, or names
+
+
+@click.command()
+@click.option("--data", required=True, type=PLACE, help="Records: .csv or .parquet.")
+@click.option("--label", required=True, help="Column that holds the class.")
+@click.option("--drop", multiple=True, help="Column that is no feature; may be given several times.")
+@click.option("--out", required=True, type=PLACE, help="Folder; run again with it to go on.")
+@click.option("--epsilon", type=Number(0.01, 1000, "[]"), required=True, help="That is promised, and claimed.")
+@click.option("--delta", type=SHARE, default=1e-5, show_default=True)
+@click.option(
+    "--canaries", type=Whole(1), default=500, show_default=True, help="Mislabelled records, each in by a coin."
+)
+@click.option("--coins", is_flag=True, help="A coin for every record instead: half of them train, none is mislabelled.")
+@click.option("--hidden", type=Whole(1), default=256, show_default=True, help="Units of the one hidden layer.")
+@click.option("--epochs", type=Whole(1), default=30, show_default=True)
+@click.option("--batch-size", type=Whole(1), default=256, show_default=True, help="Expected: batches are Poisson.")
+@click.option("--learning-rate", type=Number(0, MOST), default=0.01, show_default=True, help="Of Adam.")
+@click.option(
+    "--clip", type=Number(0, MOST), default=1.0, show_default=True, help="Largest norm of a record's gradient."
+)
+@click.option(
+    "--noise",
+    type=Number(0, MOST, "[]"),
+    help="Train with this noise, in multiples of --clip, and claim --epsilon all the same: does the audit notice?",
+)
+@click.option(
+    "--references",
+    type=REFERENCES,
+    default=0,
+    show_default=True,
+    help="Models to compare with: attacks find more with 16 or so, and it takes as many trainings.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
+@jobs
+@engine
+@address
+@quiet
+@as_json
+def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed, as_json, **options):
+    """Train a network with DP-SGD on a table, claim its epsilon, and say whether an audit contradicts it.
+
+    \b
+    guestlist dp --data adult.csv --label income --epsilon 2 --delta 1e-5 --out audits/dp
+
+    The noise is the least that keeps the promise. Some hundred records are canaries: they get a wrong label, and a coin decides
+    whether each of them trains; all others do. See what the audit would have said without noise: --noise 0.
+    """
+    from guestlist.collecting.progress import show_progress
+    from guestlist.games import Bernoulli, Canaries
+    from guestlist.playing import play
+    from guestlist.privacy import Claim
+    from guestlist.report.sections.epsilon import judged
+
+    progress = None if options["quiet"] or as_json else show_progress
+    records, features, classes = _records(data, label, drop)
+    game = Bernoulli(0.5) if coins else Canaries(canaries)
+    members = len(records) / 2 if coins else len(records) - canaries / 2
+    recipe = _recipe(epsilon, delta, members, progress, options)
+
+    from guestlist.defences import mlp
+
+    with notices():
+        results = play(
+            game,
+            recipe,
+            records,
+            model=mlp(features, len(classes), hidden=(options["hidden"],)),
+            classes=classes,
+            references=references,
+            folder=out,
+            seed=seed,
+            engine=engine_of(options["engine"], options["jobs"], options["address"]),
+            claimed=Claim(epsilon, delta),
+            progress=progress or False,
+            about={"name": f"DP-SGD network of {data.name}"},
+        )
+    page = results.to_html(out / "report.html")
+    if as_json:
+        click.echo(json.dumps(results.document(), indent=1))
+        return
+    click.echo(
+        f"Trained {recipe.steps:,} steps on batches of about {recipe.rate * members:,.0f} records, each drawn by itself, with "
+        f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_promised(epsilon, delta, options['noise'])}."
+    )
+    assert results.epsilon is not None  # it was claimed
+    click.echo(judged(results.epsilon))
+    click.echo(f"Report: {page}")
+
+
+def _records(path, label: str, drop) -> tuple[Any, int, list]:
+    """The table as numbers, how many columns they are, and the classes."""
+    from dataclasses import replace
+
+    import numpy as np
+    import pandas as pd
+
+    from guestlist.data import as_data, check_columns, read_table
+    from guestlist.errors import InputError
+    from guestlist.experiments import as_numbers
+
+    check_columns(path, (label, *drop), side=str(path))
+    table = read_table(path)
+    records = as_data(table.drop(columns=list(drop)), side="data", label=label)
+    if pd.isna(records.y).any():
+        raise InputError(f"{pd.isna(records.y).sum():,} records of {path} have no {label}. Leave them out.")
+    classes = sorted(pd.unique(records.y), key=str)
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise InputError(f"Expected 2 to {MOST_CLASSES:,} classes in {label!r}, found {len(classes):,} values.")
+    x = np.ascontiguousarray(as_numbers(records.x), dtype=np.float32)
+    return replace(records, x=x), x.shape[1], classes
+
+
+def _recipe(epsilon: float, delta: float, members: float, progress, options):
+    from guestlist.collecting.progress import telling
+    from guestlist.defences import DpSgd, dp_sgd_for
+
+    how = {
+        "clip": options["clip"],
+        "rate": min(1.0, options["batch_size"] / max(members, 1.0)),
+        "epochs": options["epochs"],
+        "learning_rate": options["learning_rate"],
+        "optimizer": "adam",
+    }
+    if options["noise"] is not None:
+        return DpSgd(noise=options["noise"], **how)
+    return dp_sgd_for(epsilon, delta=delta, progress=telling(progress, "Looking for the noise"), **how)
+
+
+def _promised(epsilon: float, delta: float, noise: float | None) -> str:
+    told = f"ε = {epsilon:g} at δ = {delta:g}"
+    return f", which promises {told}" if noise is None else f"; {told} is claimed all the same"

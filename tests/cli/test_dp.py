@@ -1,0 +1,94 @@
+"""The DP path in one command: train with DP-SGD, claim epsilon, audit."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import guestlist as gl
+from guestlist.cli import main
+
+pytest.importorskip("torch")
+pytest.importorskip("opacus")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """Many features for few records, so that a network can know canaries by heart."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((400, 200))).add_prefix("x")
+    table["town"] = rng.choice(["north", "south", "west"], size=400)
+    table["ill"] = np.where(table["x0"] > 0.5, "yes", "no")
+    path = tmp_path_factory.mktemp("data") / "people.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["dp", *map(str, arguments)])
+
+
+def options(people, out):
+    quick = ["--hidden", 64, "--batch-size", 100, "--engine", "here", "--quiet"]
+    return ["--data", people, "--label", "ill", "--out", out, "--canaries", 150, *quick]
+
+
+@pytest.mark.slow
+def test_training_without_noise_is_caught(people, tmp_path):
+    asked = [*options(people, tmp_path / "off"), "--epsilon", 1, "--noise", 0, "--epochs", 80]
+    told = run(*asked)
+    assert told.exit_code == 0, told.output
+    assert "noise 0 times the clip of 1; ε = 1 at δ = 1e-05 is claimed all the same" in told.output
+    assert "No: the claim of ε = 1 at δ = 1e-05 is contradicted" in told.output
+    assert (tmp_path / "off" / "report.html").exists()
+    again = CliRunner().invoke(main, ["epsilon", str(tmp_path / "off")])
+    assert again.output.strip() in told.output
+    found = json.loads(run(*asked, "--json").output)  # the folder is there
+    assert found["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5}
+
+
+@pytest.mark.slow
+def test_training_as_promised_is_not(people, tmp_path, monkeypatch):
+    enough = 6.0  # to search for the least takes longer than all else
+    assert gl.epsilon_of(enough, rate=0.5, steps=4, delta=1e-3, accountant="rdp") < 1
+    monkeypatch.setattr("guestlist.defences.dp.training.noise_for", lambda *_, **__: enough)
+    told = run(*options(people, tmp_path / "kept"), "--epsilon", 1, "--delta", 1e-3, "--epochs", 2, "--coins")
+    assert told.exit_code == 0, told.output
+    assert "which promises ε = 1 at δ = 0.001" in told.output
+    assert "is not contradicted" in told.output
+    case = gl.read_case(tmp_path / "kept")
+    assert case.setting.game["name"] == "bernoulli"
+    assert case.setting.claimed == gl.Claim(1.0, 1e-3)
+
+
+def test_what_cannot_be_trained_is_told_before(people, tmp_path):
+    wrong = {
+        "no column 'sick'": ["--label", "sick"],
+        "found 400 values": ["--label", "x1"],
+        "Expected 500 records that can be canaries": ["--label", "ill", "--canaries", 500],
+    }
+    for words, arguments in wrong.items():
+        told = run("--data", people, "--out", tmp_path / "no", "--epsilon", 1, "--noise", 0, *arguments)
+        assert told.exit_code == 2, told.output
+        assert words in told.output
+    assert not (tmp_path / "no").exists()
+
+
+def test_looking_for_a_noise_is_shown():
+    from guestlist.defences.dp import accounting
+
+    seen = []
+
+    def progress(looks, *, total):
+        assert total == accounting.LOOKS
+        for noise in looks:
+            seen.append(noise)
+            yield noise
+
+    found = gl.noise_for(7.5, rate=0.3, steps=4, progress=progress)
+    assert seen[-1] == found
+    assert gl.noise_for(7.5, rate=0.3, steps=4, progress=progress) == found
+    assert seen.count(found) == 1  # not looked for again
+    assert gl.epsilon_of(found, rate=0.3, steps=4) == pytest.approx(7.5, rel=0.01)
