@@ -24,8 +24,8 @@ quick: $(DEV)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not wheel"
 
 lint: $(DEV)
-	$(BIN)/ruff check src tests benchmarks papers docs
-	$(BIN)/ruff format --check src tests benchmarks papers docs
+	$(BIN)/ruff check src tests benchmarks papers docs examples
+	$(BIN)/ruff format --check src tests benchmarks papers docs examples
 	$(BIN)/mypy
 
 # The site, in docs/_build: a broken link or a docstring that cannot be read ends it.

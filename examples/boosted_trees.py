@@ -1,0 +1,23 @@
+"""XGBoost and LightGBM: one that stopped early has references of as many rounds as it kept, and the report says so."""
+
+import warnings
+
+from lightgbm import LGBMClassifier
+from sklearn.datasets import load_breast_cancer
+from xgboost import XGBClassifier
+
+import guestlist as gl
+
+x, y = load_breast_cancer(return_X_y=True)
+members, nonmembers = (x[:250], y[:250]), (x[250:500], y[250:500])
+stop_by = (x[500:], y[500:])  # neither members nor non-members: the model has seen them, but did not learn from them
+
+stopped = XGBClassifier(n_estimators=200, early_stopping_rounds=5, n_jobs=1)
+stopped.fit(*members, eval_set=[stop_by], verbose=False)
+fixed = LGBMClassifier(n_estimators=50, n_jobs=1, verbose=-1).fit(*members)
+
+for model in (stopped, fixed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gl.AuditWarning)  # the same notes stand in the summary
+        results = gl.audit(model, members, nonmembers, references=6, attacks=["loss", "lira"], jobs=1)
+    print(results.summary())

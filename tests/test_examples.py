@@ -1,0 +1,46 @@
+"""The examples run, as they stand, and say what they promise."""
+
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+
+import guestlist as gl
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# What an example needs beyond guestlist itself, and a word of what it says.
+NEEDS = {
+    "sklearn_forest": ((), "lira"),
+    "boosted_trees": (("xgboost", "lightgbm"), "GL126"),
+    "catboost_categories": (("catboost",), "town"),
+    "torch_network": (("torch",), "lira"),
+    "text_pipeline": ((), "lira"),
+    "onnx_file": (("onnxruntime", "onnx", "skl2onnx"), "digits.onnx"),
+    "predictions_from_r": ((), "training set of predictions"),
+    "knn_model": ((), "knn"),
+    "private_training": (("torch", "opacus"), "Promised: epsilon"),
+}
+
+
+def test_every_example_is_tried_and_listed():
+    there = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert there == set(NEEDS)
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text("utf-8")
+    assert all(f"../examples/{name}.py" in page for name in there)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NEEDS)
+def test_an_example_runs(name, tmp_path, monkeypatch, capsys):
+    libraries, said = NEEDS[name]
+    for library in libraries:
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("default", gl.AuditWarning)
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    told = capsys.readouterr().out
+    assert "Could someone tell who was in the training set" in told
+    assert said in told
