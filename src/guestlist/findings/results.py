@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from guestlist.findings.risk_spread import RiskSpread
 from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.risks import Worth
-from guestlist.store.files import write_json, write_npy, write_parquet
+from guestlist.store.files import read_json, write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
 
 FORMAT = 3
@@ -141,19 +140,19 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
     if not path.exists():
         raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = read_json(path)
         if content.get("format") != FORMAT:
             raise FolderError(
                 f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
                 "audit again in the same folder: it keeps what was collected, and writes the results anew."
             )
         results = from_document(content, form)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"
     try:
         return replace(results, records=pd.read_parquet(path) if path.exists() else None)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # pyarrow has many words for a damaged file
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 
 

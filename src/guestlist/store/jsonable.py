@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections.abc
 import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,23 +35,57 @@ def from_json(hint, value) -> Any:
     """A value of type ``hint`` from what :func:`to_json` made of it; null becomes NaN where a float is wanted.
 
     What is lacking takes the dataclass's default; where there is none, it is a KeyError. What it has no field for is left out.
+    A value of another type is a ValueError: somebody edited the file, or wrote it with another program.
     """
     if hint is float:
-        return float("nan") if value is None else float(value)
+        return float("nan") if value is None else float(_of(value, int, float))
+    if hint in (int, str, bool):
+        return _of(value, hint)
     origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        if value not in inner:
+            raise ValueError(f"found {value!r} where one of {', '.join(map(repr, inner))} belongs")
+        return value
     if origin in (Union, types.UnionType):
-        return None if value is None else from_json(next(i for i in inner if i is not type(None)), value)
+        return _one_of(inner, value)
     if isinstance(hint, type) and is_dataclass(hint):
         hints, optional = get_type_hints(hint), {f.name for f in fields(hint) if _has_default(f)}
-        given = [f.name for f in fields(hint) if f.name in value or f.name not in optional]
+        given = [f.name for f in fields(hint) if f.name in _of(value, dict) or f.name not in optional]
         return hint(**{name: from_json(hints[name], value[name]) for name in given})
     if origin is tuple:
-        return tuple(from_json(inner[0], v) for v in value)
-    if origin in (dict, Mapping):
-        return {k: from_json(inner[1], v) for k, v in value.items()}
-    if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple of floats
+        return tuple(from_json(one, v) for one, v in zip(_each(inner, _of(value, list)), value, strict=True))
+    if origin in (dict, Mapping, collections.abc.Mapping):
+        return {k: from_json(inner[1], v) for k, v in _of(value, dict).items()}
+    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # a NamedTuple of floats
+        if len(_of(value, list)) != len(hint._fields):
+            raise ValueError(f"found {len(value)} numbers where {', '.join(hint._fields)} belong")
         return hint(*(from_json(float, v) for v in value))
     return value
+
+
+def _of(value, *kinds: type):
+    """The value, refused where it is of another kind; true and false are no numbers."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise ValueError(f"found {type(value).__name__} where {' or '.join(kind.__name__ for kind in kinds)} belongs")
+    return value
+
+
+def _one_of(hints, value) -> Any:
+    """By the first of several types that it fits."""
+    if value is None and type(None) in hints:
+        return None
+    known = [hint for hint in hints if hint is not type(None)]
+    for hint in known[:-1]:
+        try:
+            return from_json(hint, value)
+        except (ValueError, KeyError):
+            continue
+    return from_json(known[-1], value)
+
+
+def _each(inner, values: list) -> tuple:
+    """The types of a tuple's values: all alike where it ends in dots."""
+    return (inner[0],) * len(values) if len(inner) == 2 and inner[1] is ... else inner
 
 
 def _has_default(field: Field) -> bool:
