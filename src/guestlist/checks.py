@@ -234,8 +234,21 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
         differ = set(data.x.columns).symmetric_difference(members.x.columns)
         if differ:
             raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")
+    elif not _one_kind(data.x, members.x):
+        raise InputError(
+            f"members have features of {members.x.dtype}, but {side} of {data.x.dtype}; give both in one form."
+        )
     elif data.x.shape[1:] != members.x.shape[1:]:
         raise InputError(f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}.")
+
+
+def _one_kind(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays can be one: dates and numbers cannot."""
+    try:
+        np.result_type(one, other)
+    except TypeError:
+        return False
+    return True
 
 
 def _not_finite(x) -> np.ndarray:
