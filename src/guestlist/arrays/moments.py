@@ -79,22 +79,14 @@ def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray
     Returns:
         Moments whose arrays are (models, records).
     """
-    blocks = _blocks(len(values), together)
+    from guestlist.arrays.running import before_and_after  # imports numba
+
+    blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
+    order = np.argsort(blocks, kind="stable")
     pivot = _nearest_to_zero(values, mask)  # huge means would cost the spread its digits
-    shifted = np.where(mask, values - pivot, 0.0)
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    before = _nothing(values.shape[1])
-    for block in blocks:
-        for array, part in zip(_parts(result), before, strict=True):
-            array[block] = part
-        before = _with_models(before, shifted, mask, block)
-    after = _nothing(values.shape[1])
-    for block in reversed(blocks):
-        merged = _merged([array[block[0]] for array in _parts(result)], after)
-        for array, part in zip(_parts(result), merged, strict=True):
-            array[block] = part
-        after = _with_models(after, shifted, mask, block)
-    return Moments(result.count, np.where(result.count > 0, result.mean + pivot, np.nan), result.squares)
+    before_and_after(values, mask, order, blocks, pivot, *_parts(result))
+    return result
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:
@@ -115,38 +107,5 @@ def _nearest_to_zero(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask[smallest, columns], values[smallest, columns], 0.0)
 
 
-def _blocks(models: int, together: np.ndarray | None) -> list[np.ndarray]:
-    """Indices of the models that are left out together."""
-    if together is None:
-        return [np.array([k]) for k in range(models)]
-    return [np.flatnonzero(together == label) for label in np.unique(together)]
-
-
 def _parts(of: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return of.count, of.mean, of.squares
-
-
-def _nothing(records: int) -> list[np.ndarray]:
-    return [np.zeros(records) for _ in range(3)]
-
-
-def _with_models(
-    running: list[np.ndarray], values: np.ndarray, mask: np.ndarray, block: np.ndarray
-) -> list[np.ndarray]:
-    """Count, mean and squares after the models of ``block`` have joined (Welford 1962)."""
-    count, mean, squares = running
-    for k in block:
-        count = count + mask[k]
-        deviation = np.where(mask[k], values[k] - mean, 0.0)
-        mean = mean + deviation / np.maximum(count, 1)
-        squares = squares + deviation * np.where(mask[k], values[k] - mean, 0.0)
-    return [count, mean, squares]
-
-
-def _merged(a: list[np.ndarray], b: list[np.ndarray]) -> list[np.ndarray]:
-    """Count, mean and squares of two disjoint sets of models, from those of each."""
-    count = a[0] + b[0]
-    weight = b[0] / np.maximum(count, 1)
-    apart = np.where((a[0] > 0) & (b[0] > 0), b[1] - a[1], 0.0)
-    mean = np.where(a[0] > 0, a[1] + weight * apart, b[1])
-    return [count, mean, a[2] + b[2] + np.square(apart) * a[0] * weight]

@@ -186,7 +186,7 @@ def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING)
     sides, starts, places = deals.places()
     ties = tie_ends(-scores[order][None])[0][0]  # those of the non-member that is one too many are not above it
-    above = members_before(sides, starts, places[order], ties, allowed.astype(np.int64))
+    above = members_before(sides.view(np.uint8), starts, places[order], ties, allowed.astype(np.int64))
     found = np.where(members > 0, above / np.maximum(members, 1), 0.0)
     return found[np.argsort(np.argsort(fprs))]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from guestlist.arrays.samples import paired
 
-MANY = 2**22  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
+MANY = 2**19  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
 _BUCKETS = 2**16
 
 

@@ -16,24 +16,24 @@ def members_before(sides, starts, places, ties, allowed):  # pragma: no cover: c
     """(rates, draws) members strictly above the non-member that is one too many; all of them where there is none.
 
     Args:
-        sides: true for members; in draw d, the record of rank i is on the side ``sides[starts[d] + places[i]]``.
+        sides: 1 for members, 0 for non-members; in draw d, the record of rank i is on the side ``sides[starts[d] + places[i]]``.
         ties: (ranks,) the first rank with an equal score.
         allowed: (rates, draws) non-members that are not too many, rising with the rate.
     """
     rates, draws = allowed.shape
     found = np.empty((rates, draws))
     for d in range(draws):
-        false, before, rate = 0, 0, 0
+        false, before, rate, most = 0, 0, 0, allowed[0, d]
         for i in range(len(places)):
-            if ties[i] == i:
-                before = i - false
-            if not sides[starts[d] + places[i]]:
-                false += 1
+            before = i - false if ties[i] == i else before
+            false += 1 - sides[starts[d] + places[i]]  # no branch: which side it is cannot be foreseen
+            if false > most:
                 while rate < rates and false > allowed[rate, d]:
                     found[rate, d] = before
                     rate += 1
                 if rate == rates:
                     break
+                most = allowed[rate, d]
         for left in range(rate, rates):
             found[left, d] = len(places) - false
     return found

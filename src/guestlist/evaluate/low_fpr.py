@@ -16,6 +16,7 @@ Where persons have several records, the same holds with bounds for persons in th
 
 from __future__ import annotations
 
+import bisect
 import math
 from enum import StrEnum
 from functools import lru_cache
@@ -36,6 +37,13 @@ class Resolution(StrEnum):
     WITHHELD = "withheld"
     WEAK = "weak"
     GOOD = "good"
+
+
+class Sides(NamedTuple):
+    """Scores of members and of non-members, sorted."""
+
+    members: Side
+    nonmembers: Side
 
 
 class Bracket(NamedTuple):
@@ -95,7 +103,7 @@ def tpr_at_fpr(
         The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
         the weights are worth) is below 1.
     """
-    members, nonmembers = _sides(scores, member, persons, weights)
+    members, nonmembers = sides_of(scores, member, persons, weights)
     if _withheld(members, nonmembers, fpr):
         return WITHHELD
     side = error_of(confidence) / 4
@@ -115,9 +123,14 @@ def roc_band(
     Also given where :func:`tpr_at_fpr` withholds its value; the lower limit is 0 there. NaN without scored
     members or non-members.
     """
+    return band_of(sides_of(scores, member, persons), fprs, confidence=confidence)
+
+
+def band_of(sides: Sides, fprs: np.ndarray, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`roc_band` of scores that are sorted already."""
     fprs = np.asarray(fprs, dtype=np.float64)
     check_share(fprs=fprs)
-    members, nonmembers = _sides(scores, member, persons)
+    members, nonmembers = sides
     if min(len(members), len(nonmembers)) == 0:
         return np.full(fprs.shape, np.nan), np.full(fprs.shape, np.nan)
     side = error_of(confidence) / 4
@@ -136,14 +149,13 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     check_share(fpr=fpr)
     scores = np.asarray(scores_of_nonmembers)
     scores = scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64)
-    scores = np.sort(scores[~np.isnan(scores)])
+    scores = scores[~np.isnan(scores)]
     infinity = scores.dtype.type(np.inf)
     allowed = math.floor(fpr * len(scores) + ROUNDING)
     if len(scores) and allowed == len(scores):
         return -infinity
-    if len(scores) == 0 or scores[-1 - allowed] == infinity:
-        return scores.dtype.type(np.nan)
-    return np.nextafter(scores[-1 - allowed], infinity)
+    last = np.partition(scores, -1 - allowed)[-1 - allowed] if len(scores) else infinity
+    return scores.dtype.type(np.nan) if last == infinity else np.nextafter(last, infinity)
 
 
 def positive_predictive_value(
@@ -178,8 +190,13 @@ def tpr_and_ppv_at_fpr(
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
     """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
+    return rates_of(sides_of(scores, member, persons), fpr, prior, confidence=confidence)
+
+
+def rates_of(sides: Sides, fpr: float, prior: float, *, confidence: float = 0.95) -> tuple[Estimate, Estimate]:
+    """:func:`tpr_and_ppv_at_fpr` of scores that are sorted already."""
     check_share(prior=prior)
-    members, nonmembers = _sides(scores, member, persons)
+    members, nonmembers = sides
     if _withheld(members, nonmembers, fpr):
         return WITHHELD, WITHHELD
     side = error_of(confidence) / 4
@@ -199,29 +216,32 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     check_share(fpr=fpr)
     side = error_of(confidence) / 4
     rank = stats.binom.ppf(side, n_nonmembers, fpr) - 1
-    counts = np.arange(n_members + 1)
-    enough = counts[lower_share(counts, n_members, side) > fpr]
-    if rank < 0 or len(enough) == 0:
+    # The fewest members whose share is surely above fpr: bounds rise with the number.
+    enough = bisect.bisect_right(
+        range(n_members + 1), fpr, key=lambda count: float(lower_share(count, n_members, side))
+    )
+    if rank < 0 or enough > n_members:
         return float("nan")
     # The real FPR at the (rank + 1)-th largest non-member has a beta distribution; 200 midpoints of it.
     fprs = stats.beta.ppf((np.arange(200) + 0.5) / 200, rank + 1, n_nonmembers - rank)
 
     def lacking(mu: float) -> float:
         tpr = special.ndtr(special.ndtri(fprs) + mu)
-        return stats.binom.sf(enough[0] - 1, n_members, tpr).mean() - 0.8
+        return stats.binom.sf(enough - 1, n_members, tpr).mean() - 0.8
 
     if lacking(40.0) < 0:
         return float("nan")
     return float(special.ndtr(special.ndtri(fpr) + optimize.brentq(lacking, 0.0, 40.0)))
 
 
-def _sides(
+def sides_of(
     scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None
-) -> tuple[Side, Side]:
+) -> Sides:
+    """Members and non-members, each sorted: once for all that is asked about them."""
     persons, weights = persons_of(persons, scores), weights_of(weights, scores)
     scores, member = paired(scores, member)
     inside = Side.of(scores[member], of_those(persons, member))
-    return inside, Side.of(scores[~member], of_those(persons, ~member), of_those(weights, ~member))
+    return Sides(inside, Side.of(scores[~member], of_those(persons, ~member), of_those(weights, ~member)))
 
 
 def _withheld(members: Side, nonmembers: Side, fpr: float) -> bool:

@@ -20,13 +20,12 @@ from guestlist.evaluate import (
     best_threshold,
     effective_sizes,
     resolution,
-    roc_band,
     smallest_detectable_auc,
     smallest_detectable_tpr,
     steps,
-    tpr_and_ppv_at_fpr,
     unscored,
 )
+from guestlist.evaluate.low_fpr import Sides, band_of, rates_of, sides_of
 from guestlist.findings import headline
 from guestlist.findings.luck import SHOWN, Luck, Seen, luck_of, shown
 from guestlist.randomness import stream
@@ -179,7 +178,7 @@ def evaluate_attack(
     persons: np.ndarray | None = None,
 ) -> AttackResult:
     """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records."""
-    threshold = _threshold(attack, scores, member, view)
+    threshold, sides = _threshold(attack, scores, member, view), sides_of(scores, member, persons)
     return AttackResult(
         name=name,
         summary=attack.summary,
@@ -189,12 +188,12 @@ def evaluate_attack(
         auc=auc(scores, member, persons=persons),
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),
         advantage=advantage(scores, member, persons=persons),
-        rates=tuple(_rate(scores, member, fpr, prior, persons) for fpr in FPRS),
+        rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
         balanced_accuracy=None
         if np.isnan(threshold)
         else balanced_accuracy(scores, member, threshold, persons=persons),
         unscored=int(unscored(scores)),
-        curve=_curve(scores, member, persons),
+        curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
     )
 
@@ -215,18 +214,11 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
     return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
 
 
-def _scored(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> tuple[int, int]:
-    """How many members and non-members have a score, in persons where they are known: what a rate can resolve follows."""
-    scored = ~np.isnan(scores)
-    if persons is None:
-        return int((member & scored).sum()), int((~member & scored).sum())
-    return len(np.unique(persons[member & scored])), len(np.unique(persons[~member & scored]))
-
-
-def _rate(scores: np.ndarray, member: np.ndarray, fpr: float, prior: float, persons: np.ndarray | None) -> Rate:
-    members, nonmembers = _scored(scores, member, persons)
+def _rate(sides: Sides, fpr: float, prior: float) -> Rate:
+    # In persons, where they are known: what a rate can resolve follows.
+    members, nonmembers = (int(side.persons) for side in sides)
     enough = resolution(fpr, nonmembers)
-    tpr, ppv = tpr_and_ppv_at_fpr(scores, member, fpr, prior, persons=persons)
+    tpr, ppv = rates_of(sides, fpr, prior)
     return Rate(
         fpr=fpr,
         tpr=tpr,
@@ -243,13 +235,13 @@ def _detectable(fpr: float, members: int, nonmembers: int) -> float:
     return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
-def _curve(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> Curve:
+def _curve(scores: np.ndarray, member: np.ndarray, sides: Sides) -> Curve:
     smallest = 1 / max((~member).sum(), 2)
     # For logarithmic and for linear axes; rounded first, so that what is kept is exact where it is drawn.
     fprs = np.unique(rounded(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
     fprs = fprs[fprs >= smallest * (1 - 1e-6)]
     points = steps(scores, member, at=fprs)
-    low, high = roc_band(scores, member, fprs, persons=persons)
+    low, high = band_of(sides, fprs)
     return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
 
 

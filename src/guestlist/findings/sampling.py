@@ -22,7 +22,7 @@ from guestlist.findings.luck import DRAWS
 from guestlist.randomness import stream
 from guestlist.views.signals import Rotation
 
-MOST_CELLS = 2**21  # mock targets times records
+MOST_CELLS = 2**20  # mock targets times records
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,15 @@ def difference_of_shares(
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference applies
         a, b = right / n, right_outside / n_outside
     with_any = np.maximum(n, 1), np.maximum(n_outside, 1)
-    low = np.hypot(a - lower_share(right, with_any[0], error), upper_share(right_outside, with_any[1], error) - b)
-    high = np.hypot(upper_share(right, with_any[0], error) - a, b - lower_share(right_outside, with_any[1], error))
+    (below, above), (below_outside, above_outside) = (
+        _bounds(count, of, error) for count, of in zip((right, right_outside), with_any, strict=True)
+    )
+    low, high = np.hypot(a - below, above_outside - b), np.hypot(above - a, b - below_outside)
     return Bounded(a - b, a - b - low, a - b + high)
+
+
+def _bounds(right: np.ndarray, n: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """Clopper and Pearson's, each once for all records that have them: so many of so many."""
+    pairs, which = np.unique(np.column_stack([right, n]), axis=0, return_inverse=True)
+    low, high = (end(pairs[:, 0], pairs[:, 1], error) for end in (lower_share, upper_share))
+    return low[which.ravel()], high[which.ravel()]

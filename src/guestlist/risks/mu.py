@@ -33,6 +33,7 @@ BEYOND = 3.0  # the grid ends so far beyond the largest and the smallest estimat
 BIN = 0.1  # records whose estimates are as close as this count as equal when the mixture is fitted
 EVERYWHERE = 3.0  # records' worth of weight per standard error
 BOOTSTRAPS, ROUNDS = 30, 100
+AT_ONCE = 2**15  # records: more teach nothing about how mu is spread, and would take gigabytes
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,21 @@ def bounded_mu(found: Effects, *, confidence: float = 0.95, seed: int = 0) -> Bo
         seed: of the bootstrap.
     """
     result = Bounded(*np.full((3, len(found.estimate)), np.nan))
-    known = np.flatnonzero(~np.isnan(found.estimate))
-    if len(known):
-        grid = _Grid.over(found.take(known))
-        likelihood = likelihoods(found.take(known), grid.mu)
-        posterior = _posterior(likelihood, _spreads(likelihood, grid, np.random.default_rng(seed)))
-        tail = error_of(confidence) / 2
+    known, rng = np.flatnonzero(~np.isnan(found.estimate)), np.random.default_rng(seed)
+    if not len(known):
+        return result
+    grid, tail = _Grid.over(found.take(known)), error_of(confidence) / 2
+    # How mu is spread, some ten thousand records teach; what it makes of each record is then told block by block.
+    taught = np.arange(len(known)) if len(known) <= AT_ONCE else np.sort(rng.permutation(len(known))[:AT_ONCE])
+    likelihood = likelihoods(found.take(known[taught]), grid.mu)
+    spreads = _spreads(likelihood, grid, grid.bins[taught], rng)
+    for start in range(0, len(known), AT_ONCE):
+        block = known[start : start + AT_ONCE]
+        posterior = _posterior(
+            likelihood if len(block) == len(known) else likelihoods(found.take(block), grid.mu), spreads
+        )
         for part, share in zip(result, (0.5, tail, 1 - tail), strict=True):
-            part[known] = grid.quantile(posterior, share)
+            part[block] = grid.quantile(posterior, share)
     return result
 
 
@@ -159,13 +167,13 @@ class _Grid:
         return np.sinh(place / scale) * scale / np.sqrt(self.size)
 
 
-def _spreads(likelihood: np.ndarray, grid: _Grid, rng: np.random.Generator) -> np.ndarray:
-    """(bootstraps, points of the grid) how mu is spread over records."""
+def _spreads(likelihood: np.ndarray, grid: _Grid, bins: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(bootstraps, points of the grid) how mu is spread over records, which count as equal within a bin."""
     records = len(likelihood)
     centres = grid.place[:: round(KERNEL / STEP)]
     normals = np.exp(-0.5 * np.square((grid.place - centres[:, None]) / KERNEL))
     normals /= normals.sum(axis=1, keepdims=True)
-    _, which, counts = np.unique(grid.bins, return_inverse=True, return_counts=True)
+    _, which, counts = np.unique(bins, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
     starts = np.cumsum(counts) - counts
     each = np.add.reduceat((likelihood @ normals.T)[order], starts, axis=0) / counts[:, None]

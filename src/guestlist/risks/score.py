@@ -11,10 +11,13 @@ values count; ``Histogram(every=False)`` leaves out what rounding leaves out, as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from guestlist.arrays.samples import rows_of_each
 from guestlist.case import PRIOR, Case
 
 SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
@@ -47,6 +50,7 @@ class Histogram:
 
 
 HISTOGRAM = Histogram()
+Known = tuple[np.ndarray, np.ndarray]  # values of models whose members are known, and the truth
 
 
 def risk_score(
@@ -79,15 +83,43 @@ def risk_score(
     """
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
-    values, known = np.asarray(values, dtype=np.float64), np.maximum(known_values, SMALLEST)
+    classes, codes = np.unique(labels, return_inverse=True)
+    numbers = np.searchsorted(classes, known_labels).clip(max=max(len(classes) - 1, 0))
+    numbers = np.where(classes[numbers] == known_labels, numbers, -1) if len(classes) else numbers
+    of_class = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
+
+    def known_of(records: np.ndarray | None) -> Known:
+        rows = slice(None) if records is None else of_class.get(int(codes[records[0]]), slice(0))
+        return known_values[rows], known_member[rows]
+
+    return _class_by_class(values, codes, known_of, prior, histogram)
+
+
+def _class_by_class(
+    values: np.ndarray,
+    codes: np.ndarray,
+    known_of: Callable[[np.ndarray | None], Known],
+    prior: float,
+    histogram: Histogram = HISTOGRAM,
+) -> np.ndarray:
+    """The same with what is known of the class of some records, or of all classes, asked for when its turn comes."""
+    values = np.asarray(values, dtype=np.float64)
     scores = np.full(len(values), np.nan)
-    for label in np.unique(labels):
-        asked, own = (labels == label) & ~np.isnan(values), known_labels == label
-        if not (known_member[own].any() and not known_member[own].all()):
-            own = np.ones(len(known), dtype=bool)
-        if known_member[own].any() and not known_member[own].all():
-            scores[asked] = _posterior(values[asked], known[own], known_member[own], prior, histogram)
+    every = cache(lambda: known_of(None))
+    for records in rows_of_each(codes):
+        known, member = known_of(records)
+        if member.all() or not member.any():
+            known, member = every()
+        if member.any() and not member.all():
+            asked = records[~np.isnan(values[records])]
+            scores[asked] = _posterior(values[asked], np.maximum(known, SMALLEST), member, prior, histogram)
     return scores
+
+
+def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """``np.histogram``, by comparing with each of a few edges: millions of values need not be sorted."""
+    below = [(values < edge).sum() for edge in edges[:-1]]
+    return np.diff([*below, (values <= edges[-1]).sum()])
 
 
 def _posterior(
@@ -95,7 +127,7 @@ def _posterior(
 ) -> np.ndarray:
     """(values,) probabilities of membership, from known values of one class."""
     edges = histogram.edges(known)
-    inside, outside = (np.histogram(known[side], edges)[0] / side.sum() for side in (member, ~member))
+    inside, outside = (_counts(known[side], edges) / side.sum() for side in (member, ~member))
     there = np.flatnonzero(inside + outside > 0)
     if not len(there):  # rounding has left out all that is known
         return np.full(len(values), np.nan)
@@ -108,15 +140,14 @@ def _posterior(
 def from_references(case: Case) -> np.ndarray:
     """(records,) the score that references teach; NaN where the target was not asked."""
     said, member = case.view.reference("mentr"), case.view.reference_member
-    known = ~np.isnan(said)
-    return risk_score(
-        case.view.target("mentr"),
-        case.view.labels,
-        known_values=said[known],
-        known_labels=np.broadcast_to(case.view.labels, said.shape)[known],
-        known_member=member[known],
-        prior=case.prior,
-    )
+
+    def known_of(records: np.ndarray | None) -> Known:
+        columns = slice(None) if records is None else records
+        own = said[:, columns]
+        known = ~np.isnan(own)
+        return own[known], member[:, columns][known]
+
+    return _class_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
 
 
 def from_target(case: Case) -> np.ndarray:
