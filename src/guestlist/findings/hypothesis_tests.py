@@ -107,6 +107,6 @@ def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
     for name in _FAULTLESS.keys() & set(attack.needs):
         row = view.target(name)
         said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-    best = replace(view.with_target(said), evidence=without_fault(view.evidence))
+    best = view.with_target(said, without_fault(view.evidence))
     assert attack.p_value is not None
     return float(np.nanmin(attack.p_value(best)[asked]))

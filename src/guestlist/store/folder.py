@@ -17,7 +17,7 @@ place, another audit or another plan; see ``docs/folder.md``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,11 +40,13 @@ from guestlist.store.seals import (
     write_sealed_json,
     write_sealed_npz,
 )
-from guestlist.views.lazily import matrices
+from guestlist.views.lazily import in_a_row, matrices
 from guestlist.views.signals import Rotation, Signals
 
 T = TypeVar("T")
 POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
+MANY_RECORDS = 100_000  # whose signals are kept in single precision
+MANY_CELLS = 2**24  # models times records: not all signals are in memory at once
 
 
 class Store:
@@ -103,7 +105,7 @@ class Store:
 
     def model(self, k: int) -> dict[str, np.ndarray]:
         """Name to (records,) signals of model ``k``."""
-        return self._signals(k)
+        return {name: values.astype(np.float64) for name, values in self._signals(k).items()}
 
     def write_answers(self, answers: np.ndarray) -> None:
         self._note(ANSWERS, write_sealed_npz(self.folder / ANSWERS, self._of_audit(ANSWERS), {"answers": answers}))
@@ -124,7 +126,15 @@ class Store:
     # -- files that are tied to the audit ---------------------------------------------------------------------------
 
     def write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write signals or evidence, with a seal that says what they were made of."""
+        """Write signals or evidence, with a seal that says what they were made of.
+
+        Signals of very many records are kept in single precision: what it rounds away is far below what differs between models.
+        """
+        if path.parent.name == "signals":
+            arrays = {
+                name: values if len(values) <= MANY_RECORDS else values.astype(np.float32)
+                for name, values in arrays.items()
+            }
         write_sealed_npz(path, self._seal(path), arrays)
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
@@ -237,15 +247,18 @@ class Store:
         files = [model_path(self.folder, k) for k in models]
         there = [self.check(path) for path in files][0]  # noqa: RUF015  # each is checked before anything is computed
         wanted, loaded = [name for name in there if name in together], dict[str, np.ndarray]()
+        member = self.split.member[in_a_row(np.array(models))]
+        many = member.size > MANY_CELLS
 
         def load(name: str) -> np.ndarray:
             if name not in loaded:
-                names = wanted if name in wanted else [name]
-                parts = [self._signals(k, *names) for k in models]
-                loaded.update({one: np.stack([part[one] for part in parts]) for one in names})
-            return loaded.pop(name)
+                names = wanted if name in wanted and not many else [name]
+                parts = (self._signals(k, *names) for k in models)
+                loaded.update(_stacked(parts, names, len(models)))
+            # Single precision is kept as it is, in half of the memory, and made ready to be computed with when asked for.
+            return loaded.pop(name) if loaded[name].dtype == np.float64 else loaded[name].astype(np.float64)
 
-        return Rotation(matrices(there, load), self.split.member[models], self.pool["class"].to_numpy())
+        return Rotation(matrices(there, load, 2 if many else None), member, self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
@@ -299,6 +312,15 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
         found = replace(found, about=about)
         write_manifest(path, found)
     return Store(folder, found)
+
+
+def _stacked(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], models: int) -> dict[str, np.ndarray]:
+    """Name to (models, records), from what each model said in turn."""
+    found: dict[str, np.ndarray] = {}
+    for row, part in enumerate(parts):
+        for name in names:
+            found.setdefault(name, np.empty((models, *part[name].shape), part[name].dtype))[row] = part[name]
+    return found
 
 
 def numbered(folder: Path, kind: str, width: int = 4) -> list[int]:

@@ -14,22 +14,32 @@ T = TypeVar("T")
 class Lazily(Mapping[str, T]):
     """A mapping whose values are made when first asked for, once each.
 
+    Args:
+        most: how many are kept, those that were asked for last; by default all.
+
     >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
     >>> squares["2"], list(squares), "3" in squares
     (4, ['1', '2'], False)
     """
 
-    def __init__(self, names: Iterable[str], make: Callable[[str], T]):
+    def __init__(self, names: Iterable[str], make: Callable[[str], T], most: int | None = None):
         self._names = dict.fromkeys(names)
         self._make = make
+        self._most = len(self._names) if most is None else most
         self._made: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._made:
+        if name in self._made:
+            found = self._made.pop(name)
+        else:
             if name not in self._names:
                 raise KeyError(name)
-            self._made[name] = self._make(name)
-        return self._made[name]
+            while self._made and len(self._made) >= self._most:
+                del self._made[next(iter(self._made))]
+            found = self._make(name)
+        if self._most:
+            self._made[name] = found
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # the inherited one would make the value
@@ -62,9 +72,15 @@ def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
     return slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
 
 
-def matrices(names: Iterable[str], make: Callable[[str], np.ndarray]) -> Lazily[np.ndarray]:
-    """Matrices by name, each made when first asked for, and read-only."""
-    return Lazily(names, lambda name: read_only(make(name)))
+def matrices(names: Iterable[str], make: Callable[[str], np.ndarray], most: int | None = None) -> Lazily[np.ndarray]:
+    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept."""
+    return Lazily(names, lambda name: read_only(make(name)), most)
+
+
+def rows_of(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> Lazily[np.ndarray]:
+    """Some rows of matrices by name; nothing is kept of rows that follow each other, which are not copied either."""
+    chosen = in_a_row(rows)
+    return matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None)
 
 
 def locked(part: Any) -> Any:

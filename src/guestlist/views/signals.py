@@ -19,7 +19,7 @@ from guestlist.arrays.standings import Standing, standing, standing_of_others
 from guestlist.arrays.thresholds import best_threshold_over_rows
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
-from guestlist.views.lazily import in_a_row, locked, matrices, read_only
+from guestlist.views.lazily import in_a_row, locked, matrices, read_only, rows_of
 from guestlist.views.view import T
 
 
@@ -62,11 +62,11 @@ class Signals:
 
     def target(self, name: str) -> np.ndarray:
         """(records,) what the target says."""
-        return _lookup(self.values, name)[0]
+        return self.once(("target", name), lambda: _lookup(self.values, name)[0].copy())  # not tied to the references'
 
     def reference(self, name: str) -> np.ndarray:
         """(references, records) what the references say."""
-        return _lookup(self.values, name)[1:]
+        return _lookup(self._source, name)[1:]
 
     def inside(self, name: str) -> Moments:
         """Moments, per record, of the references that trained on it."""
@@ -107,20 +107,26 @@ class Signals:
         values = matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
         return replace(self, values=values, reference_member=models.member)
 
-    def with_target(self, said: Mapping[str, np.ndarray]) -> Signals:
-        """The same references with a target that says something else: name to (records,), for some of the signals."""
+    def with_target(self, said: Mapping[str, np.ndarray], evidence: Evidence | None = None) -> Signals:
+        """The same references with a target that says something else: name to (records,), for some of the signals.
+
+        Args:
+            evidence: about the other target, if there is another.
+        """
 
         def changed(name: str) -> np.ndarray:
             return np.vstack([said[name], self.reference(name)]) if name in said else self.values[name]
 
-        other = replace(self, values=matrices(self.values, changed))
-        vars(other)["_references"], vars(other)["mocks"] = self._references, self.mocks  # these have not changed
+        other = replace(self, values=matrices(self.values, changed), evidence=evidence or self.evidence)
+        other._made.update({("target", name): read_only(row) for name, row in said.items()})
+        # These have not changed, and need not be copied.
+        vars(other).update(_references=self._references, _source=self._source, mocks=self.mocks)
         return other
 
     @cached_property
     def mocks(self) -> Rotation:
         """The references alone, each in turn as a target of the others."""
-        values, evidence = matrices(self.values, self.reference), self.evidence.of_mocks()
+        values, evidence = matrices(self.values, self.reference, 0), self.evidence.of_mocks()
         return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -130,6 +136,11 @@ class Signals:
     @cached_property
     def _made(self) -> dict[Hashable, Any]:
         return {}
+
+    @cached_property
+    def _source(self) -> Mapping[str, np.ndarray]:
+        """Where the references' signals are."""
+        return self.values
 
     @cached_property
     def _references(self) -> dict[tuple[str, bool], Moments]:
@@ -222,8 +233,7 @@ class Rotation:
     def facing(self, k: int) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it in records asked about."""
         others = self.others(k)
-        order = in_a_row(np.r_[k, others])
-        values = matrices(self.values, lambda name: self.values[name][order])
+        values = rows_of(self.values, np.r_[k, others])
         population = None if self.unasked is None else self.unasked & ~self.member[k]
         member = self.member[in_a_row(others)]
         return Signals(values, member, self.labels, self.evidence(k), population, self.answers(k))
@@ -235,11 +245,10 @@ class Rotation:
     def take(self, models: np.ndarray) -> Rotation:
         """The same view with some of the models only, or with all of them in another order."""
         chosen = np.arange(len(self.member))[models]
-        rows = in_a_row(chosen)
         return replace(
             self,
-            values=matrices(self.values, lambda name: self.values[name][rows]),
-            member=self.member[rows],
+            values=rows_of(self.values, chosen),
+            member=self.member[in_a_row(chosen)],
             together=self.blocks[models],
             evidence=lambda k: self.evidence(int(chosen[k])),
             answers=lambda k: self.answers(int(chosen[k])),
