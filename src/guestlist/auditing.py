@@ -330,8 +330,10 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         about = {**_claimed(target, settings), **(settings.about or {})}
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
         kinds = frozenset(collected(store) | now)
+        site = open_site(store, target, pool, said, engine=settings.engine, progress=settings.progress)
+        del said  # with many classes it is large, and it is in the folder
         yield Work(
-            site=open_site(store, target, pool, said, engine=settings.engine, progress=settings.progress),
+            site=site,
             settings=settings,
             attacks=named(settings.attacks, settings.fewest, kinds, missing, says),
             plans=with_begun(store, plans),

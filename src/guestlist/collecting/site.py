@@ -14,6 +14,7 @@ from guestlist.games import draw
 from guestlist.store import Store, model_path
 from guestlist.store.files import remove_parts
 from guestlist.targets.scales import Scale
+from guestlist.targets.signals import blocks_of
 from guestlist.targets.target import Target
 
 # Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
@@ -78,7 +79,7 @@ def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.nd
         _check_row(store, target, found, labels)
         store.write_answers(found)
         model_path(store.folder, 0).unlink(missing_ok=True)  # it is tied to the bits of the answers, and written below
-    elif kept.shape != found.shape or np.abs(kept - found).max() > SAME_ANSWER * max(1.0, np.abs(kept).max()):
+    elif kept.shape != found.shape or _differ(kept, found):
         raise FolderError(_ANOTHER.format(store.folder))
     else:
         found = kept
@@ -87,6 +88,13 @@ def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.nd
     if 0 not in store.models():
         store.write_model(0, scale.signals(found, labels))
     return scale
+
+
+def _differ(kept: np.ndarray, found: np.ndarray) -> bool:
+    """Whether two answers differ by more than rounding; block by block, as they may be large."""
+    parts = [(np.abs(kept[rows] - found[rows]).max(), np.abs(kept[rows]).max()) for rows in blocks_of(kept)]
+    furthest, largest = np.max(parts, axis=0)
+    return bool(furthest > SAME_ANSWER * max(1.0, largest))
 
 
 _ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."

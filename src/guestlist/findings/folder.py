@@ -54,7 +54,9 @@ def case_in(
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.asked[0], split.take(models))
-    setting = _setting(store, store.answers(), until)
+    answers = store.answers()
+    setting = _setting(store, None if answers is None else answers.max(axis=1, keepdims=True), until)
+    del answers
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     unasked = None if blind is None else unasked_in(store)
     return Case(

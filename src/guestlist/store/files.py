@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,20 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     In the folder of an audit it is its owner's alone: it tells who was a member.
     """
+    with written_aside(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[BinaryIO]:
+    """The same for what is written piece by piece: a file that takes its place once it is whole."""
     # The process id keeps two writers of one file apart; both write the same bits.
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     private = is_private(path)
     try:
         _make_folder(path.parent, private)
-        with open(aside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
-            file.write(content)
+        with open(aside, "w+b", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)

@@ -11,7 +11,6 @@ the array is read: the seal costs nothing.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.store.files import in_npz, read_json, write_bytes, write_json
+from guestlist.store.files import in_npz, read_json, write_json, written_aside
 
 # By part: what a file was made of, in the words of messages.
 Seal = Mapping[str, str]
@@ -43,12 +42,11 @@ def digest(*parts: str | bytes) -> str:
 
 def write_sealed_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -> str:
     """Write arrays with a seal; returns the digest of what the file holds."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
-    with zipfile.ZipFile(buffer, "a") as archive:
-        holds = _holds(archive)
-        archive.comment = json.dumps({**seal, HOLDS: holds}, sort_keys=True).encode()
-    write_bytes(path, buffer.getvalue())
+    with written_aside(path) as file:  # not first in memory: with many classes, answers are large
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
+        with zipfile.ZipFile(file, "a") as archive:
+            holds = _holds(archive)
+            archive.comment = json.dumps({**seal, HOLDS: holds}, sort_keys=True).encode()
     return holds
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -91,7 +92,7 @@ class Probabilities:
         return replace(self, smallest=signals.smallest_answer(answers))
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals.signals_of_probabilities(answers, labels, self.smallest)
+        return signals.in_blocks(partial(signals.signals_of_probabilities, smallest=self.smallest), answers, labels)
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.hinge(np.log(np.maximum(answers, self.smallest)), labels)
@@ -100,7 +101,10 @@ class Probabilities:
         return answers / answers.sum(axis=1, keepdims=True)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(answers, self.smallest)).astype(np.float32)
+        found = np.empty(answers.shape, dtype=np.float32)
+        for block in signals.blocks_of(answers):
+            found[block] = np.log(np.maximum(answers[block], self.smallest))
+        return found
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.correct(answers, labels)
@@ -135,7 +139,7 @@ class Logits:
         return self
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return signals.signals_of_logits(answers, labels)
+        return signals.in_blocks(signals.signals_of_logits, answers, labels)
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.hinge(answers, labels)
@@ -144,7 +148,10 @@ class Logits:
         return softmax(answers, axis=1)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        return log_softmax(answers, axis=1).astype(np.float32)
+        found = np.empty(answers.shape, dtype=np.float32)
+        for block in signals.blocks_of(answers):
+            found[block] = log_softmax(answers[block], axis=1)
+        return found
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.correct(answers, labels)

@@ -71,6 +71,25 @@ SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
+CELLS_AT_ONCE = (
+    2**21
+)  # answers that are worked on together: with many classes, some tens of megabytes instead of gigabytes
+
+
+def blocks_of(answers: np.ndarray) -> list[slice]:
+    """Rows to work on together; what is computed of each row does not depend on the others."""
+    step = max(1, CELLS_AT_ONCE // max(answers.shape[1], 1))
+    return [slice(start, start + step) for start in range(0, max(len(answers), 1), step)]
+
+
+def in_blocks(
+    signals: Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]], answers: np.ndarray, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Name to (records,) of signals that are computed block by block."""
+    parts = [signals(answers[block], labels[block]) for block in blocks_of(answers)]
+    return parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
     """Every row of ``SIGNALS`` for one model's logits: name to (records,)."""
     logits = np.asarray(logits, dtype=np.float64)
@@ -110,8 +129,8 @@ def smallest_answer(probabilities: np.ndarray) -> float:
     >>> smallest_answer(np.array([[0.99, 0.01], [1.0, 0.0]]))
     0.005
     """
-    positive = probabilities[probabilities > 0]
-    return float(np.clip(positive.min() / 2, SMALLEST_PROBABILITY, 0.1)) if positive.size else 0.1
+    smallest = np.min(probabilities, where=probabilities > 0, initial=np.inf)
+    return float(np.clip(smallest / 2, SMALLEST_PROBABILITY, 0.1))
 
 
 def residual(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
