@@ -72,7 +72,7 @@ class Setting:
         scale: of its answers.
         seed, rate: of the references' training sets.
         fingerprints: of what the numbers depend on.
-        answers: (records, classes) what the target answered, or (records, 1) the largest of it, by which saturation is judged.
+        answers: (records, classes) what the target answered; of more than two classes (records, 1), the largest of it.
         predictions: whether there was nothing but predictions: no model, and no features.
         until: the interval that was wanted, if references were trained until it was narrow enough.
         drawn: whether members were drawn by us, from one pool.

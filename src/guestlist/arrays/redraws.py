@@ -181,7 +181,7 @@ def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np
     from guestlist.arrays.walks import members_before  # imports numba
 
     scored = ~np.isnan(scores)
-    order = np.argsort(-scores, kind="stable")[: scored.sum()]
+    order = np.argsort(-scores)[: scored.sum()]
     members = deals.sums(scored[None].astype(np.float64))[0]
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING)
     sides, starts, places = deals.places()
@@ -206,7 +206,7 @@ def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
     ranks, known = np.zeros(len(scores)), int((~np.isnan(scores)).sum())
     if known:
-        order = np.argsort(scores, kind="stable")[:known]  # NaN last
+        order = np.argsort(scores)[:known]  # NaN last
         first, last = tie_ends(scores[order][None])
         ranks[order] = first[0] + last[0] + 2
     return ranks

@@ -88,7 +88,7 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return None
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores)  # not stable, which is slower: only what is counted down to the end of a tie is kept
     ranked, is_member = scores[order], member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from guestlist.arrays.ranks import tie_ends
 from guestlist.arrays.samples import error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, unanimous_bound
@@ -48,8 +49,16 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     Args:
         weights: (non-members,) how much each counts; by default all alike.
     """
-    members, nonmembers = scores[member], scores[~member]
-    return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
+    if weights is not None:
+        members, nonmembers = scores[member], scores[~member]
+        return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
+    order = np.argsort(scores)
+    (first,), (last,) = tie_ends(scores[order][None])
+    inside, place = member[order], np.empty(len(scores))
+    for own in (inside, ~inside):
+        others = np.append(0, np.cumsum(~own))  # that many of the other side are among the lowest so many
+        place[order[own]] = (others[first[own]] + others[last[own] + 1]) / (2 * others[-1])
+    return Placements(place[member], 1 - place[~member])
 
 
 class Owners(NamedTuple):

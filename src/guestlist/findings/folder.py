@@ -55,8 +55,9 @@ def case_in(
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.asked[0], split.take(models))
     answers = store.answers()
-    setting = _setting(store, None if answers is None else answers.max(axis=1, keepdims=True), until)
-    del answers
+    if answers is not None and answers.shape[1] > 2:
+        answers = answers.max(axis=1, keepdims=True)  # with many classes all of it is large
+    setting = _setting(store, answers, until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     unasked = None if blind is None else unasked_in(store)
     return Case(

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from guestlist.case import Case
+from guestlist.findings.sampling import tried
 from guestlist.views.signals import Rotation
 
 FEWEST_MODELS = 4  # references without which a spread between models is not known
@@ -42,11 +43,13 @@ class Likeness:
 
 def find(case: Case) -> Likeness | None:
     """None where there are too few references or non-members to say."""
-    view, asked = case.view, case.truth.asked
-    if view.references < FEWEST_MODELS or (asked & ~case.truth.member).sum() < FEWEST_RECORDS:
+    view = case.view
+    asked = np.flatnonzero(case.truth.asked)[tried(case)]  # of very many records, those at which models are compared
+    member = case.truth.member[asked]
+    if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
         return None
     margin = np.vstack([view.target("margin")[asked], view.reference("margin")[:, asked]])
-    return likeness(margin, np.vstack([case.truth.of_asked, view.reference_member[:, asked]]))
+    return likeness(margin, np.vstack([member, view.reference_member[:, asked]]))
 
 
 def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:

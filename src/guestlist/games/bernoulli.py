@@ -75,7 +75,8 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     """
     rng, whose = stream(seed, "rows", k), whose_of(data)
     tossed = rng.random(whose.max() + 1) < rate
-    pairs = np.unique(np.stack([pd.factorize(data.y)[0], whose]), axis=1)  # who has records of which class
+    codes, units = pd.factorize(data.y)[0].astype(np.int64), len(tossed)
+    pairs = np.stack(np.divmod(np.unique(codes * units + whose), units))  # who has records of which class
     least = fewest_of_classes(np.bincount(pairs[0]), rate)
     # A person may have records of several classes, so tossing for one may take from another.
     while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
