@@ -36,7 +36,8 @@ def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     results = judge(case)
     assert not list(tmp_path.iterdir())
     assert results.headline.mocks == 10
-    assert (results.subject.members + results.subject.nonmembers, results.subject.population) == (350, 50)
+    subject = results.subject
+    assert (subject.members + subject.nonmembers, subject.population + subject.always) == (350, 50)
     assert [g.value for g in results.groups] == ["first", "second"]
     assert len(results.records) == 350
     write_results(tmp_path, results, case.scores)

@@ -15,7 +15,7 @@ import pytest
 
 from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD
-from guestlist.findings.attacks import Histogram
+from guestlist.findings.attacks import Curve, Histogram
 from guestlist.findings.results import from_document
 from guestlist.lines import line
 from guestlist.report import checks, page, words
@@ -230,6 +230,19 @@ def test_headings_are_in_order_and_ids_unique(case):
 @pytest.mark.parametrize("case", CASES)
 def test_is_small_enough_to_mail(case):
     assert len(page(case()).encode()) < 400_000
+
+
+@pytest.mark.slow
+def test_the_largest_page_is_below_three_megabytes():
+    base = leaking()
+    points = [i / 399 for i in range(400)]
+    curve = Curve(*(tuple(rounded) for rounded in (points, [x**0.5 for x in points], points, points, points)))
+    many = tuple(replace(base.outcomes[0], name=f"attack_{i}", curve=curve) for i in range(60))
+    records = tuple(
+        replace(base.exposed[0], id=f"members:{i}", risks={str(k): 0.123 for k in range(10)}) for i in range(1000)
+    )
+    whole = page(replace(base, outcomes=(*base.outcomes, *many), exposed=records))
+    assert 1_000_000 < len(whole.encode()) < 3_000_000
 
 
 def test_tables_and_charts_can_be_heard():

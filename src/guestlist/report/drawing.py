@@ -182,12 +182,15 @@ def _stairs(places: list[tuple[float, float]], *, early: bool = False) -> list[t
 
 
 def _joined(places: list[tuple[float, float]]) -> str:
-    """A path through places, without those that no screen tells from the last."""
-    parts: list[str] = []
-    for x, y in places:
-        piece = f"{x:.1f} {y:.1f}"
-        if not parts or parts[-1][1:] != piece:
-            parts.append(("L" if parts else "M") + piece)
+    """A path through places, in few letters: without those that no screen tells from the last, and level or upright by name."""
+    parts, last = [], ("", "")
+    for place in places:
+        x, y = (f"{value:.1f}" for value in place)
+        if not parts:
+            parts.append(f"M{x} {y}")
+        elif (x, y) != last:
+            parts.append(f"H{x}" if y == last[1] else f"V{y}" if x == last[0] else f"L{x} {y}")
+        last = x, y
     return "".join(parts)
 
 
