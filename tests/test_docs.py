@@ -119,7 +119,7 @@ def test_the_sharp_edges_are_sharp(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "blocks"),
-    [("compare.md", 1), ("defences.md", 8), ("regression.md", 2), ("games.md", 4), ("epsilon.md", 10)],
+    [("compare.md", 1), ("defences.md", 8), ("regression.md", 2), ("games.md", 4), ("epsilon.md", 10), ("torch.md", 2)],
 )
 def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):
     pytest.importorskip("torch")
@@ -131,6 +131,24 @@ def test_pages_about_models_run(name, blocks, tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(run_page(ROOT / "docs" / name, tmp_path)) == blocks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "blocks"), [("exposed.md", 3), ("persons.md", 1)])
+def test_pages_about_records_run(name, blocks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ran = run_page(ROOT / "docs" / name, tmp_path)
+    assert len(ran) == blocks
+    assert "assert " in ran[-1]
+
+
+def test_the_reference_has_every_public_name_once():
+    """By what it is for: a new name goes into one of the groups of docs/api.md."""
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    named = re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\w+)$", page, re.MULTILINE)
+    assert sorted(named) == sorted(gl.__all__)
 
 
 @pytest.fixture
