@@ -183,7 +183,8 @@ def _stairs(places: list[tuple[float, float]], *, early: bool = False) -> list[t
 
 def _joined(places: list[tuple[float, float]]) -> str:
     """A path through places, in few letters: without those that no screen tells from the last, and level or upright by name."""
-    parts, last = [], ("", "")
+    parts: list[str] = []
+    last = ("", "")
     for place in places:
         x, y = (f"{value:.1f}" for value in place)
         if not parts:
