@@ -41,6 +41,10 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     assert found.check("GL119").figures["p_value"] == found.blind.p_value == 1 / 400
     assert answer(replace(found, blind=None)).startswith("Yes")
     assert answer(found).startswith("Unclear. Members and non-members differ without the model")
+    assert "cannot be put down to the model alone" in answer(found)
+    assert "one in twenty is told so by chance" not in answer(found)  # p = 1 / 400
+    weak = replace(found, blind=replace(found.blind, p_value=0.04))
+    assert "one in twenty is told so by chance" in answer(weak)
     assert "sources" not in found.untested
     words = " ".join(summary(found).split())
     assert f"tells them apart with AUC {found.blind.auc:.3f}" in words

@@ -164,6 +164,11 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     said = differences(replace(found, judged=(first, *found.judged[1:])))[0]
     assert "these differ from the rest in the mean of a risk: half = first, " in said
     assert "corrected p = 0.003" in said
+    second = replace(found.judged[0].risks[1], p_value=0.02)
+    several = replace(first, risks=(clear, second, *found.judged[0].risks[2:]))
+    said = differences(replace(found, judged=(several, *found.judged[1:])))[0]
+    assert said.count("half = first") == 1  # one entry for each group, by the clearest of its risks
+    assert "corrected p = 0.003, and 1 other risk" in said
     hostile = replace(found, judged=tuple(replace(one, of={HOSTILE: HOSTILE}) for one in found.judged))
     assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
     assert name(first) == "half = first"

@@ -30,7 +30,9 @@ def next_steps(results: Results) -> tuple[str, ...]:
         [f"Settle first what stands beside the answer: {words.listed(codes)}."] if (codes := _codes(results)) else []
     )
     if results.blind is not None and results.blind.told:
-        return tuple(first)  # the answer says what to do about it
+        gain = results.beyond_blind
+        clear = results.references is not None and gain is not None and gain.gain.low > 0
+        return (*first, *([DEFEND] if clear else []))  # the answer says what to do about the records
     blind = results.check("GL119")
     unlooked = [BLIND] if results.blind is None and blind is not None and blind.state == "not run" else []
     references = [REFERENCES] if results.references is None else []

@@ -20,6 +20,10 @@ NO_FEATURES = (
 )
 
 
+WEAK = 0.01  # above this p-value the reader is told that it may be chance
+BY_CHANCE = "Of audits with one source for both, one in twenty is told so by chance."
+
+
 class Row(NamedTuple):
     """Figures of the headline attack against non-members of one kind."""
 
@@ -69,9 +73,10 @@ def blind(results: Results) -> str:
 def unclear(results: Results, found: Blind, attack: AttackResult) -> str:
     """The answer where members can be told without the model: what attacks find is not the model's doing alone."""
     differ = f"Members and non-members differ without the model: a classifier that never asks it {_reaches(found)}"
-    model = "so what attacks find, or miss, cannot be put down to the model"
-    own = "" if math.isnan(attack.auc.value) else f" The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    said = [f"Unclear. {differ}, {model}.{own}", in_short(results), words.advice(found.game)]
+    model = "so what attacks find, or miss, cannot be put down to the model alone"
+    own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
+    weak = BY_CHANCE if found.p_value > WEAK else ""
+    said = [f"Unclear. {differ}, {model}.", own, beyond(results), in_short(results), weak, words.advice(found.game)]
     return " ".join(filter(None, said))
 
 

@@ -17,7 +17,8 @@ from guestlist.report.section import Section, filled
 
 KINDS = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
 SEVERAL = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
-MOST = 20  # small ones that are named, and differences that are told
+MOST = 20  # small ones that are named
+FEW = 6  # parts that are told to differ, the clearest first, and small pairs that are named: the tables have all
 
 
 def section(results: Results) -> Section | None:
@@ -53,7 +54,7 @@ def differences(found: GroupRisks) -> list[str]:
         some = list(parts)
         if not any(one.risks for one in some):
             continue
-        apart = [(part, one) for part in some for one in part.risks if one.differs]
+        apart = [(part, _clearest(part)) for part in some if any(one.differs for one in part.risks)]
         apart.sort(key=lambda both: (both[1].p_value, -abs(both[1].beyond_rest.value)))
         looked = (
             f"Of {words.things(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
@@ -61,8 +62,8 @@ def differences(found: GroupRisks) -> list[str]:
         if not apart:
             said.append(f"{looked}, none is shown to bear more risk than the rest, or less.")
             continue
-        told = "; ".join(_difference(part, one) for part, one in apart[:MOST])
-        more = f"; and {count(len(apart) - MOST)} more" if len(apart) > MOST else ""
+        told = "; ".join(_difference(part, one) for part, one in apart[:FEW])
+        more = f"; and {count(len(apart) - FEW)} more, in the tables" if len(apart) > FEW else ""
         said.append(f"{looked}, these differ from the rest in the mean of a risk: {told}{more}.")
     return said
 
@@ -70,13 +71,26 @@ def differences(found: GroupRisks) -> list[str]:
 def too_small(found: GroupRisks, kind: str) -> str:
     """Which of a kind are not judged, with their numbers of members and non-members."""
     small = [one for one in found.small if one.kind == kind]
-    named = "; ".join(f"{name(one)} ({count(one.members)} and {count(one.nonmembers)})" for one in small[:MOST])
-    more = f"; and {count(len(small) - MOST)} more, in results.json" if len(small) > MOST else ""
+    most = FEW if kind == PAIR else MOST
+    named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.of)))
+    more = f"; and {count(len(small) - most)} more, in results.json" if len(small) > most else ""
     return (
         f"Too small to judge, with fewer than {count(found.fewest)} members or {count(found.fewest)} non-members, are "
         f"{count(len(small))} {KINDS[kind] if len(small) == 1 else SEVERAL[kind]} (members and non-members in brackets): "
         f"{named}{more}."
     )
+
+
+def _named(small: list[TooSmall]) -> str:
+    """Groups of the same columns, with their numbers; one column is named once."""
+    if len(small[0].of) > 1:
+        return "; ".join(f"{name(one)} {_numbers(one)}" for one in small)
+    (column,) = small[0].of
+    return f"{column} = " + ", ".join(f"{one.of[column]} {_numbers(one)}" for one in small)
+
+
+def _numbers(one: TooSmall) -> str:
+    return f"({count(one.members)} and {count(one.nonmembers)})"
 
 
 def gap_said(found: GapCorrelation) -> str:
@@ -93,7 +107,16 @@ def _difference(part: GroupRisk, found: MeanRisk) -> str:
     if gap.value < 0:  # less by 0.03, and not by -0.03
         gap = Estimate(-gap.value, -gap.high, -gap.low)
     more = "more" if found.beyond_rest.value > 0 else "less"
-    return f"{name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {tiny(found.p_value or 0.0)}"
+    others = sum(one.differs for one in part.risks) - 1
+    too = f", and {count(others)} other risk{'s' if others > 1 else ''}" if others else ""
+    return (
+        f"{name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {tiny(found.p_value or 0.0)}{too}"
+    )
+
+
+def _clearest(part: GroupRisk) -> MeanRisk:
+    """The difference that luck explains least."""
+    return min((one for one in part.risks if one.differs), key=lambda one: (one.p_value, -abs(one.beyond_rest.value)))
 
 
 def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
