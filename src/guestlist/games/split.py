@@ -51,7 +51,7 @@ class Split:
 
     @property
     def told(self) -> np.ndarray:
-        """(records,) true for those that every model trains on and nobody asks about: they tell nothing of membership."""
+        """(records,) true for those that every model trains on and nobody asks about, and so tell nothing of membership."""
         return np.logical_and(~self.asked.any(axis=0), self.member.all(axis=0))
 
     def take(self, models) -> Split:
