@@ -267,6 +267,8 @@ def test_labels_are_matched_with_their_own_column(tmp_path):
 def test_a_column_that_only_looks_like_an_answer_is_refused(tmp_path):
     table = pd.DataFrame({"label": [0, 1], "member": [1, 0], "z_0": [1.0, 2], "z_1": [3.0, 1], "z_score": [9.0, 9]})
     with pytest.raises(InputError, match="no label is named so: z_score"):
+        read_predictions(written(table.drop(columns="label"), tmp_path / "c.csv"), labelled=False)
+    with pytest.raises(InputError, match="no label is named so: z_score"):
         read_predictions(written(table, tmp_path / "a.csv"))
     unseen = table.rename(columns={"z_score": "z_2"})  # a class that no record has
     assert read_predictions(written(unseen, tmp_path / "b.csv")).answers.shape == (2, 3)
@@ -284,6 +286,15 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
         ((given[0], given[1], unsure), "'member' to hold true/false or 1/0, found nan"),
         ((given[0], given[1], pd.array(arrays["member"], "boolean").copy()), None),
         ((given[0], hidden, given[2]), "'labels' without masked values"),
+        ((given[0], given[1], np.ma.masked_array(given[2], hidden.mask)), "'member' without masked values"),
+        (
+            (given[0], given[1], pd.array([None, *given[2][1:]], "boolean")),
+            "true/false or 1/0, found <NA> in 1 records",
+        ),
+        ((given[0], pd.array([None, *given[1][1:]], "Int64"), given[2]), "labels"),
+        ((given[0], pd.to_datetime(given[1]), given[2]), "'labels' as numbers, found datetime64"),
+        ((given[0], pd.Categorical(given[1].astype(str)), given[2]), "'labels' as numbers"),
+        ((given[0], pd.array(given[1].astype(str), "string"), given[2]), "'labels' as numbers"),
         ((given[0], arrays["labels"] == 1, given[2]), "'labels' as numbers, found bool"),
         ((given[0], arrays["labels"] + 0.5, given[2]), "not in 0 … 2, first"),
         ((given[0], arrays["labels"].astype(str), given[2]), "'labels' as numbers, found <U"),

@@ -201,8 +201,8 @@ def _answers(
     words = [str(name) for name in names if not pd.api.types.is_numeric_dtype(table[name])]
     if words:
         raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
-    if label is not None:
-        _check_unnamed(path, names, classes, set(_words(path, table[label])), scale)
+    known = [of for of in classes if of.isdigit()] if label is None else _words(path, table[label])
+    _check_unnamed(path, names, classes, set(known), scale)
     return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
 
 
