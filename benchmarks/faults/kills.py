@@ -1,0 +1,178 @@
+"""``python -m benchmarks.faults.kills``: an audit killed at every call that makes a file last, and at random, and run again.
+
+A kill is SIGKILL: nothing is put away. Each trial begins with an empty folder, kills the audit once (at random: up to three
+times), runs it again to its end, and compares the folder byte by byte with that of an audit that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import guestlist as gl
+from guestlist.store.lock import LOCK
+
+RESULTS = Path(__file__).with_suffix(".json")
+# The calls after which a file is there, or is whole.
+CALLS = ("fsync", "replace")
+
+
+def audit(folder: Path, jobs: int = 1) -> None:
+    """A small audit with references and evidence of several kinds."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
+    model = DecisionTreeClassifier(max_features=1, random_state=0).fit(x[:40], y[:40])
+    evidence = [gl.Perturbed(2), gl.LeftOut(records=2, models=2), gl.FullAnswers()]
+    sides = (x[:40], y[:40]), (x[40:], y[40:])
+    gl.audit(model, *sides, references=4, attacks=["loss", "lira"], evidence=evidence, folder=folder, jobs=jobs)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file, hidden ones included; the lock is empty and stays."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def apart(work: Callable[[], None]) -> int:
+    """Do it in a child of this process, which has everything loaded; returns the child's number."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        os.setpgid(0, 0)  # whatever it starts is killed with it
+        warnings.simplefilter("ignore")
+        work()
+        status = 0
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def ended(child: int) -> int:
+    """How a child ended: its exit status, or minus the signal that killed it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def counted(place: Path) -> int:
+    """How many calls an undisturbed audit makes that could be the last; its folder is ``place``."""
+    note = place.with_suffix(".calls")
+
+    def work() -> None:
+        calls = watched(lambda _: None)
+        audit(place)
+        note.write_text(str(calls[0]))
+
+    with tempfile.TemporaryDirectory() as warm, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        audit(Path(warm) / "audit")  # children then have nothing to load
+    if ended(apart(work)):
+        raise RuntimeError("The undisturbed audit failed.")
+    return int(note.read_text())
+
+
+def watched(look: Callable[[int], None]) -> list[int]:
+    """Have ``look`` called with a number before each of the calls, and after it; returns the count, which goes on."""
+    count = [0]
+
+    def around(call: Callable) -> Callable:
+        def watched_call(*arguments):
+            for step in (lambda: None, lambda: call(*arguments)):
+                step()
+                count[0] += 1
+                look(count[0])
+
+        return watched_call
+
+    for name in CALLS:
+        setattr(os, name, around(getattr(os, name)))
+    return count
+
+
+def killed_at(folder: Path, number: int) -> bool:
+    """Kill an audit at one of its calls; false where it ended by itself."""
+
+    def strike(at: int) -> None:
+        if at == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def work() -> None:
+        watched(strike)
+        audit(folder)
+
+    return ended(apart(work)) == -signal.SIGKILL
+
+
+def killed_after(folder: Path, seconds: float) -> bool:
+    """Kill an audit, and the processes that train for it, some time after it began."""
+    child = apart(lambda: audit(folder, jobs=2))
+    time.sleep(seconds)
+    os.killpg(child, signal.SIGKILL)
+    return ended(child) == -signal.SIGKILL
+
+
+def resumed(folder: Path) -> dict[str, bytes]:
+    """What there is when the audit is run again, to its end."""
+    if ended(apart(lambda: audit(folder))):
+        raise RuntimeError(f"The audit in {folder} could not go on.")
+    return contents(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--random", type=int, default=40, help="trials that are killed at random")
+    parser.add_argument("--every", type=int, default=1, help="take only every so manieth call")
+    options = parser.parse_args()
+    began, rng, unequal = time.perf_counter(), random.Random(0), list[str]()
+    with tempfile.TemporaryDirectory() as root:
+        whole, folder = Path(root) / "whole", Path(root) / "killed"
+        calls, at_calls, at_random = counted(whole), 0, 0
+        expected = contents(whole)
+
+        def compare(name: str) -> None:
+            if resumed(folder) != expected:
+                unequal.append(name)
+                print("unequal:", name, flush=True)
+            shutil.rmtree(folder)
+
+        for number in range(1, calls + 1, options.every):
+            at_calls += killed_at(folder, number)
+            compare(f"call {number}")
+        start = time.perf_counter()
+        ended(apart(lambda: audit(folder, jobs=2)))
+        takes = time.perf_counter() - start
+        shutil.rmtree(folder)
+        for trial in range(options.random):
+            for _ in range(rng.randint(1, 3)):
+                at_random += killed_after(folder, rng.uniform(0, takes))
+            compare(f"random {trial}")
+    found = {
+        "command": "python -m benchmarks.faults.kills",
+        "calls of an audit (before and after each fsync and rename)": calls,
+        "kills at calls": at_calls,
+        "kills at random, with two jobs": at_random,
+        "resumed audits": len(range(0, calls, options.every)) + options.random,
+        "unequal": unequal,
+        "files compared": len(expected),
+        "seconds": round(time.perf_counter() - began),
+    }
+    print(json.dumps(found, indent=1))
+    if options.every == 1:
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
