@@ -9,8 +9,8 @@ from xgboost import XGBClassifier
 import guestlist as gl
 
 x, y = load_breast_cancer(return_X_y=True)
-members, nonmembers = (x[:250], y[:250]), (x[250:500], y[250:500])
-stop_by = (x[500:], y[500:])  # neither members nor non-members: the model has seen them, but did not learn from them
+members, nonmembers, stop_by = ((x[first::3], y[first::3]) for first in range(3))
+# Those to stop by are neither members nor non-members: the model has seen them, but did not learn from them.
 
 stopped = XGBClassifier(n_estimators=200, early_stopping_rounds=5, n_jobs=1)
 stopped.fit(*members, eval_set=[stop_by], verbose=False)
