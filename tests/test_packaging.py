@@ -2,8 +2,10 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -49,6 +51,14 @@ def test_every_public_name_can_be_had():
     assert sorted(guestlist.__all__) == sorted(named)
     with pytest.raises(AttributeError, match="No guestlist attribute audti"):
         guestlist.audti  # noqa: B018
+
+
+def test_every_extra_is_in_the_readme_and_installed_by_make():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    readme, makefile = ((ROOT / name).read_text("utf-8") for name in ("README.md", "Makefile"))
+    assert all(f"[{extra}]" in readme for extra in extras)
+    (installed,) = re.findall(r'--editable "\.\[(.*)\]"', makefile)
+    assert set(installed.split(",")) == set(extras)
 
 
 @pytest.mark.slow
