@@ -159,7 +159,10 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
         line = charts(results)[name].series[-1]
         assert line.name == "allowed by ε = 1 at δ = 1e-05"
         assert line.y == pytest.approx(largest_tpr(np.array(line.x), 1.0, 1e-5))
+    assert 'class="allowed" style="left:46.2' in made  # on the scale of the advantage
+    assert "the thick one the most that ε = 1 at δ = 1e-05 allows, if members and non-members are exchangeable" in made
     assert "claimed ε" not in page(leaking())
+    assert 'class="allowed"' not in page(leaking())
     assert "is contradicted" in " ".join(results.summary().split())
 
 

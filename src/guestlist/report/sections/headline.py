@@ -9,9 +9,11 @@ from markupsafe import Markup
 from guestlist.findings.attacks import AttackResult, Rate
 from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
+from guestlist.privacy import largest_tpr
 from guestlist.report import words
 from guestlist.report.format import count, decimal, ends, interval, per, percent
 from guestlist.report.section import Section, filled
+from guestlist.report.sections.epsilon import told
 
 OTHER_RECIPE = (
     "But on records that neither trained on, this model answers otherwise than they do (GL118): the recipe may not be the one "
@@ -34,8 +36,22 @@ def section(results: Results) -> Section | None:
         said=" ".join(filter(None, (chosen(results), words.fit(results), unscored(results)))),
         meaning=meaning(results),
         recipe=recipe(results),
+        allowed=_allowed(results, attack),
     )
     return Section("figures", Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name), body)
+
+
+def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
+    """What a claimed epsilon allows of each figure, and when that holds; nothing where none is claimed."""
+    found = results.epsilon
+    if found is None or found.claimed is None:
+        return {"advantage": None, "told": "", **{rate.fpr: None for rate in attack.rates}}
+    claim = found.claimed
+    most: dict[str | float, float | str | None] = {
+        rate.fpr: float(largest_tpr(rate.fpr, claim.epsilon, claim.delta)) for rate in attack.rates
+    }
+    mark = f", and the thick one the most that {told(claim)} allows, if members and non-members are exchangeable"
+    return {"advantage": found.advantage, "told": mark, **most}
 
 
 def meaning(results: Results) -> tuple[str, ...]:

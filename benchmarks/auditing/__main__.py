@@ -1,0 +1,125 @@
+"""``python -m benchmarks.auditing``: lower bounds on epsilon beside those of jax_privacy, where both compute the same one.
+
+The same line is given to both, so that nothing is chosen: of one run, the largest scores are called members (jax_privacy guesses
+on that side alone); of many runs, the line is a non-member's score, which counts as not beyond it. Its Gaussian bound takes all
+lines at once, so it gets scores of two values, between which there is but one. Where the upper bounds on both errors together
+exceed 1, nothing is shown, and ours is 0; jax_privacy 2.0.0 takes the absolute value there, as if they were lower bounds of
+the errors reversed, and finds an epsilon in noise. The last row has scores that say nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import python_of
+from guestlist.privacy import Bonferroni, ClopperPearson, GaussianRuns, OneRun, OneRunCurve
+from guestlist.privacy.lower import lower
+
+HERE = Path(__file__).parent
+PEER = "jax-privacy==2.0.0"
+LEVEL = 0.05
+LINES_OF_TWO_VALUES = 3  # below, between and above: the level is divided by as many
+
+
+def worlds(seeds: int) -> Iterator[dict[str, Any]]:
+    """Scores, a line, and what we say there."""
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        records = int(rng.integers(50, 2000))
+        member = rng.random(records) < 0.5
+        scores = rng.uniform(0.5, 3) * member + rng.normal(size=records)
+        for delta in (1e-6, 1e-5, 1e-3):
+            share = float(rng.choice([0.05, 0.2, 0.5]))
+            line = float(np.sort(scores)[-round(share * records)])
+            for bound, how in (
+                ("one_run", OneRun(shares=(share,), guess="members")),
+                ("one_run_gaussian", OneRunCurve(shares=(share,), guess="members", curve="gaussian")),
+            ):
+                yield _world(bound, scores, member, line, delta, _ours(scores, member, delta, how))
+            outside = np.sort(scores[~member])[::-1]
+            k = max(int(np.ceil(share * len(outside))), 1)
+            beyond = float(np.nextafter(outside[k - 1], np.inf))
+            ours = _ours(scores, member, delta, ClopperPearson(shares=(share,)))
+            yield _world("clopper_pearson", scores, member, beyond, delta, ours)
+            two = (scores > line) * 1.0
+            of_zero = (two[~member].sum() + 0.5) / (
+                ~member
+            ).sum()  # the line is at the first non-member with the smaller value
+            ours = _ours(two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / LINES_OF_TWO_VALUES)
+            yield _world("gdp", two, member, 0.5, delta, ours)
+
+
+def noise(runs: int) -> Iterator[dict[str, Any]]:
+    """Scores that know nothing of who is a member: any epsilon above 0 is false."""
+    for seed in range(runs):
+        rng = np.random.default_rng([1, seed])
+        member, scores = rng.random(200) < 0.5, rng.normal(size=200)
+        yield _world("gdp", scores, member, 0.0, 1e-5, _ours(scores, member, 1e-5, GaussianRuns()))
+
+
+def _ours(scores: np.ndarray, member: np.ndarray, delta: float, how, level: float = LEVEL) -> float:
+    return lower(scores, member, delta, how, Bonferroni(), level)
+
+
+def _world(
+    bound: str, scores: np.ndarray, member: np.ndarray, line: float, delta: float, ours: float
+) -> dict[str, Any]:
+    told = {"scores": scores.tolist(), "member": member.tolist(), "line": line, "delta": delta, "level": LEVEL}
+    return {"bound": bound, **told, "ours": ours}
+
+
+def compared(made: list[dict[str, Any]], theirs: list[float]) -> list[dict[str, Any]]:
+    rows = []
+    for bound in dict.fromkeys(world["bound"] for world in made):
+        pairs = np.array([(w["ours"], other) for w, other in zip(made, theirs, strict=True) if w["bound"] == bound])
+        rows.append(
+            {
+                "bound": bound,
+                "audits": len(pairs),
+                "above 0": int((pairs[:, 0] > 0).sum()),
+                "largest": round(float(pairs.max()), 4),
+                "largest difference": _largest(pairs[pairs[:, 0] > 0] if bound == "gdp" else pairs),
+                "theirs above 0 where ours is 0": int(((pairs[:, 0] == 0) & (pairs[:, 1] > 0)).sum()),
+            }
+        )
+    return rows
+
+
+def _largest(pairs: np.ndarray) -> float:
+    return float(f"{np.abs(pairs[:, 0] - pairs[:, 1]).max():.2g}")
+
+
+def asked(made: list[dict[str, Any]]) -> list[float]:
+    """What the peer says of the same scores."""
+    told = json.dumps([{name: value for name, value in world.items() if name != "ours"} for world in made])
+    run = subprocess.run(
+        [python_of("jax_privacy", [PEER]), HERE / "child.py"], input=told, capture_output=True, text=True
+    )
+    if run.returncode:
+        raise RuntimeError(run.stderr[-3000:])
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    made = list(worlds(int(sys.argv[1]) if len(sys.argv) > 1 else 25))
+    rows = compared(made, asked(made))
+    nothing = list(noise(200))
+    theirs = asked(nothing)
+    false = {"bound": "gdp", "audits": len(nothing), "scores": "noise"}
+    false |= {"ours above 0": sum(world["ours"] > 0 for world in nothing), "theirs above 0": sum(e > 0 for e in theirs)}
+    rows.append(false)
+    for row in rows:
+        print(*row.values(), sep="  ")
+    content = {"command": "python -m benchmarks.auditing", "peer": PEER, "level": LEVEL, "rows": rows}
+    (HERE / "results.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
