@@ -338,14 +338,15 @@ def rare_classes(case: Case) -> Outcome:
     """Classes that some references never saw, or that no reference could do without."""
     if not case.view.references or not case.setting.classes or case.setting.predictions:
         return NOT_APPLICABLE
-    of_class = np.eye(case.setting.classes, dtype=np.int64)[case.view.labels]
-    seen, every = case.view.reference_member @ of_class, of_class.sum(axis=0)
-    there = of_class[case.truth.asked].any(axis=0)
+    labels, classes = case.view.labels, case.setting.classes
+    seen = np.stack([np.bincount(labels[row], minlength=classes) for row in case.view.reference_member])
+    every, asked = np.bincount(labels, minlength=classes), np.bincount(labels[case.truth.asked], minlength=classes)
+    there = asked > 0
     missed = there & (seen == 0).any(axis=0)
     rare = missed | (there & (seen == every).all(axis=0))
     figures: dict[str, Figure] = {
         "classes": int(rare.sum()),
-        "records": int(of_class[case.truth.asked][:, rare].sum()),
+        "records": int(asked[rare].sum()),
         "without": int((seen[:, missed] == 0).any(axis=1).sum()),
         "references": case.view.references,
     }

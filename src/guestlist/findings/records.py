@@ -204,8 +204,13 @@ def _standing(members: pd.DataFrame) -> dict[str, np.ndarray]:
     return {"as_high": np.round(as_high, 9), "tail": tail, "p_distance": distance}
 
 
-def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(records,) how far a score is above those of OUT models; NaN where that has no number."""
+def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray, step: int = 2**16) -> np.ndarray:
+    """(records,) how far a score is above those of OUT models; NaN where that has no number. ``step`` records at a time."""
+    blocks = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
+    return np.concatenate([_gap_of(own[block], scores[:, block], member[:, block]) for block in blocks])
+
+
+def _gap_of(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     values = np.where(member, np.nan, scores)
     known = ~np.isnan(values)
     count = known.sum(axis=0)

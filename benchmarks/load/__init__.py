@@ -1,0 +1,1 @@
+"""What an audit takes where there are very many records, models or classes and models cost nothing."""
