@@ -89,6 +89,17 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
+def load_table() -> str:
+    """What an audit takes as records, references and classes grow."""
+    rows = ["| records | references | classes | CPU seconds | of that asking | most memory |", "| --- " * 6 + "|"]
+    measured = [row for part in _measured("load").values() if isinstance(part, list) for row in part]
+    for row in measured:
+        sizes = " | ".join(f"{row[name]:,}" for name in ("records", "references", "classes"))
+        taken = f"{row['CPU seconds']:.0f} | {row['of that asking']:.0f} | {row['most memory, GiB']:.1f} GiB"
+        rows.append(f"| {sizes} | {taken} |")
+    return "\n".join(rows)
+
+
 def private_table() -> str:
     """What private training costs beside plain training."""
     found = _measured("training")
@@ -117,6 +128,7 @@ TABLES = {
     "evidence": evidence_table,
     "newcomer": newcomer_table,
     "collection": collection_table,
+    "load": load_table,
     "private": private_table,
     "references": references_table,
     "honesty": honesty_table,

@@ -7,6 +7,7 @@ import guestlist as gl
 from guestlist.errors import InputError
 from guestlist.targets.scales import SCALES, as_scale
 from guestlist.targets.signals import (
+    SIGNALS,
     hinge,
     residual_floor,
     signals_of_logits,
@@ -144,3 +145,19 @@ def test_layers_of_a_module(blobs):
     assert gl.torch_target(gl.mlp(5, 3, hidden=())).needs("layers")(x) == {}
     image = gl.torch_target(gl.cnn(10, 3, filters=(4,))).needs("layers")(np.zeros((7, 1, 10, 10)))
     assert image["last_hidden"].shape == (7, 4 * 4 * 4)
+
+
+@pytest.mark.parametrize("name", ["probabilities", "logits"])
+def test_signals_of_many_classes_are_computed_in_blocks_and_are_the_same(monkeypatch, name):
+    """Block by block against each signal's own function on all answers at once."""
+    rng = np.random.default_rng(0)
+    logits, labels = rng.normal(size=(50, 7)) * 3, rng.integers(0, 7, 50)
+    scale = as_scale(name)
+    answers = logits if name == "logits" else scale.soft(np.exp(logits))
+    whole, log_p = scale.signals(answers, labels), scale.log_probabilities(answers)
+    monkeypatch.setattr("guestlist.targets.signals.CELLS_AT_ONCE", 20)
+    for signal, values in scale.signals(answers, labels).items():
+        np.testing.assert_array_equal(values, whole[signal])
+        if name == "logits":
+            np.testing.assert_array_equal(values, SIGNALS[signal](logits, labels))
+    np.testing.assert_array_equal(scale.log_probabilities(answers), log_p)
