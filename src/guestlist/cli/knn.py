@@ -163,7 +163,7 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
 
     data = as_data(table, side="table", label=label, id=id_)
     if test is None:
-        return data.with_x(encoded(data.x)[0]), None
+        return _checked(table, data.with_x(encoded(data.x)[0])), None
     tests = as_data(test, side="test", label=label)
     features: pd.DataFrame = data.x  # files hold tables
     others: pd.DataFrame = tests.x
@@ -171,7 +171,19 @@ def _read(table: Path, test: Path | None, label: str, id_: str | None):
     if absent:
         raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
     x, x_test = encoded(features, others[list(features.columns)])
-    return data.with_x(x), tests.with_x(x_test)
+    return _checked(table, data.with_x(x)), _checked(test, tests.with_x(x_test))
+
+
+def _checked(path: Path, data):
+    """The records, refused in the name of their file where they have no distances or no labels."""
+    from guestlist.neighbours import checks
+
+    try:
+        checks.records(data.x, "features")
+        checks.labels(data.y, len(data), "labels")
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+    return data
 
 
 def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
