@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export GUESTLIST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test quick lint bench papers docs clean
+.PHONY: demo test quick lint lowest pythons bench papers docs clean
 
 demo: $(CORE)
 	$(BIN)/guestlist demo --out audits/demo
@@ -31,6 +31,10 @@ lint: $(DEV)
 # The site, in docs/_build: a broken link or a docstring that cannot be read ends it.
 docs: $(DEV)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+# The lowest versions that pyproject.toml allows; and other Pythons, where they are installed. Each in an environment of its own.
+lowest pythons: $(DEV)
+	$(BIN)/python -m benchmarks.environments $@
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks

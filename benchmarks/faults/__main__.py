@@ -48,10 +48,18 @@ def main() -> None:
             found[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - began)}
             print(name, found[name], flush=True)
     total = sum(row["cases"] for row in found.values())
-    if not options.only and options.share == 1:
-        kept = {"command": "python -m benchmarks.faults", "cases": total, "raw": sum(faults.values()), "entries": found}
-        (HERE / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
+    keep(found)
     print(f"{sum(faults.values())} of {total} cases ended raw.")
+
+
+def keep(found: dict[str, dict[str, int]]) -> None:
+    """Write the figures of these entries beside those of the others."""
+    path = HERE / "results.json"
+    before = json.loads(path.read_text())["entries"] if path.exists() else {}
+    entries = {name: found.get(name) or before[name] for name in ENTRIES if name in found or name in before}
+    cases, raw = (sum(row[what] for row in entries.values()) for what in ("cases", RAW))
+    kept = {"command": "python -m benchmarks.faults", "cases": cases, "raw": raw, "entries": entries}
+    path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,135 @@
+"""Forms of input that are refused by name, or read by a rule."""
+
+import math
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from benchmarks.environments import lowest, requirements
+
+import guestlist as gl
+from guestlist import arguments
+from guestlist.data import as_data, read_table
+from guestlist.errors import InputError
+from guestlist.evaluate import Estimate
+from guestlist.findings.gated import Limit, Verdict
+from guestlist.lines import for_spreadsheets, line
+from guestlist.store.jsonable import from_json, to_json
+from guestlist.targets.prediction_files import read_predictions
+
+X, Y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (pl.DataFrame({"a": [1.0], "y": [0]}).lazy(), r"members is a LazyFrame.* \.collect\(\)"),
+        ((pl.DataFrame(X).lazy(), Y), r"members is a LazyFrame"),
+        (TABLE.set_axis(pd.MultiIndex.from_product([["t"], TABLE.columns]), axis=1), "columns of several levels"),
+        (([[1.0, 2.0], [3.0]], [0, 1]), "Expected members as an array, one value or one row per record"),
+        ((X, [[0], [1, 2], 0, 0, 0, 0]), "Expected the labels of members as an array"),
+        ((X, [{1}, {2}, 0, 0, 0, 0]), "labels of members to be numbers or texts"),
+        ((X, Y.astype(complex)), "labels of members to be numbers or texts, found complex128"),
+        (pd.Series([1, 2]), "Expected members as .* found Series"),
+        ((X, Y, Y), "found a tuple of 3"),
+    ],
+)
+def test_what_is_no_table_is_told(source, words):
+    with pytest.raises(InputError, match=words):
+        as_data(source, side="members", label="y")
+
+
+def test_a_column_is_named_by_a_text_or_a_number():
+    assert as_data(TABLE, side="members", label="y", group=None).groups == {}
+    assert list(as_data(pd.DataFrame(X), side="members", label=1, group=0).groups) == ["0"]
+    for name in ("label", "id", "person", "group"):
+        with pytest.raises(ValueError, match=f"Expected {name}=.* the name of a column"):
+            as_data(TABLE, side="members", **{"label": "y", name: [1.5] if name == "group" else TABLE})
+
+
+def test_an_index_of_several_levels_names_the_records():
+    indexed = TABLE.set_index(pd.MultiIndex.from_product([["ward"], range(6)]))
+    assert as_data(indexed, side="members", label="y").ids[2] == "ward/2"
+
+
+def test_damaged_parquet_and_empty_labels(tmp_path):
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    for cut in (len(whole) - 9, len(whole) // 2, 4):
+        (tmp_path / "t.parquet").write_bytes(whole[:cut] + b"\xff" * 9 + whole[cut + 9 :])
+        with pytest.raises(InputError, match=r"t.parquet cannot be read as parquet|no column"):
+            as_data(tmp_path / "t.parquet", side="members", label="y nowhere")
+    (tmp_path / "p.csv").write_text("p_0,p_1,label,member\n0.1,0.9,,1\n0.5,0.5,1,0\n")
+    with pytest.raises(InputError, match="1 records without a label, first in row 0"):
+        read_predictions(tmp_path / "p.csv")
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(InputError, match=r"empty.csv cannot be read as csv"):
+        read_table(tmp_path / "empty.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("references", 10**20), ("references", True), ("references", 1.5), ("seed", -1), ("prior", math.nan),
+        ("prior", "0.5"), ("blind", 1), ("attacks", "loss"), ("attacks", 5), ("about", [1]), ("about", {"a": object()}),
+        ("folder", 5), ("progress", 5), ("jobs", 10**20), ("duplicates", "maybe"), ("ignore", 5),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_named(name, value):
+    target = gl.function_target(lambda x: np.full((len(x), 2), 0.5), classes=[0, 1])
+    with pytest.raises(ValueError, match=f"Expected {name}="):
+        gl.audit(target, (X, Y), (X + 1, Y), **{"references": 0, name: value})
+
+
+def test_arguments_give_plain_values():
+    assert arguments.number("p", np.float32(0.5), 0, 1) == 0.5
+    assert arguments.number("p", 1, 0, 1, "(]") == 1.0
+    with pytest.raises(ValueError, match=r"Expected p=1 in \(0, 1\)"):
+        arguments.number("p", 1, 0, 1)
+    assert len(arguments.shown("x" * 500)) == arguments.LONGEST
+    assert "\x1b" not in arguments.shown("\x1b[2J")
+
+
+def test_edited_json_is_refused_by_the_types_of_its_values():
+    verdict = Verdict(Limit(0.5, "tpr", 0.1), "loss", Estimate(0.1, math.nan, 0.3), True, 0.2, None, ("a",))
+    kept = to_json(verdict)
+    assert to_json(from_json(Verdict, kept)) == kept
+    for key, value in [
+        ("attack", 5),
+        ("passed", "yes"),
+        ("margin", "1"),
+        ("pushing", "a"),
+        ("pushing", [1]),
+        ("limit", []),
+    ]:
+        with pytest.raises(ValueError, match=r"found .* where .* belongs?"):
+            from_json(Verdict, {**kept, key: value})
+    for wrong in ([0.1, 0.2], [0.1, 0.2, "x"], 5, {"value": 1}, [True, 0, 1]):
+        with pytest.raises(ValueError, match="found"):
+            from_json(Verdict, {**kept, "estimate": wrong})
+    with pytest.raises(ValueError, match="where one of 'auc'"):
+        from_json(Limit, {"most": 0.5, "measure": "size"})
+
+
+def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():
+    assert (
+        line("a\x1b]0;title\x07\nb\u202e")
+        == "a\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER} b\N{REPLACEMENT CHARACTER}"
+    )
+    found = for_spreadsheets(pd.DataFrame({"=x": ["@sum", "-1", "Ada"], "n": [-1, 2, 3]}))
+    assert found.to_csv(index=False).splitlines() == ["'=x,n", "'@sum,-1", "'-1,2", "Ada,3"]
+
+
+def test_the_lowest_versions_are_named_and_safe():
+    pins = dict(lowest(one).split("==") for one in requirements())
+    assert all(version[0].isdigit() for version in pins.values())
+    numbers = {name: tuple(map(int, version.split("."))) for name, version in pins.items()}
+    assert numbers["pyarrow"] >= (14, 0, 1)  # a table of 14.0.0 runs code: CVE-2023-47248
+    assert numbers["skops"] >= (0, 13)  # types that nobody trusted were built before: CVE-2025-54412, CVE-2025-54413
+    with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
+        said = tomllib.load(file)["project"]["classifiers"]
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(said)
