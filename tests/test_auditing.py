@@ -151,7 +151,7 @@ def test_probabilities_that_are_none_are_refused(blobs):
             gl.audit(gl.function_target(wrong, classes=[0, 1, 2]), *blobs, references=0)
     with pytest.raises(InputError, match=r"Expected answers shaped \(440, 3\)"):
         gl.audit(gl.function_target(lambda x: np.ones(len(x)), classes=[0, 1, 2]), *blobs, references=0)
-    with pytest.raises(InputError, match="answers NaN for 20 of 20"):
+    with pytest.raises(InputError, match="answers NaN for 440 of 440"):
         gl.audit(gl.function_target(lambda x: np.full((len(x), 3), np.nan), classes=[0, 1, 2]), *blobs, references=0)
 
 

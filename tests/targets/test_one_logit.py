@@ -90,7 +90,7 @@ def test_a_function_may_train_modules_with_one_output():
 
 def test_one_output_for_other_numbers_of_classes_is_refused():
     x, y = halves(80, 1)
-    with pytest.raises(InputError, match=r"Expected answers shaped \(20, 3\)"):
+    with pytest.raises(InputError, match=r"Expected answers shaped \(\d+, 3\)"):
         gl.audit(gl.torch_target(trained(), classes=[0, 1, 2]), (x, y), halves(80, 2), references=0)
 
 
