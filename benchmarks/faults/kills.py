@@ -17,6 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,8 @@ def apart(work: Callable[[], None]) -> int:
     """Do it in a child of this process, which has everything loaded; returns the child's number."""
     child = os.fork()
     if child:
+        with suppress(OSError):  # it has done so already, or is gone
+            os.setpgid(child, child)
         return child
     status = 1
     try:
@@ -135,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--random", type=int, default=40, help="trials that are killed at random")
     parser.add_argument("--every", type=int, default=1, help="take only every so manieth call")
+    parser.add_argument("--write", action="store_true", help="keep the figures")
     options = parser.parse_args()
     began, rng, unequal = time.perf_counter(), random.Random(0), list[str]()
     with tempfile.TemporaryDirectory() as root:
@@ -160,7 +164,7 @@ def main() -> None:
                 at_random += killed_after(folder, rng.uniform(0, takes))
             compare(f"random {trial}")
     found = {
-        "command": "python -m benchmarks.faults.kills",
+        "command": f"python -m benchmarks.faults.kills --every {options.every} --random {options.random}",
         "calls of an audit (before and after each fsync and rename)": calls,
         "kills at calls": at_calls,
         "kills at random, with two jobs": at_random,
@@ -170,7 +174,7 @@ def main() -> None:
         "seconds": round(time.perf_counter() - began),
     }
     print(json.dumps(found, indent=1))
-    if options.every == 1:
+    if options.write:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 
