@@ -140,6 +140,5 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes():
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["kills at calls"] >= 6
-    assert found["kills at calls"] + found["kills at random, with two jobs"] >= found["resumed audits"]
     assert found["files compared"] > 20
     assert found["unequal"] == []
