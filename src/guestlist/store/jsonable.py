@@ -42,10 +42,8 @@ def from_json(hint, value) -> Any:
     if hint in (int, str, bool):
         return _of(value, hint)
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"found {value!r} where one of {', '.join(map(repr, inner))} belongs")
-        return value
+    if origin is Literal:  # a newer version may know a word more
+        return _of(value, *{type(one) for one in inner})
     if origin in (Union, types.UnionType):
         return _one_of(inner, value)
     if isinstance(hint, type) and is_dataclass(hint):
