@@ -41,6 +41,17 @@ def test_in_the_normal_world_it_is_the_shift(shift):
     assert ((found.low <= shift) & (shift <= found.high)).mean() > 0.98
 
 
+def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
+    case = case_of(gaussian_world(1.0, records=1200, models=65, spread=0.7))
+    whole = mu(case)
+    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
+    parted = mu(case)
+    for one, other in zip(whole, parted, strict=True):
+        assert np.abs(one - other).max() > 0  # something else was done
+        np.testing.assert_allclose(one, other, atol=0.3)  # about one standard error of an estimate
+    assert np.corrcoef(whole.value, parted.value)[0, 1] > 0.98
+
+
 def test_the_tpr_is_that_of_the_best_test():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=400_000)
