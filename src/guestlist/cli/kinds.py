@@ -38,7 +38,9 @@ class Number(click.FloatRange):
         return number
 
     def _describe_range(self) -> str:
-        return super()._describe_range() if self.max is not None and self.max < MOST else f"x>{self.min:g}"
+        if self.max is not None and self.max < MOST:
+            return super()._describe_range()
+        return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the other end is for mistakes
 
 
 class Jobs(click.IntRange):

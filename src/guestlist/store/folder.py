@@ -30,8 +30,9 @@ from guestlist.errors import FolderError
 from guestlist.games import Split
 from guestlist.store.files import write_parquet
 from guestlist.store.lock import check_not_a_file
-from guestlist.store.manifest import MEANS, Manifest, differences, read_manifest, write_manifest
+from guestlist.store.manifest import Manifest, differences, read_manifest, write_manifest
 from guestlist.store.seals import (
+    MEANS,
     BrokenSealError,
     check_sealed_npz,
     digest,

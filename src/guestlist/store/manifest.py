@@ -59,21 +59,13 @@ class Manifest:
         return game_of(dict(self.game))
 
 
-# What a user calls each part of the manifest, for messages.
-MEANS = {
-    "data": "other records or labels",
-    "split": "other members or non-members",
-    "recipe": "another model or other parameters",
-    "seed": "another seed",
-    "game": "another game, or another share of records per reference",
-    "scale": "answers on another scale",
-    "classes": "other classes",
-}
+# What decides whose audit a folder holds.
+PARTS = ("data", "split", "recipe", "seed", "game", "scale", "classes")
 
 
 def differences(one: Manifest, other: Manifest) -> list[str]:
     """The parts in which two manifests differ."""
-    return [name for name in MEANS if getattr(one, name) != getattr(other, name)]
+    return [name for name in PARTS if getattr(one, name) != getattr(other, name)]
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

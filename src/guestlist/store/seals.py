@@ -101,13 +101,13 @@ def _check(found: Any, seal: Seal, holds: str) -> None:
         raise BrokenSealError(f"it was written as {found.get(FILE)}")
     differ = [name for name in seal if name != HOLDS and found.get(name) != seal[name]]
     if differ:
-        raise BrokenSealError(f"it was made of {' and '.join(_MEANS.get(name, name) for name in differ)}")
+        raise BrokenSealError(f"it was made of {' and '.join(MEANS.get(name, name) for name in differ)}")
     if found.get(HOLDS) != holds:
         raise BrokenSealError("it was changed after it was written")
 
 
-# What a user calls each part of a seal, for messages.
-_MEANS = {
+# What a user calls what a file or a folder was made of, for messages.
+MEANS = {
     "data": "other records or labels",
     "split": "other members or non-members",
     "recipe": "another model or other parameters",
