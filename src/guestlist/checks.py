@@ -83,6 +83,11 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
     except Exception as error:  # a model may raise anything
         record, cause = _first_unreadable(data, ask, error)
         which = side if record is None else f"record {data.ids[record]}"
+        if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
+            raise InputError(
+                f"The model cannot read {side}, neither the first of them nor the last ({type(cause).__name__}: {cause}). Give "
+                "them as it was trained: the same columns, of the same types."
+            ) from error
         raise InputError(
             f"The model cannot read {which} ({type(cause).__name__}: {cause}). Mend the value, leave the record out, or audit "
             "the pipeline that reads it."

@@ -6,7 +6,7 @@ from benchmarks.honesty import ties
 
 from guestlist.evaluate import auc, positive_predictive_value, proportion_difference, tpr_and_ppv_at_fpr, tpr_at_fpr
 from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.evaluate.ranking import Owners, _interval, placements
+from guestlist.evaluate.ranking import Owners, _interval, placements, spread_of
 from worlds_evaluate import World, coverage
 
 
@@ -49,7 +49,8 @@ def test_delongs_interval_would_not_cover_two_values():
 
     def delong(rng):
         scores, member = world.draw(rng, 300, 20)
-        return _interval(placements(scores, member), Owners(None, None), 0.05), world.auc
+        place = placements(scores, member)
+        return _interval(place, spread_of(place, Owners(None, None)), 0.05), world.auc
 
     def ours(rng):
         return auc(*world.draw(rng, 300, 20)), world.auc

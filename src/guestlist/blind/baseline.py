@@ -8,7 +8,7 @@ not do: folds learn from each other's records, and it excludes one half too ofte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -106,8 +106,8 @@ def blind(
     rng: np.random.Generator,
 ) -> Blind | None:
     """How well members are told from non-members by features, label and groups; arguments as for :func:`look`."""
-    found = look(x, y, member, persons, groups, values=values, rng=rng)
-    return None if found is None else found.blind
+    found = _looked(x, y, member, persons, groups, values=values, rng=rng)
+    return None if found is None else found[0]
 
 
 def look(
@@ -132,6 +132,21 @@ def look(
     Returns:
         None where there are too few records to compare any that the classifier did not learn from.
     """
+    found = _looked(x, y, member, persons, groups, values=values, rng=rng)
+    return None if found is None else Found(found[0], found[1]())
+
+
+def _looked(
+    x: np.ndarray | pd.DataFrame | None,
+    y: np.ndarray,
+    member: np.ndarray,
+    persons: np.ndarray | None,
+    groups: Mapping[str, np.ndarray] | None,
+    *,
+    values: bool,
+    rng: np.random.Generator,
+) -> tuple[Blind, Callable[[], Unasked]] | None:
+    """How well members are told; and what says it of each record, which takes several times as long."""
     none = x is None or not np.prod(np.shape(x)[1:])
     x = np.zeros((len(y), 1)) if x is None or none else x
     names = set(map(str, x.columns)) if isinstance(x, pd.DataFrame) else set()
@@ -148,9 +163,6 @@ def look(
     if np.isnan(auc):
         return None
     p_value, others_aucs = _test(auc, parts, unit, member, rng)
-    score = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
-    more = unasked_scores(plain(columns, data.y, data.groups, values=values), fold, member)
-    unasked = _spread_out(len(y), rows, score[0], fold, chances(np.vstack([score, more]), fold, member))
     reached = Blind(
         auc=auc,
         p_value=p_value,
@@ -165,7 +177,13 @@ def look(
         ),
         spread=float(others_aucs.std(ddof=1)),
     )
-    return Found(reached, unasked)
+
+    def unasked() -> Unasked:
+        score = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
+        more = unasked_scores(plain(columns, data.y, data.groups, values=values), fold, member)
+        return _spread_out(len(y), rows, score[0], fold, chances(np.vstack([score, more]), fold, member))
+
+    return reached, unasked
 
 
 def _spread_out(records: int, rows: np.ndarray, score: np.ndarray, fold: np.ndarray, chance: np.ndarray) -> Unasked:

@@ -253,7 +253,9 @@ def spread_of(of: Placements, owners: Owners, weights: Placements | None = None)
 def _interval(of: Placements, spread: Spread, error: float) -> Estimate:
     value = of.auc
     low, high = _exact_room(of, spread, error)
-    if spread.variance == 0:
+    if (
+        spread.variance == 0 or not 0 < value < 1
+    ):  # weights leave rounding errors behind where all placements are the same
         return Estimate(value, min(low, value), max(high, value))
     smooth = logit_interval(value, np.sqrt(spread.variance), spread.student(error))
     return _with_room(smooth, (low, high))

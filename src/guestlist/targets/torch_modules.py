@@ -66,6 +66,8 @@ def torch_target(
     _check_loss(own, scale)
     how = _known_to(attacker, own)
     labels, called = _labels(module, classes) if scale.has_classes else classes, name or _name(module)
+    if len(checkpoints):
+        _check_course(checkpoints)
     if scale.has_classes and len(labels) == 2:
         from guestlist.targets.one_logit import two_logits
 
@@ -75,7 +77,6 @@ def torch_target(
     train_one = None if how is None else _Train(start, labels, how, batch_size)
     can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
     if len(checkpoints):
-        _check_course(checkpoints)
         can["checkpoints"] = _Course(tuple(checkpoints), batch_size)
     if own is not None:
         can["retrain"] = Retrain(start, own, labels, scale, batch_size, distil, recipe, name)
