@@ -10,8 +10,8 @@ from papers.data_dependencies.data import LABEL, Table
 from papers.data_dependencies.published import SHARES
 
 # Figures 4 and 5 are ten games, and shadows are five models more each: with 10,000 members they would take days.
-FEW, FEWER = 2000, 1000
-SHADOWS = 5
+FEW = 1000
+SHADOWS = 2
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 
 
@@ -32,19 +32,19 @@ class Played:
 
 FIGURES: dict[str, tuple[Played, ...]] = {
     "figure2": (Played("adult", "clusters", gl.Clusters(10_000, 10_000)),),
-    "figure2_shadow": (Played("adult", "clusters", gl.Clusters(FEWER, FEWER), SHADOWS),),
+    "figure2_shadow": (Played("adult", "clusters", gl.Clusters(FEW, FEW), SHADOWS),),
     "figure3": (Played("compas", "clusters", gl.Clusters(2000, 2000)),),
     "figure4": tuple(
         Played("adult gender", f"p = {share:g}", gl.Bias("source", "Male", share, FEW, FEW)) for share in SHARES
     ),
     "figure5": tuple(
-        Played("adult education", f"p = {share:g}", gl.Bias("source", "low", share, FEWER, FEWER)) for share in SHARES
+        Played("adult education", f"p = {share:g}", gl.Bias("source", "low", share, FEW, FEW)) for share in SHARES
     ),
     "figure6": tuple(Played("heart", name, gl.Sources("source", name)) for name in HOSPITALS),
     "figure7": (Played("students", "Gabriel Pereira", gl.Sources("source", "GP")),),
     "figure9": (Played("census", "census", gl.Sources("source", "census", members=10_000, nonmembers=10_000)),),
     "figure9_shadow": (
-        Played("census", "census", gl.Sources("source", "census", members=FEWER, nonmembers=FEWER), SHADOWS),
+        Played("census", "census", gl.Sources("source", "census", members=FEW, nonmembers=FEW), SHADOWS),
     ),
 }
 

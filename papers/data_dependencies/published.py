@@ -7,7 +7,7 @@ GAIN, GAIN_AT = 3 - 2 * 2**0.5, 0.8814
 DELTA = 1e-5
 REPEATS = 50
 # Of the values below, p is the share of members with the attribute.
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # in the order in which they are played: the ends and the middle first
 FEATURES = {
     "adult": 104,
     "adult gender": 103,
