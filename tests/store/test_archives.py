@@ -1,6 +1,5 @@
 """Npz files that lie about themselves: told in a sentence, before their claims are believed."""
 
-import contextlib
 import io
 import zipfile
 
@@ -74,11 +73,14 @@ def test_any_damage_is_a_value_error(tmp_path, compressed):
     write = np.savez_compressed if compressed else np.savez
     write(tmp_path / "whole.npz", probs=rng.random((40, 3)), labels=np.zeros(40, int))
     whole = (tmp_path / "whole.npz").read_bytes()
-    damaged = tmp_path / "damaged.npz"
+    damaged, refused = tmp_path / "damaged.npz", 0
     for _ in range(150):
         content = bytearray(whole)
         for place in rng.integers(len(content), size=rng.integers(1, 4)):
             content[place] = rng.integers(256)
         damaged.write_bytes(content[: rng.integers(1, len(content) + 1)] if rng.random() < 0.3 else content)
-        with contextlib.suppress(ValueError, OSError, KeyError):
+        try:
             read_npz(damaged)
+        except (ValueError, OSError, KeyError):
+            refused += 1
+    assert refused > 75  # a changed date of an entry harms nobody; a changed number does
