@@ -38,6 +38,7 @@ def test_the_report_is_written_where_asked(results, tmp_path):
     assert "RandomForestClassifier" in path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_folder_holds_what_the_call_returned(tree, blobs, tmp_path, results):
     gl.audit(tree, *blobs, references=16, jobs=1, seed=3, folder=tmp_path / "a")
     again = gl.read_results(tmp_path / "a")
@@ -139,6 +140,7 @@ def test_wrong_inputs_stop_before_anything_is_trained(change, message, blobs, tm
     assert not (tmp_path / "audit").exists()
 
 
+@pytest.mark.slow
 def test_nan_that_the_model_can_read_is_no_error(blobs):
     (x, y), nonmembers = blobs
     model = HistGradientBoostingClassifier(max_iter=5).fit(with_nan(x), y)
@@ -168,6 +170,7 @@ def test_a_few_duplicates_warn_with_their_count_and_can_be_dropped(tree, blobs):
     assert (found.check("GL101").state, found.check("GL102").state) == ("passed", "issue")
 
 
+@pytest.mark.slow
 def test_a_target_that_does_not_beat_chance_is_told(blobs):
     target = gl.function_target(lambda x: np.tile([0.1, 0.2, 0.7], (len(x), 1)), classes=[0, 1, 2])
     found = gl.audit(target, *blobs, references=0)
@@ -200,6 +203,7 @@ def test_groups_are_compared_and_may_be_several(blobs):
     assert sum(g.members for g in found.groups if g.group == "sex") == 240
 
 
+@pytest.mark.slow
 def test_warnings_of_references_do_not_drown_the_user(blobs):
     class Chatty(RandomForestClassifier):
         def fit(self, x, y):
@@ -231,6 +235,7 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
     assert len([path for path in read if path.name == "pool.parquet"]) == 1
 
 
+@pytest.mark.slow
 def test_references_are_asked_about_what_the_target_is_asked_about(tree, blobs, tmp_path):
     population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
     gl.audit(tree, *blobs, population, references=3, attacks=["loss"], folder=tmp_path, jobs=1)
@@ -250,6 +255,7 @@ def test_the_first_references_decide_their_share_and_not_an_audit_without_any(bl
     assert later.references == at_once.references
 
 
+@pytest.mark.slow
 def test_what_others_noted_in_a_folder_stays(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path, about={"ticket": "X-1"})
     gl.collect(tree, *blobs, references=0, folder=tmp_path)
@@ -264,6 +270,7 @@ def test_what_could_be_seen_follows_from_the_records_with_a_score(tree, blobs):
     assert found.attack("leave_one_out").detectable_auc > 1 > found.attack("loss").detectable_auc
 
 
+@pytest.mark.slow
 def test_an_own_attack_may_look_at_whole_answers_population_and_leaves(tree, blobs):
     def top(view):
         return view.answers[np.arange(len(view.labels)), view.labels].astype(float)
@@ -291,6 +298,7 @@ def test_only_an_audit_grows(tree, blobs, tmp_path):
     assert not (tmp_path / "b" / "signals").exists()
 
 
+@pytest.mark.slow
 def test_a_view_can_travel(tree, blobs, tmp_path):
     import pickle
 

@@ -20,6 +20,7 @@ def predictions():
     return gl.Predictions(answers, rng.integers(0, 2, 60), np.arange(60) < 30)
 
 
+@pytest.mark.slow
 def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
     results = gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(**SAID))
     assert results.cover == gl.Cover(**SAID)
@@ -31,6 +32,7 @@ def test_it_is_kept_in_the_folder_and_in_the_results(predictions, tmp_path):
     assert other.cover == gl.Cover(title="Other")
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_model_takes_one(tmp_path):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
@@ -41,6 +43,7 @@ def test_an_audit_of_a_model_takes_one(tmp_path):
     assert gl.audit(model, *sides, references=0, blind=False, attacks=["loss"]).cover is None
 
 
+@pytest.mark.slow
 def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
     gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="One", owner="Risk"))
     told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "Two <b>", "--date", "May"])
@@ -52,6 +55,7 @@ def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
     assert gl.audit_predictions(predictions, folder=tmp_path).cover == wanted
 
 
+@pytest.mark.slow
 def test_the_command_takes_it_for_predictions(predictions, tmp_path):
     file, out = tmp_path / "said.npz", tmp_path / "out"
     np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)

@@ -36,6 +36,7 @@ def python(code: str) -> str:
 HELP = "import guestlist.cli; guestlist.cli.main(['--help'], standalone_mode=False)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["import guestlist", "import guestlist.cli", HELP])
 def test_an_import_and_help_load_nothing_heavy(what):
     said = python(f"{what}; import sys; print([m for m in {HEAVY} if m in sys.modules])")

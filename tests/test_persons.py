@@ -28,6 +28,7 @@ def world():
     return model, members, nonmembers
 
 
+@pytest.mark.slow
 def test_references_train_on_whole_persons(world, tmp_path):
     model, *sides = world
     case = gl.collect(model, *sides, label="ill", person="patient", references=6, folder=tmp_path, jobs=1)
@@ -62,6 +63,7 @@ def test_uneven_persons_give_at_least_so_many_records():
     assert 60 <= split.nonmembers.sum() < 68
 
 
+@pytest.mark.slow
 def test_a_person_on_both_sides_is_a_duplicate(world):
     model, members, nonmembers = world
     again = pd.concat([nonmembers, visits(1, 7, 9, first=3)], ignore_index=True)
@@ -76,6 +78,7 @@ def test_a_person_on_both_sides_is_a_duplicate(world):
         gl.audit(model, members, mostly, label="ill", person="patient", references=0)
 
 
+@pytest.mark.slow
 def test_names_that_repeat_are_an_issue_unless_persons_are_given(world):
     model, *sides = world
     with pytest.warns(AuditWarning, match="200 records have 45 different names"):
@@ -105,6 +108,7 @@ def test_persons_decide_the_fingerprint_and_must_be_known():
         prepare(model, data, unknown)
 
 
+@pytest.mark.slow
 def test_predictions_know_persons_too(tmp_path):
     rng = np.random.default_rng(0)
     p = rng.random(60)
@@ -126,6 +130,7 @@ def by_order(signals):
     return -np.arange(len(signals.labels), dtype=float)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_records_says_nothing():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(400, 3)), rng.integers(2, size=400)

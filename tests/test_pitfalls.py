@@ -41,6 +41,7 @@ def frames(blobs):
 # -- numbers ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_are_put_right_for_models_of_arrays(blobs):
     members, nonmembers = frames(blobs)
     model = LogisticRegression().fit(*blobs[0])
@@ -73,6 +74,7 @@ def test_references_columns_are_read_from_the_fitted_clone(blobs):
     assert (model.order_[reference(x).argmax(axis=1)] == y).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_frozen_part_is_refused_since_references_would_be_copies(blobs):
     forest = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
     model = CalibratedClassifierCV(FrozenEstimator(forest)).fit(*blobs[0])
@@ -81,6 +83,7 @@ def test_a_frozen_part_is_refused_since_references_would_be_copies(blobs):
     assert gl.audit(model, *blobs, references=0).attack("loss").auc.value > 0.5
 
 
+@pytest.mark.slow
 def test_references_that_are_copies_of_the_target_are_told(blobs, tree):
     target = gl.function_target(tree.predict_proba, classes=[0, 1, 2], train=lambda data, rng: tree.predict_proba)
     found = gl.audit(target, *blobs, references=4, jobs=1)
@@ -177,6 +180,7 @@ def test_two_attacks_of_one_name_are_refused(tree, blobs):
             gl.audit(tree, *blobs, references=0, attacks=attacks)
 
 
+@pytest.mark.slow
 def test_a_shadow_brings_no_attack_that_has_nothing_to_compare(blobs, tree):
     x, y = blobs[1]
     member = np.arange(len(y)) % 2 == 0
@@ -292,6 +296,7 @@ def test_labels_that_print_alike_are_told_apart(blobs):
         gl.audit(model, (x, y), nonmembers)
 
 
+@pytest.mark.slow
 def test_nullable_labels_are_labels(blobs):
     members, nonmembers = frames(blobs)
     for kind in ("boolean", "Int64"):
@@ -300,6 +305,7 @@ def test_nullable_labels_are_labels(blobs):
         assert gl.audit(model, *tables, label="y", references=0).subject.classes == 2
 
 
+@pytest.mark.slow
 def test_records_without_a_group_are_a_group(blobs, tree):
     members, nonmembers = (t.assign(town=np.where(t["a"] > 0, "n", None)) for t in frames(blobs))
     model = RandomForestClassifier(5, random_state=0).fit(members[COLUMNS], members["y"])
@@ -308,6 +314,7 @@ def test_records_without_a_group_are_a_group(blobs, tree):
     assert sum(g.members for g in found.groups) == len(members)
 
 
+@pytest.mark.slow
 def test_a_group_column_that_is_no_feature_of_a_model_of_arrays_is_left_out(blobs):
     members, nonmembers = (t.assign(ward=(t["a"] > 0).astype(int)) for t in frames(blobs))
     model = LogisticRegression().fit(*blobs[0])

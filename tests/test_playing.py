@@ -27,6 +27,7 @@ def play(pool, game=GAME, recipe=TREE, **options):
     return gl.play(game, recipe, pool, **{"references": 4, "jobs": 1, "attacks": ["loss", "lira"], **options})
 
 
+@pytest.mark.slow
 def test_an_estimator_is_its_own_recipe(pool, tmp_path):
     results = play(pool, folder=tmp_path)
     assert (results.subject.members, results.subject.nonmembers, results.subject.population) == (80, 60, 100)
@@ -52,6 +53,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(pool, tmp_pat
     assert other.document() != first.document()
 
 
+@pytest.mark.slow
 def test_more_references_leave_those_that_are_there(pool, tmp_path):
     play(pool, folder=tmp_path)
     before = open_store(tmp_path).split
@@ -61,6 +63,7 @@ def test_more_references_leave_those_that_are_there(pool, tmp_path):
     assert (after.member[:5] == before.member).all()
 
 
+@pytest.mark.slow
 def test_another_game_or_recipe_does_not_share_a_folder(pool, tmp_path):
     play(pool, folder=tmp_path)
     with pytest.raises(FolderError, match="other members or non-members and another game"):
@@ -69,6 +72,7 @@ def test_another_game_or_recipe_does_not_share_a_folder(pool, tmp_path):
         play(pool, recipe=DecisionTreeClassifier(max_depth=3), folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_coins_for_everyone(pool):
     results = play(pool, gl.Bernoulli(0.4))
     assert results.subject.population == 0
@@ -88,12 +92,14 @@ class Shallow:
         return f"Shallow({self.recipe.describe()})"
 
 
+@pytest.mark.slow
 def test_a_recipe_trains_the_target_and_the_references(pool):
     deep, shallow = (play(pool, recipe=recipe, model=TREE) for recipe in (gl.Refit(), Shallow(gl.Refit())))
     assert shallow.attack("loss").auc.value < deep.attack("loss").auc.value
     assert shallow.provenance.fingerprints["recipe"] != deep.provenance.fingerprints["recipe"]
 
 
+@pytest.mark.slow
 def test_a_torch_module_is_trained_by_fit(pool, tmp_path):
     pytest.importorskip("torch")
     letters = np.array(list("abc"))[pool[1]]
@@ -105,6 +111,7 @@ def test_a_torch_module_is_trained_by_fit(pool, tmp_path):
     assert case.truth.member.sum() == 80
 
 
+@pytest.mark.slow
 def test_regression_and_neighbours_can_be_played(pool):
     values = pool[0] @ np.arange(4.0)
     assert play((pool[0], values), recipe=LinearRegression(), attacks=["loss"]).subject.r2_members > 0.99
@@ -121,6 +128,7 @@ def test_what_cannot_be_played_is_said(pool):
         play((pool[0][:2], pool[1][:2]), gl.Bernoulli(0.0001))
 
 
+@pytest.mark.slow
 def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     x, y = pool
     model = DecisionTreeClassifier(random_state=0).fit(x[:100], y[:100])
@@ -143,6 +151,7 @@ def test_a_case_holds_what_an_experiment_needs(pool, tmp_path):
     assert gl.read_case(tmp_path, references=3).view.references == 3
 
 
+@pytest.mark.slow
 def test_references_are_trained_from_the_model_and_not_from_the_target(pool):
     from sklearn.base import clone
     from sklearn.ensemble import BaggingClassifier
@@ -157,6 +166,7 @@ def test_references_are_trained_from_the_model_and_not_from_the_target(pool):
     assert seen == ["DecisionTreeClassifier"] * 5
 
 
+@pytest.mark.slow
 def test_a_module_is_tuned_from_where_it_started(pool):
     torch = pytest.importorskip("torch")
     import copy

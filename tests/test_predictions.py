@@ -60,6 +60,7 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
     assert found[0].attack("loss").auc.value > 0.6
 
 
+@pytest.mark.slow
 def test_without_a_shadow_only_bare_scores_run(answers):
     found = gl.audit_predictions(gl.Predictions(*_fields(answers)))
     assert {f.name for f in found.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
@@ -67,6 +68,7 @@ def test_without_a_shadow_only_bare_scores_run(answers):
     assert found.attack("mentr").balanced_accuracy is None
 
 
+@pytest.mark.slow
 def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
     target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
     found = gl.audit_predictions(target, shadow=shadow)
@@ -75,6 +77,7 @@ def test_a_shadow_teaches_thresholds_on_records_of_its_own(answers):
     assert found.attack("class_mentr").unscored == 0
 
 
+@pytest.mark.slow
 def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
     """Each record is scored by the network that the shadow's own answers teach, written out here."""
     target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
@@ -92,6 +95,7 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
     np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.asked]], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_networks_find_what_the_true_class_does_not_tell():
     """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
     target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
@@ -108,6 +112,7 @@ def test_networks_need_a_shadow_and_classes(answers):
     assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, blind=False).outcomes}
 
 
+@pytest.mark.slow
 def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
     predictions = gl.Predictions(*_fields(answers))
     gl.audit_predictions(predictions, folder=tmp_path / "a")
@@ -313,6 +318,7 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
         gl.Predictions(*given, scale="Logits")
 
 
+@pytest.mark.slow
 def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"Which column of .* is the label.*--no-labels"):

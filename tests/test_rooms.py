@@ -94,6 +94,7 @@ def test_imports_point_one_way(path):
     assert not back, f"{own} reaches into {', '.join(back)}, which is above it"
 
 
+@pytest.mark.slow
 def test_the_graph_has_no_cycle_within_a_room_either():
     """Modules, not only rooms: what is imported when a file is read must not wait for itself."""
     modules = {_module(path): path for path in SOURCE.rglob("*.py")}

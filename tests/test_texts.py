@@ -71,6 +71,7 @@ def test_references_learn_texts_and_the_model_leaks(model):
     assert {check.code for check in found.checks if check.state == "issue"} <= {"GL105", "GL117", "GL119"}
 
 
+@pytest.mark.slow
 def test_a_table_may_have_groups_ids_and_one_column_of_texts(model):
     def table(records, seed):
         x, y = texts(records, seed)
@@ -122,6 +123,7 @@ def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
     assert all(texts(120, 1)[0][0].encode() not in path.read_bytes() for path in (tmp_path / "audit").rglob("*.*"))
 
 
+@pytest.mark.slow
 def test_a_pipeline_on_a_column_takes_texts_too():
     from sklearn.compose import make_column_transformer
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -154,6 +156,7 @@ def test_what_stands_around_the_pipeline_does_not_hide_that_it_reads_texts(model
     assert not reads_of(model[-1]).documents
 
 
+@pytest.mark.slow
 def test_members_drawn_from_a_table_of_texts(model):
     from sklearn.base import clone
 
@@ -186,6 +189,7 @@ def test_equal_texts_have_equal_hashes():
     assert len(set(hashes)) == 30
 
 
+@pytest.mark.slow
 def test_other_words_on_one_side_are_told_without_the_model_and_the_same_words_are_not():
     def told(often: int, table: bool) -> float:
         sides = [texts(100, 5), texts(100, 6, often=often)]

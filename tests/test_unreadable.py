@@ -60,6 +60,7 @@ def test_only_together_they_cannot_be_read():
         gl.audit(target, (x[:20], y[:20]), (x[20:], y[20:]), references=0)
 
 
+@pytest.mark.slow
 def test_the_target_is_asked_about_all_records_once(model):
     asked = []
 

@@ -84,6 +84,7 @@ def log_p(model, x):
     return log_softmax(x @ model.coef_.T + model.intercept_, axis=1)
 
 
+@pytest.mark.slow
 def test_with_classes_it_is_how_the_answer_follows_the_label():
     """The derivative of probabilities by the own label, from fits to labels that were moved a little."""
     x, y = classes_world(3)

@@ -168,6 +168,7 @@ def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
         assert (tprs_of_draws(scores[0], found, fprs) == tprs_of_draws(scores[0], masks, fprs)).all()
 
 
+@pytest.mark.slow
 def test_p_values_from_shifts_keep_their_promise(many):
     """Where nothing leaks, the best of two attacks that resemble each other has a p-value of at most 10 % in 10 % of worlds."""
     rng, small = np.random.default_rng(7), 0

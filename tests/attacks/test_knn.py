@@ -70,6 +70,7 @@ def test_a_target_that_is_no_knn_model_is_told(name):
         ATTACKS[name].score(replace(signals, evidence=Evidence(missing=missing_evidence())))
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_knn_pipeline_runs_them_in_the_space_of_its_distances(blobs):
     (x, y), nonmembers = blobs
     model = make_pipeline(StandardScaler(), KNeighborsClassifier(5)).fit(x * [1, 10, 1, 1, 1], y)

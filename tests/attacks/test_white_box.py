@@ -12,6 +12,7 @@ from guestlist.views.signals import Signals
 from worlds import gaussian_world, target_of
 
 
+@pytest.mark.slow
 def test_only_the_order_of_a_feature_counts():
     """Gradients range over many powers of ten: no scale is the right one."""
     signals, _ = target_of(gaussian_world(1.0, records=400, models=2))
@@ -22,6 +23,7 @@ def test_only_the_order_of_a_feature_counts():
     assert np.corrcoef(found[judged], white_box(signals)[judged])[0, 1] > 0.95  # other records in each tree's sample
 
 
+@pytest.mark.slow
 def test_the_rest_of_the_truth_plays_no_part():
     """Whatever is true of the records that are not known, the scores are the same: it is not in the view."""
     signals, member = target_of(gaussian_world(2.0, records=600, models=2))

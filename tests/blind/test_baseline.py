@@ -110,6 +110,7 @@ def test_a_mean_a_label_and_a_group_that_differ_are_seen():
     assert found.looked_at == ("features", "label", "groups")
 
 
+@pytest.mark.slow
 def test_labels_that_fit_worse_on_one_side_are_seen():
     """Neither features nor labels differ, only how they go together: what a model's losses show."""
     rng = np.random.default_rng(0)
@@ -140,6 +141,7 @@ def test_what_is_called_the_smallest_difference_is_seen_four_times_in_five():
 # -- limits -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
     rng = np.random.default_rng(0)
     x, y, member = rng.normal(size=(2700, 2)), np.zeros(2700, int), np.arange(2700) < 2600

@@ -33,6 +33,7 @@ def years():
     return LogisticRegression().fit(*patients(500, 1.5)), patients(150, 2.5), patients(150, 0.5)
 
 
+@pytest.mark.slow
 def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     with caplog.at_level(logging.WARNING):
         found = gl.audit(*years, references=0, attacks=["loss", "entropy"])
@@ -53,6 +54,7 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     assert source.index('id="blind"') < source.index('id="figures"')
 
 
+@pytest.mark.slow
 def test_one_source_keeps_its_answer(tree, blobs, caplog):
     with caplog.at_level(logging.WARNING):
         found = gl.audit(tree, *blobs, references=0)
@@ -93,6 +95,7 @@ def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, bl
     assert json.loads(path.read_text()) == content
 
 
+@pytest.mark.slow
 def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     store = open_store(tmp_path / "a")
@@ -104,6 +107,7 @@ def test_persons_and_groups_are_part_of_what_it_is_made_of(tree, blobs, tmp_path
     assert len(made) == 4
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out_and_the_results_say_so(years):
     found = gl.audit(*years, references=0, attacks=["loss"], blind=False)
     assert found.blind is None
@@ -112,6 +116,7 @@ def test_it_can_be_left_out_and_the_results_say_so(years):
     assert answer(found).startswith("Yes")
 
 
+@pytest.mark.slow
 def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
     (x, y), _ = blobs
     found = gl.play(gl.Sides(100, 100), DecisionTreeClassifier(), (x, y), references=0, folder=tmp_path / "a")
@@ -120,6 +125,7 @@ def test_it_does_not_apply_where_members_were_drawn(blobs, tmp_path):
     assert judge(gl.read_case(tmp_path / "a")).check("GL119").state == "not applicable"
 
 
+@pytest.mark.slow
 def test_no_attack_is_given_it(years):
     """It knows who is a member; what attacks see is the same with it and without."""
     one, other = (gl.audit(*years, references=0, blind=blind).records for blind in (True, False))

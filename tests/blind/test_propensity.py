@@ -23,6 +23,7 @@ def test_a_score_that_knows_the_odds_becomes_the_probability():
     assert chances(3 * logit[None], fold, member) == pytest.approx(expit(logit), abs=0.03)
 
 
+@pytest.mark.slow
 def test_nobody_teaches_their_own_probability(shifted):
     x, fold, member = shifted
     other = np.where(fold == 2, ~member, member)
@@ -33,6 +34,7 @@ def test_nobody_teaches_their_own_probability(shifted):
     assert np.array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_weighted_nonmembers_have_the_mean_of_members(shifted):
     x, fold, member = shifted
     weights = odds(chances(unasked_scores(x, fold, member), fold, member), member)
@@ -43,6 +45,7 @@ def test_weighted_nonmembers_have_the_mean_of_members(shifted):
     assert effective_share(weights[~member]) == pytest.approx(np.exp(-1), abs=0.15)
 
 
+@pytest.mark.slow
 def test_sides_that_do_not_overlap_have_finite_weights(shifted):
     x, fold, member = shifted
     scores = unasked_scores(np.where(member[:, None], 9.0, -9.0) + x, fold, member)

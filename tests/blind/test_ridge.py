@@ -25,6 +25,7 @@ def slow(x, fold, labels):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 60])
 def test_predictions_are_those_of_one_fit_after_the_other(columns):
     rng = np.random.default_rng(columns)

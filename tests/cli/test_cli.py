@@ -111,6 +111,7 @@ def test_evidence_is_collected_when_asked_for_and_what_lacks_it_says_how(files):
     assert "What is to be collected?" in guestlist("collect", out).stderr
 
 
+@pytest.mark.slow
 def test_collect_needs_to_know_where_the_inputs_are(files):
     guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
     found = guestlist("collect", files / "q", "--references", 4)
@@ -119,6 +120,7 @@ def test_collect_needs_to_know_where_the_inputs_are(files):
     assert guestlist("collect", files / "q").exit_code == 2
 
 
+@pytest.mark.slow
 def test_report_writes_the_same_page_again(audited, tmp_path):
     out, _ = audited
     found = guestlist("report", out, "--out", tmp_path / "again.html")
@@ -126,6 +128,7 @@ def test_report_writes_the_same_page_again(audited, tmp_path):
     assert (tmp_path / "again.html").read_bytes() == (out / "report.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_report_shows_features_only_if_asked(audited, tmp_path):
     out, _ = audited
     found = guestlist("report", out, "--features", "--out", tmp_path / "features.html")

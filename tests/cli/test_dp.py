@@ -76,6 +76,7 @@ def test_what_cannot_be_trained_is_told_before(people, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.slow
 def test_looking_for_a_noise_is_shown():
     from guestlist.defences.dp import accounting
 

@@ -31,6 +31,7 @@ def points(tables):
     return *encoded(train.drop(columns="y"), test.drop(columns="y")), train["y"], test["y"]
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_functions(tables, tmp_path):
     columns = ["--label", "y", "--id", "who", "--k", 3]
     knn("values", tables / "train.parquet", *columns, "--value", "self_waka", "--out", tmp_path / "a.csv")

@@ -91,6 +91,7 @@ def test_another_recipe_or_other_records_are_refused(tree, blobs, tmp_path):
         run(tree, blobs, tmp_path, seed=1)
 
 
+@pytest.mark.slow
 def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
     broken = []
 
@@ -108,6 +109,7 @@ def test_a_recipe_that_fails_keeps_what_was_collected(blobs, tmp_path):
     assert open_store(tmp_path).models() == list(range(7))
 
 
+@pytest.mark.slow
 def test_two_audits_do_not_write_to_one_folder_at_once(tree, blobs, tmp_path):
     fcntl = pytest.importorskip("fcntl")
     run(tree, blobs, tmp_path, references=1)
@@ -117,6 +119,7 @@ def test_two_audits_do_not_write_to_one_folder_at_once(tree, blobs, tmp_path):
             run(tree, blobs, tmp_path)
 
 
+@pytest.mark.slow
 def test_global_generators_are_left_as_they_were(blobs, tmp_path):
     """Estimators that read numpy's global generator get one per reference, and the user's own is not moved."""
 

@@ -38,6 +38,7 @@ def test_equal_models_rarely_differ(law):
     assert named <= 6  # where 2.5 are
 
 
+@pytest.mark.slow
 def test_persons_are_counted_once():
     """Each person's ten records are alike: as so many records they would differ all the time."""
     rng, claims = np.random.default_rng(1), [0, 0]

@@ -115,6 +115,7 @@ def test_the_mean_change_is_within_the_budget(guard):
     assert none(p) == pytest.approx(p)
 
 
+@pytest.mark.slow
 def test_an_answer_depends_on_the_question_alone(guard):
     say, inside, _ = guard
     some = inside[:40]

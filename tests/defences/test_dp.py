@@ -298,6 +298,7 @@ def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_it_learns_and_its_chances_are_its_generators(optimizer, data):
     recipe = gl.DpSgd(

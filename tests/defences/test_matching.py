@@ -51,6 +51,7 @@ def test_a_module_stops_at_the_nearest_epoch(halves, wanted):
     assert equal(found.recipe(network(), gl.Data(*members), np.random.default_rng(4)), found.model)
 
 
+@pytest.mark.slow
 def test_boosted_trees_stop_at_the_nearest_round(halves):
     members, held_out = halves
     model = GradientBoostingClassifier(n_estimators=40, max_depth=2, random_state=0)
@@ -69,6 +70,7 @@ def test_boosted_trees_stop_at_the_nearest_round(halves):
     assert gl.stopped_at(wanted, piped, members, held_out).model[-1].n_estimators <= 40
 
 
+@pytest.mark.slow
 def test_noise_is_searched_for(halves):
     members, held_out = halves
     recipe = gl.DpSgd(noise=4.0, rate=0.25, epochs=5, learning_rate=0.5)

@@ -95,6 +95,7 @@ def module_from(path, text):
     return found
 
 
+@pytest.mark.slow
 def test_recipes_that_differ_have_different_identities():
     fit = gl.Fit(epochs=2)
     different = [
@@ -146,6 +147,7 @@ def test_a_class_is_told_from_another_of_its_name_and_from_what_it_was_before(tm
     assert "return 1" in texts[0]  # the source of a class that no version speaks for
 
 
+@pytest.mark.slow
 def test_a_subclass_of_fit_is_refused_in_the_folder_of_plain_fit(module, blobs, tmp_path):
     def run(train, references=4):
         return gl.audit(
@@ -226,6 +228,7 @@ class Noisy:
         return described(self)
 
 
+@pytest.mark.slow
 def test_an_estimator_may_have_another_recipe(blobs, tmp_path):
     tree = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
     gl.audit(gl.estimator_target(tree, train=Noisy()), *blobs, references=4, folder=tmp_path, jobs=1)
@@ -264,6 +267,7 @@ def test_a_users_own_estimator_is_known_by_its_source(tmp_path, monkeypatch):
 # -- the table ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     """A recipe and its row: it is listed, and it trains a target and its references."""
     row = gl.Defence(Softened, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none")

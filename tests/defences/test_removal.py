@@ -15,6 +15,7 @@ def table(risk, member=None, **columns):
     return pd.DataFrame({"id": [f"r{i}" for i in range(len(risk))], "member": member, "risk_mu": risk, **columns})
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.floats(-3, 3) | st.just(np.nan), st.booleans()), min_size=1, max_size=30), st.floats(0, 0.99)

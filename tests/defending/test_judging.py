@@ -14,6 +14,7 @@ from guestlist.findings.headline import FIXED, Headline
 from guestlist.report.readable import Results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_of_many_defences_that_change_nothing_one_is_rarely_named(law):
     """At full size, in benchmarks/honesty, it is at most 5 %; here 5 of 100 are expected at the most."""

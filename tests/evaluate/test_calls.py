@@ -20,6 +20,7 @@ from worlds_evaluate import World, coverage
 SHARES = [0.001, 0.01, 0.02, 0.1, 0.3, 0.5, 0.65, 0.9, 0.98, 0.99, 0.999]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([-np.inf, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30), st.randoms())
 def test_best_threshold_is_the_best_of_all(scores, random):
     scores = np.array(scores)

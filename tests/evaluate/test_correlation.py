@@ -6,6 +6,7 @@ import pytest
 from guestlist.evaluate.correlation import pearson, spearman
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, pytest.param(0.8, marks=pytest.mark.slow)]
 )

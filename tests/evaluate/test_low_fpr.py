@@ -35,6 +35,7 @@ def resolved(draw):
     return np.array(inside + outside), np.arange(len(inside) + len(outside)) < len(inside), fpr
 
 
+@pytest.mark.slow
 @given(resolved())
 def test_tpr_is_that_of_the_first_threshold_that_meets_the_fpr(world):
     scores, member, fpr = world
@@ -135,6 +136,7 @@ def test_tpr_interval_covers(world):
     assert coverage(interval_at(*world), worlds=1000) >= 0.95
 
 
+@pytest.mark.slow
 def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
     world = World.of_auc(0.95)
 
@@ -146,6 +148,7 @@ def test_an_interval_that_takes_the_threshold_for_granted_would_fail_here():
     assert coverage(naive, worlds=500) < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_predictive_value_interval_covers(step):
     world, fpr, prior = World.of_auc(0.8, step=step), 0.02, 0.1

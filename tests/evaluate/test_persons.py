@@ -31,6 +31,7 @@ from worlds_evaluate import World
 owners = st.lists(st.integers(0, 5), min_size=1, max_size=25)
 
 
+@pytest.mark.slow
 @given(owners, st.randoms(use_true_random=False))
 def test_sums_are_added_up_person_by_person(persons, random):
     persons = np.array(persons)
@@ -44,6 +45,7 @@ def test_sums_are_added_up_person_by_person(persons, random):
     assert (found.records, found.size_squares, found.persons) == (len(persons), sum(m * m for m in sizes), len(sizes))
 
 
+@pytest.mark.slow
 @given(owners)
 def test_sums_of_any_number_of_calls_are_those_of_the_first_records(persons):
     persons = np.unique(persons, return_inverse=True)[1]
@@ -126,6 +128,7 @@ def test_records_that_repeat_are_worth_one():
         assert told.high - told.low > 1.5 * (untold.high - untold.low)
 
 
+@pytest.mark.slow
 def test_the_variance_of_an_auc_is_that_of_a_bootstrap_over_persons():
     rng = np.random.default_rng(4)
     scores, member, persons = Visits(shift=0.7, persons=30, records=3, uneven=True).draw(rng)
@@ -164,6 +167,7 @@ def test_rates_are_resolved_by_persons():
     assert not np.isnan(tpr_at_fpr(scores, member, 0.02, persons=persons)).any()
 
 
+@pytest.mark.slow
 def test_what_could_be_seen_follows_from_effective_sizes():
     world = Visits(persons=400)
     sizes = effective_sizes(*world.draw(np.random.default_rng(7))[:2], persons=world.draw(np.random.default_rng(7))[2])

@@ -48,6 +48,7 @@ def test_tpr_is_that_of_one_threshold_for_all_pairs():
             assert pooled_tpr_at_fpr(rounded, member, fpr, draws=10).value == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fpr", [0.02, 0.6])
 def test_weighted_tpr_is_that_of_repeated_records(fpr):
     rng = np.random.default_rng(3)
@@ -60,6 +61,7 @@ def test_weighted_tpr_is_that_of_repeated_records(fpr):
         assert found == oracle.tpr_at_fpr(scores[:, records].ravel(), member[:, records].ravel(), fpr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_variance_due_to_records_is_that_of_a_bootstrap(size):
     rng = np.random.default_rng(1)

@@ -12,6 +12,7 @@ from worlds_evaluate import World, coverage
 lattice_scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30)
 
 
+@pytest.mark.slow
 @given(lattice_scores, st.randoms(use_true_random=False))
 def test_auc_is_mann_whitney_pair_by_pair_under_heavy_ties(scores, random):
     scores = np.array(scores)

@@ -91,6 +91,7 @@ def test_weights_of_another_shape_are_refused(some):
         auc(scores, member, weights=weights[1:])
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_where_weights_are_known():
     """x is one larger for members; the score follows x and a leak of 1, so that without the shift the AUC is Φ(1 / 2)."""
     rng, held, unweighted = np.random.default_rng(4), [], []

@@ -158,6 +158,7 @@ def test_wrong_experiments_are_told(people, tmp_path):
             ExperimentSetting(**wrong)
 
 
+@pytest.mark.slow
 def test_equal_arms_are_rarely_told_apart():
     """Fifteen gaps at once, of figures that have one law in both arms: the intervals hold together."""
     rng, claims = np.random.default_rng(0), 0

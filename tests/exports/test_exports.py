@@ -38,17 +38,20 @@ def test_text_that_markdown_would_read_is_escaped():
     assert plain("a|b_*[x](y)<z>") == r"a\|b\_\*\[x\](y)\<z\>"
 
 
+@pytest.mark.slow
 def test_the_headline_stands_first():
     rows = table(leaking()).splitlines()
     assert rows[2].startswith("| **")
     assert len(rows) == 2 + len(leaking().outcomes)
 
 
+@pytest.mark.slow
 def test_issues_are_listed_with_their_codes():
     codes = [check.code for check in leaking().checks if check.state == "issue"]
     assert all(code in markdown(leaking()) for code in codes)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     from click.testing import CliRunner
 

@@ -49,6 +49,7 @@ def test_nobody_is_named_and_markup_is_text(gated):
     assert "<b>&" in ElementTree.fromstring(junit(hostile)).find("testsuite/testcase/failure").get("message")
 
 
+@pytest.mark.slow
 def test_assert_private_says_what_fails():
     gl.assert_private(quiet(), max_auc=0.99, without_references=True)
     with pytest.raises(AssertionError, match=r"AUC at most 0\.6") as raised:

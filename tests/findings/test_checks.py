@@ -42,6 +42,7 @@ def test_every_code_has_a_heading_and_a_sentence_and_no_other():
     assert all("**What to do.**" in part for part in parts)
 
 
+@pytest.mark.slow
 def test_every_check_is_made_once_and_in_order():
     found = judge(leaking()).checks
     assert [check.code for check in found] == list(CHECKS)
@@ -59,6 +60,7 @@ def test_no_check_needs_classes(monkeypatch):
 # -- each one -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_duplicates_are_an_issue_or_were_dropped():
     some, none = Duplicates(3, 10, dropped=False), Duplicates(0, 10, dropped=True)
     twins, dropped = checks.of_duplicates(some)
@@ -71,6 +73,7 @@ def test_duplicates_are_an_issue_or_were_dropped():
     assert state(leaking(), "GL101") == "not run"
 
 
+@pytest.mark.slow
 def test_an_accuracy_at_chance():
     case = leaking()
     assert state(case, "GL103") == "passed"
@@ -110,6 +113,7 @@ def test_references_of_another_size():
     assert "Train the shadow on as many records as the target" in sentence(shadow)
 
 
+@pytest.mark.slow
 def test_references_that_are_copies():
     case = leaking()
     assert state(case, "GL106") == "passed"
@@ -140,6 +144,7 @@ def test_models_that_do_not_differ(code, kind):
     assert state(with_models(None), code) == "not applicable"
 
 
+@pytest.mark.slow
 def test_an_interval_that_stays_wide():
     case = leaking()
     assert state(case, "GL111") == "not applicable"
@@ -152,6 +157,7 @@ def interchanged(case):
     return replace(case, truth=replace(case.truth, member=~case.truth.member))
 
 
+@pytest.mark.slow
 def test_sides_that_were_interchanged():
     case = leaking(attacks={"loss": gl.ATTACKS["loss"]})
     assert state(case, "GL112") == "passed"
@@ -161,6 +167,7 @@ def test_sides_that_were_interchanged():
     assert "The attack loss ranks members below non-members" in sentence(found)
 
 
+@pytest.mark.slow
 def test_flipped_labels_are_not_put_down_to_interchanged_sets():
     """A model that is right on nearly all, asked with every label turned: members fit worst, and less than a constant does."""
     rng = np.random.default_rng(0)
@@ -178,6 +185,7 @@ def test_flipped_labels_are_not_put_down_to_interchanged_sets():
     assert "probably interchanged" in sentence(turned.check("GL112"))
 
 
+@pytest.mark.slow
 def test_a_gap_that_no_attack_sees():
     """Members and non-members interchanged: the accuracies differ, and every attack is reversed."""
     case = leaking(records=1000)
@@ -332,6 +340,7 @@ def test_issues_stand_first_and_what_passed_is_folded():
     assert all((row.code in folded) == (row.state not in told.SHOWN) for row in found)
 
 
+@pytest.mark.slow
 def test_a_check_of_a_newer_version_is_shown_by_its_code():
     results = replace(shown(), checks=(Check("GL999", "issue", {}), Check("GL998", "odd", {})))
     assert "GL999" in page(results)

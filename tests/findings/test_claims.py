@@ -39,6 +39,7 @@ def test_an_audit_with_nothing_to_find_claims_hardly_anything(monkeypatch):
     assert claiming <= 6, kinds  # 5 % for the model, 2.5 % for the recipe, and the error of 40 audits
 
 
+@pytest.mark.slow
 def test_an_audit_that_has_something_to_find_finds_it():
     assert {"yes", "another attack", "recipe"} <= set(claims(judged(2.0, 0)))
     assert "group" in claims(judged(2.0, 1, records=600))

@@ -149,6 +149,7 @@ def test_the_probability_is_that_of_the_coins():
     assert first_toss_suffices(labels, 0.5) == pytest.approx(first.mean(), abs=0.01)
 
 
+@pytest.mark.slow
 def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     results = replace(leaking(), epsilon=epsilon.find(case))
     assert from_document(json.loads(json.dumps(results.document())), Results).epsilon == results.epsilon
@@ -166,6 +167,7 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     assert "is contradicted" in " ".join(results.summary().split())
 
 
+@pytest.mark.slow
 def test_the_command_reads_the_claim_from_the_folder(folder):
     told = CliRunner().invoke(main, ["epsilon", str(folder)])
     assert told.exit_code == 0, told.output
@@ -207,6 +209,7 @@ class Promising(gl.Refit):
         return gl.Privacy(self.epsilon, delta, "prv", noise=1.0, clip=1.0, rate=0.1, steps=10)
 
 
+@pytest.mark.slow
 def test_a_private_recipe_brings_its_own_claim(blobs):
     options = {"model": DecisionTreeClassifier(max_depth=3), "references": 0, "attacks": ["loss"], "engine": gl.Here()}
     assert gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], **options).epsilon.claimed == Claim(2.0, 1e-5)

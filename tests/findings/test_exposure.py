@@ -12,6 +12,7 @@ from guestlist.findings import exposure, records
 from worlds import gaussian_world, noise_world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", pytest.param("skewed", marks=pytest.mark.slow)])
 def test_few_of_the_listed_are_false(noise):
     found = honesty.lists(noise, repeats=40, records=200)

@@ -87,6 +87,7 @@ def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
     assert mu >= min(2 * alone[0], 1.0)
 
 
+@pytest.mark.slow
 def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     by_ten = replace(case, records=case.records.assign(person=np.arange(800) // 10))
     wider = group_risks.find(by_ten).judged[0]
@@ -99,6 +100,7 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
     assert few < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_random_groups_are_not_said_to_differ(each):
     for law in ("one in fifty is 1", "five steps"):
@@ -108,10 +110,12 @@ def test_random_groups_are_not_said_to_differ(each):
         assert figures["differences covered"] >= 0.95
 
 
+@pytest.mark.slow
 def test_a_group_with_more_risk_is_found():
     assert mean_risks(8, "five steps", number=6, records=900, exposed=1.5)["finds the first"] >= 0.8
 
 
+@pytest.mark.slow
 def test_rates_at_the_common_threshold_hold_the_truth():
     figures = rates(40, records=600)
     assert figures["tpr_at_common covered"] >= 0.93
@@ -132,6 +136,7 @@ def by_class(gaps: np.ndarray):
     return replace(case, setting=replace(case.setting, classes=classes))
 
 
+@pytest.mark.slow
 def test_risk_follows_the_gap_of_classes_where_it_does():
     case = by_class(np.linspace(0, 0.5, 12))
     found = {one.risk: one for one in class_gap.find(case)}
@@ -150,6 +155,7 @@ def test_risk_follows_the_gap_of_classes_where_it_does():
 # -- in words ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     results = judge(case)
     made = page(results)
@@ -182,6 +188,7 @@ def test_less_risk_is_told_without_a_sign(case):
     assert f"less {less.risk}, by 0.030 (0.010 to 0.050), corrected p = 0.004" in said
 
 
+@pytest.mark.slow
 def test_a_risk_with_one_mean_in_all_classes_is_not_spoken_of():
     results = judge(by_class(np.linspace(0, 0.5, 12)))
     assert any(one.risk == "loss_tail" and np.isnan(one.pearson.value) for one in results.class_gap)

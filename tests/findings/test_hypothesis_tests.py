@@ -135,6 +135,7 @@ def test_calls_by_p_value_are_compared_with_calls_at_a_threshold(audited):
     assert found.nonmembers[0][2] >= 1 - at - 1e-5
 
 
+@pytest.mark.slow
 def test_one_attack_agrees_with_nobody(tree, blobs):
     found = gl.audit(tree, *blobs, references=0, attacks=["loss"])
     assert found.agreement is None

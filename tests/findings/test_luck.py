@@ -95,6 +95,7 @@ def test_luck_is_asked_only_where_something_could_be_claimed():
     assert found.rates == {("a0", 0.05): every.rates["a0", 0.05]}
 
 
+@pytest.mark.slow
 def test_persons_change_sides_as_a_whole(monkeypatch):
     """Ten records of each person that resemble each other: taken one by one, they would look like a leak."""
     monkeypatch.setattr(luck, "DRAWS", 399)

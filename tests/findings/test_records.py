@@ -25,6 +25,7 @@ def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
     assert p_values == pytest.approx([1 / 3, 2 / 4, np.nan, np.nan, 2 / 4], nan_ok=True)
 
 
+@pytest.mark.slow
 def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
     """Under the loss, easy records have high scores under any model."""
     found = exposed_records(worlds=4, records=200, models=45)

@@ -52,6 +52,7 @@ def test_correlations_are_over_members(case):
             assert found.spearman[i][j] == pytest.approx(spearmanr(a[known], b[known]).statistic, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_page_draws_each_risk_and_escapes_groups(case):
     results = judge(case)
     drawn = section.section(results)

@@ -79,6 +79,7 @@ def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(
     assert (~np.isnan(found)).all(axis=0).nonzero()[0].tolist() == case.of(sample).tolist()
 
 
+@pytest.mark.slow
 def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
     case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
     found, table = judge(case, Results), case.of(record_table)

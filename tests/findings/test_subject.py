@@ -10,6 +10,7 @@ from guestlist.findings.table import judge
 from guestlist.report import page, words
 
 
+@pytest.mark.slow
 def test_a_classifier_has_accuracies():
     case = leaking()
     who = judge(case).subject

@@ -30,6 +30,7 @@ def test_results_have_one_field_per_finding():
     assert all(getattr(Results(), name) is None for name in FINDINGS)
 
 
+@pytest.mark.slow
 def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = leaking(population=50)
@@ -60,6 +61,7 @@ def counted(name: str, calls: Counter):
     return replace(attack, score=score)
 
 
+@pytest.mark.slow
 def test_every_attack_scores_the_target_once_and_the_mocks_once_and_by_halves():
     calls = Counter()
     case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
@@ -107,6 +109,7 @@ def section(results):
     return Section("sureness", "Sure & certain", Markup(f"<p>On average {results.sureness.mean:.3f}.</p>"))
 
 
+@pytest.mark.slow
 def test_a_finding_is_a_file_a_field_and_a_row():
     """And its section likewise."""
     found = judge(leaking(), WithSureness, FINDINGS | {"sureness": sureness})
@@ -168,6 +171,7 @@ def empty_table():
     ATTACKS.update(rows)
 
 
+@pytest.mark.slow
 def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
     found = judge(leaking())
     sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
@@ -180,6 +184,7 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
     assert [form(results) for form in (page, summary, fragment)] == before
 
 
+@pytest.mark.slow
 def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
     found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
     assert found.attack("leaf_shares").who == "has the model file"
@@ -190,6 +195,7 @@ def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
     assert "loss was not held to a promise" not in page(found)  # there is no such section without a test
 
 
+@pytest.mark.slow
 def test_results_hold_no_sentence():
     """Codes, names and figures: a text in results.json has no full stop at its end, and few words."""
     document = judge(leaking(checks=checks.of_duplicates(Duplicates(3, 9, dropped=False)))).document()
@@ -205,6 +211,7 @@ def _texts(content):
         yield from _texts(part)
 
 
+@pytest.mark.slow
 def test_few_references_fix_the_headline():
     found = judge(case_of(gaussian_world(1.0, records=200, models=4), ("entropy", "loss")))
     assert (found.headline.name, found.headline.measure, found.headline.mocks) == ("loss", "fixed", 0)

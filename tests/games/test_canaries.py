@@ -74,6 +74,7 @@ def test_coins_are_fair_and_independent_and_the_others_always_train(people):
     assert (draw(GAME, made, 5, seed=5).member == split.member[:5]).all()
 
 
+@pytest.mark.slow
 def test_neither_the_choice_nor_the_labels_tell_the_coins(people):
     """Over seeds, members are neither harder nor differently labelled than non-members."""
     harder, label = [], []
@@ -145,6 +146,7 @@ def test_records_that_always_train_teach_no_attack_anything(played):
     assert not view.population.any()
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_and_refuses_another_game(played):
     play, folder, first = played
     before = open_store(folder).split

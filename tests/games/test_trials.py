@@ -116,6 +116,7 @@ def record_with_other_label(people):
     return Strong(against="nothing", record=f"row:{odd}")
 
 
+@pytest.mark.slow
 def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
     play, folder, found = runs
     assert found.runs
@@ -130,6 +131,7 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
         play(Strong(against="nothing"))
 
 
+@pytest.mark.slow
 def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
     folder = runs[1]
     told = CliRunner().invoke(main, ["epsilon", str(folder)])

@@ -205,6 +205,7 @@ def guestlist(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, tmp_path):
     policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
     content = json.loads((audited / "results.json").read_text("utf-8"))
@@ -254,6 +255,7 @@ def test_a_policy_says_it_all(audited, tmp_path, more):
     assert "A policy says it all" in found.stderr
 
 
+@pytest.mark.slow
 def test_new_results_have_passed_no_gate(audited, tmp_path):
     keep(audited, hold_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
     assert gl.read_results(audited).gate is not None

@@ -84,6 +84,7 @@ def test_with_nothing_removed_all_orders_give_one_accuracy(model):
     assert len({*found[0].random[:, 0], *found[1].random[:, 0], *found[0].accuracy, *found[1].accuracy}) == 1
 
 
+@pytest.mark.slow
 def test_onion_effect_agrees_with_the_stored_lists():
     """Two roads: values computed again, and influences from lists."""
     x, y, _, _, _ = noisy_world()

@@ -42,6 +42,7 @@ def test_examples_in_docstrings_hold(name):
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_results():
     results = json.loads(Path(tables.RESULTS).read_text())
     text = tables.PAGE.read_text()

@@ -54,6 +54,7 @@ def test_removing_each_neighbour_equals_computing_again(n, grid, k):
         np.testing.assert_allclose(expected[beyond], 0, atol=2.0**-52)
 
 
+@pytest.mark.slow
 def test_single_influences_do_not_add_up():
     """What a published sum of single influences assumes, and is not so."""
     x, y = world(200, 1000)

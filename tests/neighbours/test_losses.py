@@ -60,6 +60,7 @@ def clouds(n, features=5, seed=0, apart=0.5):
     return rng.normal(size=(n, features)) + apart * y[:, None], y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [5, 40])
 @pytest.mark.parametrize("k", [1, 5, 12])
 def test_area_between_the_laws_is_self_waka(k, features):
@@ -202,6 +203,7 @@ def test_shadow_models_converge_to_the_exact_score():
     assert 2.5 < errors[0] / errors[1] < 6.5  # sqrt(16) = 4
 
 
+@pytest.mark.slow
 def test_the_exact_score_beats_the_loss_and_few_shadow_models():
     x, y = clouds(300, features=2)
     k, rng = 3, np.random.default_rng(2)

@@ -43,12 +43,14 @@ def expected_worth(x, y, x_test, y_test, k):
     return total / len(x_test)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(worlds(), st.integers(1, 12))
 def test_shapley_values_add_up_to_the_worth_of_all(world, k):
     assert knn_shapley(*world, Knn(k)).sum() == pytest.approx(expected_worth(*world, k), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES)
 @settings(max_examples=30)
 @given(worlds(), st.integers(1, 8), st.integers(0, 2**32))

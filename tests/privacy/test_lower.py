@@ -60,6 +60,7 @@ def test_every_smaller_epsilon_is_refuted_too(guessed, data):
     assert one_run_p_value(guessed, guessed, right, bound + 1e-6, delta) >= 0.05 - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "guessed", "right"), [(24, 24, 20), (30, 16, 16), (24, 24, 24)])
 def test_the_curves_bound_is_where_no_distribution_is_left(records, guessed, right):
     """At the bound the most that any distribution of right guesses allows is the level: a linear programme says so too."""

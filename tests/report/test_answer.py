@@ -71,6 +71,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
     assert "leaf_shares" not in told(0.16)  # the intervals overlap
 
 
+@pytest.mark.slow
 def test_what_changes_the_answer_stands_beside_it_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
     (row,) = checks.beside(results)
@@ -111,6 +112,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
     assert "always answering the mean" in checks.sentence(Check("GL112", "issue", values))
 
 
+@pytest.mark.slow
 def test_what_to_do_next_follows_from_what_was_shown():
     assert any("guestlist defend" in step for step in next_steps(leaking()))
     assert "Settle first what stands beside the answer: GL101." in next_steps(leaking())
@@ -124,6 +126,7 @@ def test_what_to_do_next_follows_from_what_was_shown():
         assert "What next?" in form(leaking())
 
 
+@pytest.mark.slow
 def test_small_groups_are_named_in_every_form():
     small = tuple(TooSmall("group", {"country": f"c{i}"}, 3, i) for i in range(25))
     results = leaking(

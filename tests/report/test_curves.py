@@ -13,6 +13,7 @@ from guestlist.report.readable import Results
 from worlds import gaussian_world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [0, 1, 6])
 @pytest.mark.parametrize("which", ["roc-linear", "roc-log"])
 def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):

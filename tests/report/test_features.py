@@ -17,6 +17,7 @@ def members(**changes):
     return gl.Data(**{"x": x, "y": np.zeros(len(ids)), "ids": ids} | changes)
 
 
+@pytest.mark.slow
 def test_features_are_found_by_id_and_shown_as_text():
     base, order = members(), np.random.default_rng(0).permutation(len(leaking().exposed))
     results = leaking()
@@ -30,12 +31,14 @@ def test_features_are_found_by_id_and_shown_as_text():
     assert all(one.features == {} for one in results.exposed)
 
 
+@pytest.mark.slow
 def test_arrays_have_numbered_features_and_wide_ones_are_cut():
     ids = members().ids
     shown = with_features(leaking(), members(x=np.ones((len(ids), 2 * MOST))))
     assert list(shown.exposed[0].features) == [f"x{i}" for i in range(MOST)]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_looked_up_is_told():
     ids = members().ids.copy()
     with pytest.raises(InputError, match="1 are not among these records"):

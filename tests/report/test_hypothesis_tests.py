@@ -67,6 +67,7 @@ def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
     assert "Of 7 intervals 1 lies wholly above what was asked and 2 lie wholly below" in text
 
 
+@pytest.mark.slow
 def test_the_terminal_names_the_tests_that_call_too_many_and_no_others():
     told = " ".join(summary(leaking()).split())
     assert "More false alarms than asked for: reference 10%" in told
@@ -82,6 +83,7 @@ def test_each_test_is_named_at_its_worst():
     )
 
 
+@pytest.mark.slow
 def test_without_tests_there_is_no_section():
     for text in (shown(predictions_only()), summary(predictions_only())):
         assert "promise?" not in text
@@ -108,6 +110,7 @@ def test_the_chart_draws_the_table():
         assert mark.y_ends == tuple((one.fpr.low, one.fpr.high) for one in finding.levels)
 
 
+@pytest.mark.slow
 def test_members_stand_above_the_diagonal_and_nonmembers_below():
     results = quiet()
     found, table = results.agreement, agreement.rows(results)
@@ -146,6 +149,7 @@ def test_an_unknown_share_is_a_dash():
     assert agreement.rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
 
 
+@pytest.mark.slow
 def test_levels_and_agreement_survive_the_document():
     results = leaking()
     again = from_document(json.loads(json.dumps(results.document(), allow_nan=False)))
@@ -154,6 +158,7 @@ def test_levels_and_agreement_survive_the_document():
     assert from_document(json.loads(json.dumps(predictions_only().document()))).agreement is None
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text_in_both_tables():
     results = legible(hostile())
     assert len(agreement.rows(results)) == 4

@@ -37,6 +37,7 @@ def test_holds_the_answer_and_every_attack(case):
         assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in text
 
 
+@pytest.mark.slow
 def test_only_harmless_elements_and_own_styles():
     for results in (leaking(), hostile()):
         seen = Reader(fragment(results))
@@ -59,16 +60,19 @@ def test_only_harmless_elements_and_own_styles():
         assert {name for name, _ in seen.attributes} <= {"style", "scope"}
 
 
+@pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
     seen = Reader(fragment(hostile()))
     assert line(HOSTILE) in "".join(seen.text)
     assert seen.elements == Reader(fragment(with_check(leaking(), reversed_check("loss")))).elements
 
 
+@pytest.mark.slow
 def test_colours_are_those_of_the_page_around():
     assert "color:inherit" in fragment(leaking())
     assert "#" not in "".join(value for name, value in Reader(fragment(leaking())).attributes if name == "style")
 
 
+@pytest.mark.slow
 def test_is_what_a_notebook_shows():
     assert leaking()._repr_html_() == fragment(leaking())

@@ -40,6 +40,7 @@ def test_equal_results_give_equal_bytes(case):
     assert page(case()) == page(case())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_is_a_function_of_the_document(case):
     results = case()
@@ -47,6 +48,7 @@ def test_is_a_function_of_the_document(case):
     assert page(from_document(content)) == page(results)
 
 
+@pytest.mark.slow
 def test_an_infinite_score_survives_the_document():
     base = leaking()
     top = replace(base.exposed[0], score=math.inf)
@@ -55,6 +57,7 @@ def test_an_infinite_score_survives_the_document():
     assert "infinite" in Reader(page(results)).shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
 def test_shows_everything_there_is(case):
     results, shown = case(), read(case).shown
@@ -81,6 +84,7 @@ def test_shows_everything_there_is(case):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_loads_nothing(case):
     rest = page(case())
@@ -92,6 +96,7 @@ def test_loads_nothing(case):
     assert not re.search(r"https?://|@import|url\(", rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_allows_its_own_scripts_and_no_others(case):
     seen = read(case)
@@ -104,6 +109,7 @@ def test_allows_its_own_scripts_and_no_others(case):
     json.loads(seen.scripts[0])
 
 
+@pytest.mark.slow
 def test_hostile_text_adds_no_element_and_no_attribute():
     plain, attacked = read(leaking), read(hostile)
     grouped = len(leaking().exposed[0].groups) - 1  # the hostile records have one group fewer
@@ -114,6 +120,7 @@ def test_hostile_text_adds_no_element_and_no_attribute():
     assert attacked.ids == plain.ids
 
 
+@pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
     shown, literal = read(hostile).shown, " ".join(line(HOSTILE).split())
     assert f"Membership privacy of {literal}" in shown
@@ -134,6 +141,7 @@ def test_embedded_json_cannot_end_its_element():
     assert json.loads(embedded(text)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet])
 def test_charts_draw_the_curve_and_its_band(case):
     results = case()
@@ -148,6 +156,7 @@ def test_charts_draw_the_curve_and_its_band(case):
         assert band.y_ends == tuple(zip(attack.curve.band_low, attack.curve.band_high, strict=True))
 
 
+@pytest.mark.slow
 def test_every_colour_of_a_chart_is_defined_by_the_page():
     source = page(leaking())
     used = set(re.findall(r"var\((--[a-z-]+)\)", source))
@@ -155,6 +164,7 @@ def test_every_colour_of_a_chart_is_defined_by_the_page():
     assert all(f"{name}:" in source for name in used)
 
 
+@pytest.mark.slow
 def test_withheld_figures_are_marked_and_not_drawn():
     assert whisker(WITHHELD) == {}
     shown = Reader(page(with_headline(quiet(), auc=WITHHELD, advantage=WITHHELD))).shown
@@ -177,6 +187,7 @@ def test_the_contents_lead_everywhere_and_the_answer_stands_above_them(case):
     assert source.index('id="question"') < source.index("<nav")
 
 
+@pytest.mark.slow
 def test_what_is_for_researchers_is_an_appendix():
     source = page(leaking())
     start = source.index('id="appendix"')
@@ -203,6 +214,7 @@ def test_attacks_are_folded_to_the_headline_and_the_best_three():
     assert attacks.parted((few[0], unknown, few[2]), few[0].name)[0][-1].name == unknown.name
 
 
+@pytest.mark.slow
 def test_the_cover_stands_on_the_page_as_text():
     said = Cover("The title", "An owner", HOSTILE, "A purpose", "1 May")
     source = page(replace(leaking(), cover=said))
@@ -227,6 +239,7 @@ def test_headings_are_in_order_and_ids_unique(case):
     assert set(labels) <= set(seen.ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_is_small_enough_to_mail(case):
     assert len(page(case()).encode()) < 400_000
@@ -253,6 +266,7 @@ def test_tables_and_charts_can_be_heard():
     assert sum(name == "role" and value == "img" for _, name, value in seen.attributes) == len(drawn)
 
 
+@pytest.mark.slow
 def test_to_html_writes_the_page(tmp_path):
     path = leaking().to_html(tmp_path / "report.html")
     assert path.read_text("utf-8") == page(leaking())

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 import guestlist as gl
 from cases import case_of, leaking
 from guestlist.evaluate import WITHHELD
@@ -13,6 +15,7 @@ from report_worlds import HOSTILE
 from worlds import gaussian_world
 
 
+@pytest.mark.slow
 def test_the_page_says_what_risks_are_worth():
     found = judge(leaking(records=2000))
     everybody, *others = found.risks
@@ -41,12 +44,14 @@ def test_a_risk_that_ranks_by_chance_is_said_to():
     assert "nothing by which a risk could rank them" in said(nobody)
 
 
+@pytest.mark.slow
 def test_names_are_escaped():
     found = judge(leaking())
     made = page(replace(found, risks=tuple(replace(row, attack=HOSTILE, risk=HOSTILE) for row in found.risks)))
     assert "<script>alert('x')" not in made
 
 
+@pytest.mark.slow
 def test_what_must_be_said_stands_beside_shapr():
     found = judge(leaking())
     assert not beside_shapr(found.risks)

@@ -15,6 +15,7 @@ def test_fits_a_hundred_columns(case):
     assert max(len(row) for row in summary(case()).splitlines()) <= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet, predictions_only])
 def test_every_attack_has_a_row_with_its_figures(case):
     results = case()
@@ -26,6 +27,7 @@ def test_every_attack_has_a_row_with_its_figures(case):
         assert f"{finding.auc.low:.3f}…{finding.auc.high:.3f}" in rows[at + 1]
 
 
+@pytest.mark.slow
 def test_checks_and_what_was_not_tested_are_shown():
     results = leaking()
     text = " ".join(summary(results).split())
@@ -34,6 +36,7 @@ def test_checks_and_what_was_not_tested_are_shown():
     assert all(" ".join(said.split()) in text for said in untested(results))
 
 
+@pytest.mark.slow
 def test_no_control_characters_and_no_markup():
     text = summary(hostile())
     assert {c for c in text if unicodedata.category(c) in ("Cc", "Cs")} <= {"\n"}
@@ -42,6 +45,7 @@ def test_no_control_characters_and_no_markup():
     assert "The attack [red]x[/red] [bold ranks" in " ".join(named.split())
 
 
+@pytest.mark.slow
 def test_repr_is_the_summary():
     assert repr(leaking()) == summary(leaking())
 

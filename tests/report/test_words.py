@@ -60,11 +60,13 @@ def everything(results) -> str:
     return "\n".join([summary(results), *(VISIBLE.sub(" ", form(results)) for form in (fragment, page))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_is_ever_called_safe(case):
     assert not re.search(r"\bsafe", everything(case()), re.IGNORECASE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_sizes_and_the_lower_bound_are_always_told(case):
     results = case()
@@ -93,6 +95,7 @@ def test_the_answer_begins_with_what_was_shown(case, start):
     assert answer.answer(case()).startswith(start)
 
 
+@pytest.mark.slow
 def test_an_average_leak_is_not_said_to_single_people_out():
     assert "not shown to single anyone out" in answer.answer(on_average_only())
     assert "not shown to single anyone out" not in answer.answer(leaking())
@@ -108,6 +111,7 @@ def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
     assert "10,000 non-member persons to resolve that rate" in told
 
 
+@pytest.mark.slow
 def test_nothing_found_says_what_could_have_been():
     results = quiet()
     told = " ".join(limits.limits(results))
@@ -150,6 +154,7 @@ def test_touching_chance_is_not_a_finding():
     assert words.headline(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
 
 
+@pytest.mark.slow
 def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
@@ -160,6 +165,7 @@ def test_the_most_clearly_exposed_group_is_named():
     assert groups.exposed_group(predictions_only()) is None
 
 
+@pytest.mark.slow
 def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_rest():
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
@@ -181,6 +187,7 @@ def test_a_group_that_luck_explains_is_not_named():
     assert "The one group is not shown" in groups.exposed_group(replace(results, groups=(lucky,)))
 
 
+@pytest.mark.slow
 def test_what_luck_explains_is_not_claimed():
     """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
     base = quiet()
@@ -217,6 +224,7 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run():
     assert "lira and loss, each chosen on one half of them and reported on the other, reach an AUC of" in both
 
 
+@pytest.mark.slow
 def test_records_without_a_score_are_told():
     assert headline.unscored(leaking()) is None
     assert "no score to 600 records" in headline.unscored(unmeasured())
@@ -242,6 +250,7 @@ def test_percent(share, text):
     assert percent(share) == text
 
 
+@pytest.mark.slow
 def test_an_attack_clearly_better_than_the_headline_is_told():
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
     assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in answer.answer(better)
@@ -259,6 +268,7 @@ def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
     assert "leaf_shares, run by someone who has the model file, does better still: AUC 0.950" in said
 
 
+@pytest.mark.slow
 def test_p_values_are_not_promised_where_they_cannot_occur():
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
     assert "about 20 of them would still have a p-value of 0.02 or less" in exposed.p_values(few.subject)
@@ -278,6 +288,7 @@ def test_a_list_of_records_is_called_what_it_is():
     assert exposed.title(nothing) == "Records that stand out most"
 
 
+@pytest.mark.slow
 def test_persons_are_listed_beside_records():
     base = leaking()
     person = ExposedPerson("patient <7>", 12, 0.91, 0.004, 0.02, 49)

@@ -33,6 +33,7 @@ def network():
     return torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3)).double()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.3, 0.01])
 def test_influence_is_the_formula_of_a_linear_model(world, damping):
     module, members, tests = world
@@ -105,6 +106,7 @@ def test_tracin_is_a_loop_over_checkpoints_and_records(world):
     np.testing.assert_allclose(gl.tracin(checkpoints[0], *members), gl.tracin(checkpoints[:1], *members))
 
 
+@pytest.mark.slow
 def test_both_ways_to_gradients_agree(world, monkeypatch):
     """Images, of which captum can take the gradients in one pass, or record by record."""
     _, (_, y), _ = world
@@ -116,6 +118,7 @@ def test_both_ways_to_gradients_agree(world, monkeypatch):
     np.testing.assert_allclose(gl.influence_functions(module, x, y[:20], damping=0.5), kifs, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_memorised_outlier_influences_itself_most(world):
     _, (x, y), _ = world
     x = np.vstack([x, 6 * np.eye(4)[:1]])

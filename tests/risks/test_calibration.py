@@ -47,6 +47,7 @@ def test_without_both_kinds_it_is_withheld():
         calibration(np.array([2.0, 0.0]), np.array([True, False]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slope", "records"), [(1.0, 100), (1.0, 2000), (0.7, 300), (0.4, 2000)], ids=["right", "many", "off", "far off"]
 )
@@ -117,6 +118,7 @@ def test_of_persons_the_interval_holds_the_truth_too():
 # -- in an audit -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_classifiers_stand_beside_the_risk_score():
     case = case_of(gaussian_world(1.5, records=600, models=9, seed=1), ("loss", "nn_nasr"))
     found = {one.score: one for one in calibrated.find(case)}

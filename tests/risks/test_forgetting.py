@@ -52,6 +52,7 @@ def test_what_cannot_be_previewed_is_refused():
         forgetting(case_of(gaussian_world(1.0, records=40, models=2)), ["r0"])
 
 
+@pytest.mark.slow
 def test_the_command(blobs, tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*blobs[0])
     results = gl.audit(model, *blobs, references=8, attacks=["loss"], jobs=1, folder=tmp_path / "audit")

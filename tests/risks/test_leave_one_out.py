@@ -49,6 +49,7 @@ def test_sensitivity_is_the_log_ratio_of_modified_entropies():
         assert row.sensitivity == pytest.approx(np.log(entropies[0] / entropies[1]), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_memorised_outlier_changes_most_and_the_seed_decides():
     x, y = X.copy(), (X[:, 0] > 0).astype(int)
     x[7], y[7] = [4.0, 0, 0], 0

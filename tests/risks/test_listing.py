@@ -49,6 +49,7 @@ def test_a_spreadsheet_computes_nothing():
     assert found["risk"].tolist() == table["risk"].tolist()
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(120, 4)), rng.integers(2, size=120)

@@ -79,6 +79,7 @@ def test_an_outlier_that_is_not_drawn_again_has_an_interval():
     assert found.low[-1] > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", ["narrow", "wide"])
 def test_intervals_hold_the_truth_also_for_the_largest(spread):
     found = honesty.held(honesty.normal_worlds(spread, 1000, 32, repeats=15))
@@ -87,6 +88,7 @@ def test_intervals_hold_the_truth_also_for_the_largest(spread):
     assert found.largest_unadjusted < found.largest - 0.05
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_on_the_votes_of_trees():
     found = honesty.held(honesty.votes_worlds(1000, 32, repeats=15))
     assert 0.93 < found.all < 0.975

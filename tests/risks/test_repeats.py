@@ -74,6 +74,7 @@ def test_the_interval_is_what_all_flips_leave():
         assert p_value(end + out) <= 0.05 < p_value(end - out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law",
     [pytest.param("normal", marks=pytest.mark.slow), "two values", pytest.param("mostly 0", marks=pytest.mark.slow)],

@@ -26,6 +26,7 @@ def published(request, real_data):
     return parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
 def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
     (target, said), (shadow, known) = published["target"], published["shadow"]
@@ -36,6 +37,7 @@ def test_published_answers_give_the_scores_of_a_plain_transcription(published, p
     np.testing.assert_allclose(found["risk_risk_score_own"], own, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_shadow_of_half_the_records_is_flagged(published):
     target, shadow = published["target"][0], published["shadow"][0]
     found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], blind=False)
@@ -46,6 +48,7 @@ def test_a_shadow_of_half_the_records_is_flagged(published):
     assert own.check("GL105").state == "passed"
 
 
+@pytest.mark.slow
 def test_a_plain_use_of_numpy_is_there_too(published):
     """Its edges' ends are powers of ten, which are not always the smallest and the largest value."""
     (target, said), (shadow, known) = published["target"], published["shadow"]

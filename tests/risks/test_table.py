@@ -15,10 +15,12 @@ def case_of(model, blobs, folder) -> Case:
     return gl.collect(model.fit(*blobs[0]), *blobs, references=3, folder=folder, jobs=1)
 
 
+@pytest.mark.slow
 def test_what_a_case_lacks_is_left_out(blobs, tmp_path):
     assert "alone_in_leaves" not in risks_of(case_of(LogisticRegression(), blobs, tmp_path))
 
 
+@pytest.mark.slow
 def test_alone_in_leaves(tree, blobs, tmp_path):
     case = case_of(tree, blobs, tmp_path)
     alone = risks_of(case)["alone_in_leaves"]

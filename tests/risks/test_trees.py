@@ -35,6 +35,7 @@ def test_where_every_neighbour_is_of_another_class_all_are_alone():
     assert (found["leaf_size"] == 1).all()
 
 
+@pytest.mark.slow
 def test_large_leaves_leave_no_one_alone(blobs):
     model = ExtraTreesClassifier(10, min_samples_leaf=20, random_state=0).fit(*blobs[0])
     found = gl.leaf_risk(model, blobs[0])
@@ -45,6 +46,7 @@ def test_large_leaves_leave_no_one_alone(blobs):
     assert results.check("GL110").figures == {"alone": 0, "members": 240}
 
 
+@pytest.mark.slow
 def test_other_models_are_refused(blobs):
     with pytest.raises(InputError, match="found LogisticRegression"):
         gl.leaf_risk(LogisticRegression().fit(*blobs[0]), blobs[0])

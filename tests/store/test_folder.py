@@ -123,6 +123,7 @@ def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
         view.target("margin")
 
 
+@pytest.mark.slow
 def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, monkeypatch):
     gl.audit(tree, *blobs, references=2, attacks=["loss"], folder=tmp_path, jobs=1)
     read = []

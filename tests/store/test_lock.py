@@ -18,6 +18,7 @@ def modes(folder):
     return {path.relative_to(folder).as_posix(): path.stat().st_mode & 0o777 for path in [folder, *folder.rglob("*")]}
 
 
+@pytest.mark.slow
 @posix
 def test_only_its_owner_can_read_an_audit(tree, blobs, tmp_path):
     folder = tmp_path / "audit"

@@ -17,6 +17,7 @@ def audit(folder):
     return gl.audit(model, *sides, references=8, attacks=names, folder=folder, jobs=1, blind=False, progress=False)
 
 
+@pytest.mark.slow
 def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     exact = audit(tmp_path / "exact")
     monkeypatch.setattr("guestlist.store.folder.MANY_RECORDS", 50)

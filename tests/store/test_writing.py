@@ -47,6 +47,7 @@ def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
         write_bytes(tmp_path / "a.bin", b"x" * 100_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["results.json", "records.parquet", "manifest.json", "split.npz", lock.LOCK])
 def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
     (tmp_path / "a").mkdir()

@@ -38,6 +38,7 @@ def test_answers_and_references_are_changed_alike(model, sides):
     assert len(np.unique(naive(sides[1][0]))) > 2
 
 
+@pytest.mark.slow
 def test_an_audit_sees_only_what_is_said(model, sides):
     plain = gl.audit(model, *sides, **OPTIONS)
     label = gl.audit(gl.answering(model, gl.LabelOnly()), *sides, **OPTIONS)
@@ -65,6 +66,7 @@ def test_logits_become_probabilities(sides):
         changed.needs("white_box")
 
 
+@pytest.mark.slow
 def test_a_way_that_learns_is_given_the_members(sides):
     pytest.importorskip("torch")
     model = RandomForestClassifier(10, random_state=0).fit(*sides[0])  # much surer of its members
@@ -81,6 +83,7 @@ def test_a_way_that_learns_is_given_the_members(sides):
     assert reference(sides[1][0]).sum(axis=1) == pytest.approx(np.ones(120))
 
 
+@pytest.mark.slow
 def test_nothing_looks_past_the_answers(model, sides):
     results = gl.audit(gl.answering(model, gl.LabelOnly()), *sides, **{**OPTIONS, "attacks": None})
     assert not {"leaf_shares", "white_box"} & {one.name for one in results.outcomes}

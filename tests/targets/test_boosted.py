@@ -25,6 +25,7 @@ def catboost(**more):
     return catboost.CatBoostClassifier(**{"iterations": 20, "verbose": False, "allow_writing_files": False, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "in fit"])
 def test_catboost_with_categories_is_audited(when, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

@@ -79,6 +79,7 @@ def test_references_get_fresh_seeds_and_one_thread(blobs):
     assert not (first(x) == other(x)).all()
 
 
+@pytest.mark.slow
 def test_decision_values_serve_where_there_are_no_probabilities(blobs):
     members, nonmembers = blobs
     model = LinearSVC(random_state=0).fit(*members)

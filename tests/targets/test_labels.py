@@ -39,6 +39,7 @@ def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
     assert "confidence" not in found.records
 
 
+@pytest.mark.slow
 def test_copies_are_asked_about_unasked(voting, sides):
     found = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, blind=False)
     assert set(found.attacks["attack"]) == {"correctness", "label_only"}

@@ -31,6 +31,7 @@ def trained(*last, outputs: int = 1):
     return torch.nn.Sequential(*module, *last)
 
 
+@pytest.mark.slow
 def test_one_output_is_the_logit_of_the_second_class():
     module, (x, y) = trained(), halves(80, 1)
     target = gl.torch_target(module, classes=["no", "yes"], train=FIT)
@@ -99,6 +100,7 @@ def test_a_regression_keeps_its_one_output():
     assert target.predict(halves(10, 1)[0]).shape == (10, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [torch.nn.Softmax(dim=1), torch.nn.LogSoftmax(dim=1)])
 def test_a_softmax_at_the_end_is_noticed_before_a_folder_is_made(last, tmp_path):
     def audit():

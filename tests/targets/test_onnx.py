@@ -51,6 +51,7 @@ def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
         gl.audit(path, *sides, references=4)
 
 
+@pytest.mark.slow
 def test_a_recipe_may_be_given(sides, tmp_path):
     def train(data, rng):
         from sklearn.ensemble import RandomForestClassifier

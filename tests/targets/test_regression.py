@@ -353,6 +353,7 @@ def test_a_loss_that_does_not_suit_the_answers_is_refused():
         gl.Fit(loss="absolute")
 
 
+@pytest.mark.slow
 def test_a_regressor_that_knows_nothing_is_noticed(diabetes):
     (x, y), others = diabetes
     model = LinearRegression().fit(x, -y)

@@ -55,6 +55,7 @@ def test_references_start_from_fresh_parameters(network, blobs):
     assert accuracy < (target.predict(x).argmax(axis=1) == y).mean() - 0.2
 
 
+@pytest.mark.slow
 def test_parameters_that_cannot_be_drawn_anew_are_refused(blobs):
     class Scale(torch.nn.Module):
         def __init__(self):

@@ -33,6 +33,7 @@ def exactly(logits, label):
         }
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(arrays(np.float64, 4, elements=st.floats(-30, 30)), st.integers(0, 3))
 def test_signals_of_logits_are_exact(logits, label):

@@ -85,12 +85,14 @@ def test_they_train_on_the_population_or_on_the_pool(population, records, side, 
     assert len({draw for *_, draw in taught}) == 4
 
 
+@pytest.mark.slow
 def test_their_labels_are_the_targets_probabilities(tmp_path):
     taught, _ = collect(tmp_path)
     for rows, soft, _ in taught:
         np.testing.assert_allclose(soft, softmax(predict(RECORDS[rows]), axis=1), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_probabilities_are_taught_as_they_are(blobs, tree):
     """Up to the rounding of their sum."""
     taught = []
@@ -106,6 +108,7 @@ def test_probabilities_are_taught_as_they_are(blobs, tree):
         np.testing.assert_allclose(soft.sum(axis=1), 1, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_record_is_compared_only_with_models_that_did_not_train_on_it(tmp_path):
     """On the pool: NaN where all of them did, and what the others say plays no part."""
     _, models = collect(tmp_path, population=0)
@@ -137,6 +140,7 @@ def test_more_models_leave_the_first_ones_alone_and_other_records_are_refused(tm
         collect(tmp_path / "grown", records="pool")
 
 
+@pytest.mark.slow
 def test_resumed_after_a_file_was_lost_the_bytes_are_the_same(tmp_path):
     collect(tmp_path)
     before = contents(tmp_path)
@@ -153,6 +157,7 @@ def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_a_copycat_without_noise_shows_no_member(tmp_path):
     """Models that answer exactly as the target does: every score is that of a coin."""
     collect(tmp_path)
@@ -173,6 +178,7 @@ def soft_labels(records, classes, seed=0):
     return softmax(np.random.default_rng(seed).normal(size=(records, classes)), axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_weighted_copies_minimise_the_expected_loss(classes, blobs):
     """Logistic regression on them, against a direct search for the least soft cross-entropy with the same penalty."""

@@ -61,6 +61,7 @@ def asked(models):
     return set(np.flatnonzero(~np.isnan(models.values["margin"]).all(axis=0)))
 
 
+@pytest.mark.slow
 def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(tmp_path):
     train = Counting()
     results, models = collect(tmp_path, train)
@@ -77,6 +78,7 @@ def test_every_chosen_record_has_models_of_its_own_that_were_trained_without_it(
     assert results.attack("leave_one_out").unscored == 22 - 6
 
 
+@pytest.mark.slow
 def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path):
     collect(tmp_path)
     before, folder = contents(tmp_path), tmp_path / "evidence" / "left_out"
@@ -90,6 +92,7 @@ def test_one_side_alone_is_nothing_to_compare_and_the_rest_is_collected(tmp_path
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_what_those_models_say_about_the_record(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train)
@@ -117,6 +120,7 @@ def test_more_of_either_trains_only_what_is_missing_and_ends_where_one_go_would(
     assert set(first.trained) | set(second.trained) == set(whole.trained)
 
 
+@pytest.mark.slow
 def test_asking_for_fewer_trains_nothing_and_keeps_what_is_there(tmp_path):
     collect(tmp_path)
     before, train = contents(tmp_path), Counting()
@@ -125,6 +129,7 @@ def test_asking_for_fewer_trains_nothing_and_keeps_what_is_there(tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_resumed_after_files_were_lost_the_bytes_are_the_same(tmp_path):
     collect(tmp_path)
     before, train = contents(tmp_path), Counting()
@@ -143,6 +148,7 @@ def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_records_may_be_named(tmp_path):
     train = Counting()
     _, models = collect(tmp_path, train, ids=("members:3", "nonmembers:0"))
@@ -167,6 +173,7 @@ def test_names_that_nobody_asks_about_are_told_before_anything_is_trained(name, 
     assert not (tmp_path / "evidence").exists()
 
 
+@pytest.mark.slow
 def test_all_records_where_there_are_no_more(tmp_path):
     _, models = collect(tmp_path, records=1000, models=1)
     assert asked(models) == set(MEMBERS) | set(NONMEMBERS)
@@ -214,6 +221,7 @@ def test_luck_of_models_is_not_taken_for_membership(name):
     assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
 
 
+@pytest.mark.slow
 def test_the_audit_of_the_benchmark_scores_everyone():
     found = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
     assert found.unscored == 0

@@ -183,6 +183,7 @@ def test_the_noise_of_left_out_models_is_normal_around_the_closed_form(world, tm
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_distilled_models_are_the_target_and_see_no_member(world, tmp_path):
     models, signals = world.collect(tmp_path, Distilled(4), distil=Distil())
     np.testing.assert_allclose(models.values["margin"], np.tile(world.margin, (4, 1)), rtol=1e-9, atol=1e-10)
@@ -191,6 +192,7 @@ def test_distilled_models_are_the_target_and_see_no_member(world, tmp_path):
     np.testing.assert_allclose(p_values, 0.5, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_penalty_shrinks_distilled_models_by_a_known_amount(world, tmp_path):
     models, _ = world.collect(tmp_path, Distilled(3), distil=Distil(penalty=2.0))
     for margin, rows in zip(models.values["margin"], models.member, strict=True):

@@ -236,6 +236,7 @@ def test_options_are_checked_at_once(options, named):
         gl.Perturbed(**options)
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_the_options(tree, blobs, tmp_path):
     plan = parse_plan("perturbed:copies=3,noise=0.5")
     assert plan == gl.Perturbed(3, noise=0.5)

@@ -75,6 +75,7 @@ def test_training_without_randomness_is_told():
         assert "training has no randomness" in sentence(results.check(code))
 
 
+@pytest.mark.slow
 def test_distilled_models_do_not_all_train_on_the_same_records(tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     population = draw(60, 2)
@@ -99,6 +100,7 @@ def test_a_quantile_test_reaches_what_its_calibration_allows():
     ]
 
 
+@pytest.mark.slow
 def test_what_was_begun_is_finished_by_the_next_run(tmp_path):
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     audit = {"references": 0, "jobs": 1, "folder": tmp_path}
@@ -127,6 +129,7 @@ def test_another_way_to_distil_is_another_recipe(tmp_path):
     assert targets[0].recipe != targets[1].recipe
 
 
+@pytest.mark.slow
 def test_a_plan_that_fails_leaves_the_folder_usable(tmp_path):
     table = pd.DataFrame({"a": MEMBERS[0][:, 0], "b": np.where(MEMBERS[0][:, 1] > 0, "x", "y")})
 
@@ -143,6 +146,7 @@ def test_a_plan_that_fails_leaves_the_folder_usable(tmp_path):
     assert gl.audit(target, *half, references=0, folder=tmp_path).attack("loss")
 
 
+@pytest.mark.slow
 def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     """Killed while references answer for every class, the folder can still be read."""
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
@@ -184,6 +188,7 @@ def test_a_white_box_keeps_no_features(tmp_path):
     assert not any(np.allclose(kept[:60, i], x[0][:, j]) for i in range(kept.shape[1]) for j in range(4))
 
 
+@pytest.mark.slow
 def test_a_users_attack_may_look_at_evidence():
     def mine(signals):
         return signals.evidence.need("perturbed").share
@@ -196,6 +201,7 @@ def test_a_users_attack_may_look_at_evidence():
     assert auc(found["score_mine"].to_numpy(), found["member"].to_numpy()).value == results.attack("mine").auc.value
 
 
+@pytest.mark.slow
 def test_what_was_not_run_was_not_tested():
     model = DecisionTreeClassifier(random_state=0).fit(*MEMBERS)
     one = gl.audit(model, MEMBERS, NONMEMBERS, references=0, attacks=["loss"])
@@ -205,6 +211,7 @@ def test_what_was_not_run_was_not_tested():
     assert both.headline.name == "loss"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:pandas.DataFrame with sparse")
 def test_sparse_columns_are_perturbed():
     frames = [

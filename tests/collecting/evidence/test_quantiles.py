@@ -80,6 +80,7 @@ def test_pinball_is_smallest_at_the_true_quantile():
     assert abs(costs[5] - norm.pdf(norm.ppf(0.9))) < 0.002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [200, 1000])
 def test_features_that_say_nothing_are_found_out(records):
     degenerate = []
@@ -112,6 +113,7 @@ def test_features_of_tables_arrays_and_images():
     np.testing.assert_array_equal(found.values[[0, 1, 300, 301], 0], [2, 1, 2, np.nan])
 
 
+@pytest.mark.slow
 def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
     results = run(smooth, easy, tmp_path, evidence=[gl.Quantiles(known=0.5)])
     view, member = read(tmp_path), np.arange(1000) < 200
@@ -132,6 +134,7 @@ def test_known_nonmembers_and_nobody_else_have_no_score(smooth, easy, tmp_path):
     assert 0.01 < (scores[~unknown & ~member] > 0).mean() < 0.2
 
 
+@pytest.mark.slow
 def test_the_hinge_is_that_of_the_answers(smooth, easy, tree, blobs, tmp_path):
     run(smooth, easy, tmp_path / "smooth", evidence=[gl.Quantiles()])
     x, y = np.concatenate([easy[0][0], easy[1][0]]), np.concatenate([easy[0][1], easy[1][1]])
@@ -156,6 +159,7 @@ def test_the_population_is_known_where_it_is_large_enough(smooth, easy, tmp_path
     assert unknown[200:1000].sum() == unknown.sum() == 400
 
 
+@pytest.mark.slow
 def test_a_regressor_that_learnt_nothing_is_told_of(tmp_path):
     """Answers that are noise around one value: no feature says how sure the target will be."""
     rng = np.random.default_rng(0)
@@ -214,6 +218,7 @@ def test_options_are_checked_at_once(options):
         gl.Quantiles(**options)
 
 
+@pytest.mark.slow
 def test_too_few_records_are_refused_before_a_folder_is_made(smooth, easy, tmp_path):
     few = easy[0], tuple(part[:300] for part in easy[1])
     with pytest.raises(InputError, match=r"200 known non-members.*population has 0.*0\.5 of the non-members are 150"):

@@ -76,6 +76,7 @@ def test_records_whose_membership_is_told_are_not_to_be_scored():
     assert to_score(ATTACKS["loss"], signals).all()
 
 
+@pytest.mark.slow
 def test_what_the_target_gives_at_once_can_be_asked_for_and_is_refused_where_it_cannot(tree, blobs, tmp_path):
     asked = gl.audit(tree, *blobs, references=0, evidence=[gl.Leaves()], folder=tmp_path)
     assert asked.attack("leaf_shares")

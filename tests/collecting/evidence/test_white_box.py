@@ -90,6 +90,7 @@ def test_principal_components_keep_the_most_variance():
     np.testing.assert_array_equal(principal_components(values[:, :5], 5), values[:, :5])
 
 
+@pytest.mark.slow
 def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_there(network, blobs, tmp_path):
     rng = np.random.default_rng(1)
     population = rng.normal(size=(50, 5)), rng.integers(3, size=50)
@@ -109,6 +110,7 @@ def test_the_same_share_of_both_sides_is_known_and_the_rest_of_the_truth_is_not_
         WhiteBoxView(view.features, view.names, view.known, np.ones(490, dtype=bool))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_looked_into_is_refused(tree, network, blobs):
     with pytest.raises(InputError, match="white box needs a torch target"):
         gl.audit(tree, *blobs, references=0, evidence=[gl.WhiteBox()])
