@@ -14,6 +14,9 @@ from guestlist.collecting import inputs
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
+# One per core is one: tests run side by side already. Those that are about processes say how many they want.
+os.environ["LOKY_MAX_CPU_COUNT"] = "1"
+
 DATA = Path(os.environ.get("GUESTLIST_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 

@@ -242,7 +242,7 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_pa
         "import sys, warnings, numpy as np, guestlist as gl; from pathlib import Path;"
         "from sklearn.ensemble import RandomForestClassifier as Forest; warnings.simplefilter('ignore');"
         "rng = np.random.default_rng(0); x = rng.normal(size=(200, 4)); y = (x[:, 0] + rng.normal(size=200) > 0) * 1;"
-        "model = Forest(40, random_state=0).fit(x[:100], y[:100]);"
+        "model = Forest(20, random_state=0).fit(x[:100], y[:100]);"
         "gl.audit(model, (x[:100], y[:100]), (x[100:], y[100:]), references=0, folder=sys.argv[1],"
         "         jobs=int(sys.argv[2]), evidence=[gl.LeftOut(records=12, models=6)])"
     )
@@ -252,7 +252,7 @@ def test_killed_at_random_moments_and_resumed_it_ends_with_the_same_bytes(tmp_pa
 
     subprocess.run(command("whole", 1), check=True)
     killed = 0
-    for wait in (0.0, 0.2, 0.5):
+    for wait in (0.0, 0.3):
         process = subprocess.Popen(command("killed", 2), start_new_session=True, stderr=subprocess.DEVNULL)
         seen = len(list(tmp_path.glob("killed/evidence/left_out/*.npz")))
         while process.poll() is None and len(list(tmp_path.glob("killed/evidence/left_out/*.npz"))) <= seen:
