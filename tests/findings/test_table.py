@@ -139,8 +139,9 @@ def test_results_that_lack_a_finding_can_be_read_and_shown(name, tmp_path):
     found = gl.read_results(tmp_path)
     assert getattr(found, name) is None
     for form in (page, summary, fragment):
-        assert "in the training set of" in form(found)
-        assert "None" not in form(found).replace("None of", "")
+        said = form(found)
+        assert "in the training set of" in said
+        assert "None" not in said.replace("None of", "")
 
 
 def test_results_without_any_finding_can_be_shown():
