@@ -77,7 +77,7 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     (wheel,) = tmp_path.glob("guestlist-*.whl")
     venv.create(tmp_path / "empty", with_pip=True)
     bin = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]  # what is not imported need not be compiled
+    pip = [bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]  # what is imported is compiled then
     install = [*pip, "--constraint", ROOT / "constraints.txt", wheel]
     installed = subprocess.run(install, capture_output=True, text=True)
     if installed.returncode and "No matching distribution" in installed.stderr:
