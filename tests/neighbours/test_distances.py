@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from guestlist.neighbours.distances import canonical_order, settle_own, squared_distances
-from guestlist.neighbours.nearest import nearest
+from guestlist.neighbours.nearest import nearest, select
 
 
 def computed(x, tests, precision="exact"):
@@ -91,3 +91,12 @@ def test_nearest_finds_all_that_tie_with_the_last(n, radius, grid):
     assert sorted(index.tolist()) == np.flatnonzero(row <= last).tolist()
     assert (near == np.sort(row[row <= last])).all()
     assert (row[index] == near).all()
+
+
+@pytest.mark.parametrize("values", [3, 1000], ids=["ties", "all different"])
+def test_selecting_is_sorting_and_looking(values):
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 3, 17, 200):
+        for row in (rng.integers(0, values, size).astype(float), np.arange(size, 0.0, -1)):
+            expected = np.sort(row)
+            assert [select(row.copy(), rank) for rank in range(size)] == list(expected)

@@ -56,9 +56,11 @@ def _law_with(near, match, complete, k, p, law):
     split = _nothing_kept(k)
     for drawn in range(min(k, equals) + 1):
         if drawn == k - 1:
-            law[1:] += placed * split[:-1]
+            for hits in range(k):
+                law[hits + 1] += placed * split[hits]
         if drawn == k:
-            law += displaced * split
+            for hits in range(k + 1):
+                law[hits] += displaced * split[hits]
         elif drawn < equals:
             _draw(split, matching, equals, drawn)
     if k > 1:  # fewer than k - 1 equals are kept: they and the record all have places, and the walk goes on
