@@ -3,12 +3,13 @@
     python -m benchmarks.environments lowest     what pyproject.toml says is enough, to the number, and a part of the tests
     python -m benchmarks.environments pythons    the same tests under every other Python that is there, with the pinned versions
 
-Each gets an environment of its own in ``.venv-…``, which is kept.
+Each gets an environment of its own in ``.venv-…``, which is kept; what was run is noted in ``environments.json``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -16,9 +17,16 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).with_suffix(".json")
 PYTHONS = ("3.12", "3.13")
+VERSIONS = """
+import json, platform, sys
+from importlib.metadata import version
+print(json.dumps({"python": platform.python_version(), "versions": {name: version(name) for name in sys.argv[1:]}}))
+"""
 TESTERS = ("pytest", "pytest-timeout", "hypothesis", "mpmath", "polars")
 # A part of the tests that comes by every dependency, and takes a few minutes.
 SMOKE = (
@@ -57,31 +65,67 @@ def run(*command: str | Path) -> int:
     return subprocess.run([str(part) for part in command], cwd=ROOT, env=clean).returncode
 
 
-def tested(python: str | Path, name: str, wanted: list[str], *options: str) -> int:
-    """Make the environment, install what is wanted and guestlist itself, and run the tests; their exit status."""
-    place = ROOT / f".venv-{name}"
+def tested(python: str | Path, name: str, wanted: list[str]) -> int:
+    """Make the environment, install what is wanted and guestlist itself, run the tests and keep what came of them."""
+    place, report = ROOT / f".venv-{name}", ROOT / f".venv-{name}" / "tests.xml"
     own = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = (
         (python, "-m", "venv", place),
         (own, "-m", "pip", "install", "--quiet", *wanted),
         (own, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT),
         # Warnings of older and newer libraries are theirs.
-        (own, "-m", "pytest", "-p", "no:cacheprovider", "-W", "default", "-m", "not slow", *options, *SMOKE),
+        (
+            own,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "default",
+            "-m",
+            "not slow",
+            f"--junitxml={report}",
+            *SMOKE,
+        ),
     )
-    return next((status for status in (run(*step) for step in steps) if status), 0)
+    report.unlink(missing_ok=True)
+    status = next((status for status in (run(*step) for step in steps) if status), 0)
+    if report.exists():
+        keep(name, own, report)
+    return status
+
+
+def keep(name: str, python: Path, report: Path) -> None:
+    """What ran in an environment, beside what ran in the others."""
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None, "pytest writes one"
+    counts = {what: int(suite.get(what, 0)) for what in ("tests", "failures", "errors", "skipped")}
+    asked = subprocess.run(
+        [python, "-c", VERSIONS, *map(bare, requirements())], capture_output=True, text=True, check=True
+    )
+    found = {**json.loads(asked.stdout), **counts, "seconds": round(float(suite.get("time", 0)))}
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps({**kept, name: found}, indent=1, sort_keys=True) + "\n")
+
+
+def bare(requirement: str) -> str:
+    """The name alone.
+
+    >>> bare("pyarrow>=14.0.1")
+    'pyarrow'
+    """
+    return re.split(r"[<>=!~ ]", requirement)[0]
 
 
 def pythons() -> dict[str, str]:
-    """Other Pythons by their version: on the path, or in pyenv."""
-    found = {}
+    """Other Pythons by their version: on the path, or where pyenv keeps them."""
+    found, pyenv = {}, Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for version in PYTHONS:
-        kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-        there = shutil.which(f"python{version}") or (str(kept[-1]) if kept else None)
+        kept = sorted(pyenv.glob(f"versions/{version}.*/bin/python"))
+        there = [shutil.which(f"python{version}"), *map(str, reversed(kept))]
         # A launcher that is on the path may still have no such Python behind it.
-        if kept and (there is None or subprocess.run([there, "--version"], capture_output=True).returncode):
-            there = str(kept[-1])
-        if there is not None:
-            found[version] = there
+        works = [path for path in there if path and not subprocess.run([path, "-V"], capture_output=True).returncode]
+        found |= {version: works[0]} if works else {}
     return found
 
 

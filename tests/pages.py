@@ -1,6 +1,22 @@
-"""Pages as a browser would read them."""
+"""Pages as a browser would read them, and cells as a spreadsheet would."""
 
 from html.parser import HTMLParser
+
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "-",
+    "-1\n=2",
+    "-5 to -3",
+    "+Infinity",
+    "-0x1",
+]
+NO_FORMULAS = ["-0.5", "+1", "-1,234.5", "-3%", "-1e-7", "-.5", "Ada", "a=1", "5", "0x1", "", "–"]
 
 
 class Reader(HTMLParser):

@@ -9,6 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist.cli import main
+from guestlist.cli.cover import cover_over
+from guestlist.exports import EXPORTS
+from guestlist.exports.markdown import plain
 
 SAID = {"title": "Loans, third release", "owner": "Risk", "dataset": "loans.csv", "purpose": "a review", "date": "May"}
 
@@ -81,3 +84,62 @@ def test_a_cover_of_another_kind_is_told_before_anything_is_done(predictions, tm
     with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
         gl.audit_predictions(predictions, folder=tmp_path / "new", cover={"title": "x"})
     assert not (tmp_path / "new").exists()
+
+
+def test_it_stands_in_every_form_of_the_report(predictions):
+    results = gl.audit_predictions(predictions, cover=gl.Cover(**SAID))
+    for text in (results.summary(), EXPORTS["markdown"].text(results), EXPORTS["model_card"].text(results)):
+        for name, words in SAID.items():
+            assert f"{name.capitalize()}: {plain(words)}" in text
+    bare = gl.audit_predictions(predictions)
+    assert bare.summary().startswith("Could someone tell")
+    assert "Owner" not in EXPORTS["markdown"].text(bare)
+
+
+def test_audits_that_are_compared_agree_on_a_cover(predictions, tmp_path):
+    covers = {"plain": gl.Cover(**SAID), "other": gl.Cover(**{**SAID, "title": "Other", "date": "June"}), "bare": None}
+    audits = {name: gl.audit_predictions(predictions, cover=cover) for name, cover in covers.items()}
+    found = gl.compare(audits)
+    assert found.cover == gl.Cover(owner="Risk", dataset="loans.csv", purpose="a review")
+    said = gl.compare(audits, cover=gl.Cover(title="All <b>", owner="Us"))
+    assert said.cover == gl.Cover("All <b>", "Us", "loans.csv", "a review")
+    page = said.to_html(tmp_path / "page.html").read_text("utf-8")
+    assert "<title>All &lt;b&gt;</title>" in page
+    assert "<dt>Models</dt><dd><bdi>plain, other, bare</bdi></dd>" in page
+    assert gl.compare(dict.fromkeys("ab", audits["bare"])).cover is None
+    with pytest.raises(gl.InputError, match=r"to be gl\.Cover"):
+        gl.compare(audits, cover="All")
+
+
+def test_what_is_collected_and_defended_has_it(tmp_path):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    model = LogisticRegression().fit(x[:20], y[:20])
+    sides = (x[:20], y[:20]), (x[20:], y[20:])
+    common = {"blind": False, "jobs": 1, "progress": False}
+    gl.collect(model, *sides, references=2, folder=tmp_path / "a", cover=gl.Cover(**SAID), **common)
+    assert gl.audit(model, *sides, references=2, folder=tmp_path / "a", attacks=["loss"], **common).cover == gl.Cover(
+        **SAID
+    )
+    rounded = {"rounded": gl.Rounded(1)}
+    found = gl.defend(
+        model,
+        *sides,
+        references=2,
+        defences=rounded,
+        attacks=["loss"],
+        folder=tmp_path / "d",
+        cover=gl.Cover(**SAID),
+        **common,
+    )
+    assert found.plain.cover == gl.Cover(**SAID)
+    assert found.audits["rounded"].cover == found.compared.cover == gl.Cover(**{**SAID, "title": ""})
+
+
+def test_an_audit_that_is_there_keeps_what_is_not_said_anew(tmp_path):
+    from types import SimpleNamespace
+
+    options = dict.fromkeys(SAID)
+    store = SimpleNamespace(manifest=SimpleNamespace(about={"cover": {"title": "One", "owner": "Risk"}}))
+    assert cover_over(options, store) is None
+    assert cover_over({**options, "title": "Two"}, store) == gl.Cover("Two", "Risk")

@@ -3,13 +3,15 @@
 The same cases by the ten thousand are ``python -m benchmarks.faults``.
 """
 
+import numpy as np
 import pytest
-from benchmarks.faults.endings import RAW, RETURNED, TOLD, Ending, command_ending, ending
+from benchmarks.faults.endings import RAW, RETURNED, TOLD, Ending, command_ending, ending, is_sentence
 from benchmarks.faults.entries import ENTRIES, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guestlist.errors import InputError
+from guestlist.arrays.shares import share_above
+from guestlist.data import read_table
 
 EXAMPLES = {"predictions": 80, "audit_predictions": 10, "audit": 12, "neighbours": 40, "files": 10, "folders": 12}
 CHANCES = st.randoms(use_true_random=False)
@@ -34,13 +36,15 @@ def test_wrong_input_is_told_in_a_sentence(name, world):
 
 def test_a_raw_ending_is_seen():
     """The measure itself: what our own code says counts, what a library says on the way does not."""
-
-    def told():
-        raise InputError("There is no file x.csv.")
-
-    assert ending(told) == Ending(TOLD, "There is no file x.csv.")
+    assert ending(lambda: read_table("x.csv")) == Ending(TOLD, "There is no file x.csv.")
     assert ending(lambda: None).how == RETURNED
     assert ending(lambda: [][0]).how == RAW
     assert ending(lambda: int("x")).how == RAW  # a ValueError, and not one of ours
+    two, three = np.zeros(2), np.zeros((1, 3))
+    assert ending(lambda: share_above(two, three, three == 0)).how == RAW  # what numpy says, in a line of ours
+    assert is_sentence("There is no file x.csv. Give another.")
+    assert is_sentence("Is it a table?")
+    assert is_sentence("It lacks 'margin'. Collect it with: guestlist collect --signal margin")
+    assert not is_sentence("could not convert string to float: 'x'")
     assert command_ending(["gate", "nowhere", "--max-auc", "0.9"]).how == TOLD
     assert command_ending(["show", "attacks"]).how == RETURNED

@@ -15,6 +15,7 @@ ROOMS = (
     "stopping",
     "cover",
     "texts",
+    "unpacking",
     "data",
     "randomness",
     "fingerprints",

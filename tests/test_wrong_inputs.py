@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from benchmarks.environments import lowest, requirements
 
 import guestlist as gl
@@ -19,6 +20,7 @@ from guestlist.findings.gated import Limit, Verdict
 from guestlist.lines import for_spreadsheets, line
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.targets.prediction_files import read_predictions
+from pages import FORMULAS, NO_FORMULAS
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
 TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
@@ -34,6 +36,11 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
         ((X, [[0], [1, 2], 0, 0, 0, 0]), "Expected the labels of members as an array"),
         ((X, [{1}, {2}, 0, 0, 0, 0]), "labels of members to be numbers or texts"),
         ((X, Y.astype(complex)), "labels of members to be numbers or texts, found complex128"),
+        (
+            (scipy.sparse.csr_matrix(X), Y),
+            r"members is a sparse matrix.*x\.toarray\(\).*a pipeline that makes the matrix",
+        ),
+        ((scipy.sparse.csc_array(X), Y), "members is a sparse matrix"),
         (pd.Series([1, 2]), "Expected members as .* found Series"),
         ((X, Y, Y), "found a tuple of 3"),
     ],
@@ -122,7 +129,9 @@ def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():
         == "a\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER} b\N{REPLACEMENT CHARACTER}"
     )
     found = for_spreadsheets(pd.DataFrame({"=x": ["@sum", "-1", "Ada"], "n": [-1, 2, 3]}))
-    assert found.to_csv(index=False).splitlines() == ["'=x,n", "'@sum,-1", "'-1,2", "Ada,3"]
+    assert found.to_csv(index=False).splitlines() == ["'=x,n", "'@sum,-1", "-1,2", "Ada,3"]
+    cells = pd.DataFrame({"cell": FORMULAS + NO_FORMULAS})
+    assert for_spreadsheets(cells)["cell"].tolist() == [f"'{one}" for one in FORMULAS] + NO_FORMULAS
 
 
 def test_the_lowest_versions_are_named_and_safe():

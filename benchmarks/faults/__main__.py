@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -53,13 +54,32 @@ def main() -> None:
 
 
 def keep(found: dict[str, dict[str, int]]) -> None:
-    """Write the figures of these entries beside those of the others."""
-    path = HERE / "results.json"
-    before = json.loads(path.read_text())["entries"] if path.exists() else {}
+    """Write the figures of these entries beside those of the others, if they are of the same sources."""
+    path, sources = HERE / "results.json", sources_now()
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    before = kept.get("entries", {}) if kept.get("sources") == sources else {}
     entries = {name: found.get(name) or before[name] for name in ENTRIES if name in found or name in before}
     cases, raw = (sum(row[what] for row in entries.values()) for what in ("cases", RAW))
-    kept = {"command": "python -m benchmarks.faults", "cases": cases, "raw": raw, "entries": entries}
+    kept = {
+        "command": "python -m benchmarks.faults",
+        "sources": sources,
+        "cases": cases,
+        "raw": raw,
+        "entries": entries,
+    }
     path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def sources_now() -> str:
+    """The hash that git gives the sources and these faults; a word where they were changed since."""
+    places = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/odd.py", "benchmarks/faults/endings.py"]
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=HERE.parents[1], capture_output=True, text=True).stdout.strip()
+
+    if git("status", "--porcelain", *places):
+        return "changed, and not committed"
+    return " ".join(git("rev-parse", "--short", f"HEAD:{place}") for place in places)
 
 
 if __name__ == "__main__":

@@ -128,19 +128,21 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     target = as_target(model)
-    settings = Settings(
+    settings = settings_of(
         _usual(target) if references is None else references,
-        attacks,
-        evidence,
-        folder,
-        seed,
-        engine_of(engine, jobs),
-        prior,
-        ignore,
-        progress_of(progress),
-        noted(about, cover),
-        blind,
-        claimed,
+        attacks=attacks,
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        prior=prior,
+        ignore=ignore,
+        progress=progress,
+        about=about,
+        cover=cover,
+        blind=blind,
+        claimed=claimed,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
@@ -167,6 +169,7 @@ def collect(
     blind: bool = True,
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
 ) -> Case:
     """The slow part of an audit alone: what the target, its references and all evidence say, brought into ``folder``.
 
@@ -177,15 +180,16 @@ def collect(
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
     target = as_target(model)
-    settings = Settings(
+    settings = settings_of(
         _usual(target) if references is None else references,
-        None,
-        evidence,
-        folder,
-        seed,
-        engine_of(engine, jobs),
-        progress=progress_of(progress),
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        progress=progress,
         about=about,
+        cover=cover,
         blind=blind,
     )
     if settings.until is not None:
@@ -211,16 +215,16 @@ def _usual(target: Target) -> int:
     return 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """What is asked of an audit beside its inputs; see :func:`audit`."""
 
     references: int | UntilWidth
-    attacks: Sequence[str | Callable] | None
-    evidence: Sequence[AnyPlan]
-    folder: str | Path | None
-    seed: int
     engine: Engine
+    attacks: Sequence[str | Callable] | None = None
+    evidence: Sequence[AnyPlan] = ()
+    folder: str | Path | None = None
+    seed: int = 0
     prior: float = PRIOR
     ignore: Sequence[str] = ()
     progress: Progress | None = None
@@ -248,6 +252,26 @@ class Settings:
     @property
     def until(self) -> UntilWidth | None:
         return self.references if isinstance(self.references, UntilWidth) else None
+
+
+def settings_of(
+    references: int | UntilWidth,
+    *,
+    jobs: int | None,
+    engine: Engine | None,
+    progress: Progress | bool = True,
+    about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
+    **more: Any,
+) -> Settings:
+    """Settings from the arguments as :func:`audit` and others take them."""
+    return Settings(
+        references=references,
+        engine=engine_of(engine, jobs),
+        progress=progress_of(progress),
+        about=noted(about, cover),
+        **more,
+    )
 
 
 def audited(inputs: Inputs, settings: Settings) -> Results:

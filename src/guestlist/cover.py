@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -45,6 +45,16 @@ class Cover:
     def over(self, other: Cover | None) -> Cover:
         """What this one says, and what the other does where this says nothing."""
         return self if other is None else replace(other, **self.said())
+
+
+def agreed(covers: Iterable[Cover | None]) -> Cover | None:
+    """What all covers say that say anything of it, but for the title, which is of one model; None where that is nothing."""
+    found: dict[str, set[str]] = {}
+    for cover in covers:
+        for name, said in ({} if cover is None else cover.said()).items():
+            found.setdefault(name, set()).add(said)
+    same = {name: said.pop() for name, said in found.items() if len(said) == 1 and name != "title"}
+    return Cover(**same) if same else None
 
 
 def noted(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:

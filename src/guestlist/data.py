@@ -20,8 +20,13 @@ import pandas as pd
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
 from guestlist.texts import is_text
+from guestlist.unpacking import read_parquet
 
 MISSING = "(missing)"  # the group of records that have none
+SPARSE = (
+    "{side} is a sparse matrix: give a dense one, x.toarray(). If that is too large, give what it was made of, such as texts, "
+    "with a pipeline that makes the matrix and asks the model."
+)
 LABELS = (str, bytes, bool, int, float, np.generic, datetime.date)  # of records, in arrays of objects
 
 
@@ -46,6 +51,8 @@ class Data:
     marked: np.ndarray | None = None
 
     def __post_init__(self):
+        if hasattr(self.x, "toarray"):
+            raise InputError(SPARSE.format(side="x"))
         if self.ids is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
@@ -129,8 +136,8 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     path = Path(path)
     readers = {
         ".csv": partial(_read_csv, text=text),
-        ".parquet": pd.read_parquet,
-        ".pq": pd.read_parquet,
+        ".parquet": read_parquet,
+        ".pq": read_parquet,
     }
     if path.suffix.lower() not in readers:
         raise InputError(f"Expected a .csv or .parquet file, found {path}.")
@@ -286,7 +293,7 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
 def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
     named: np.ndarray | None = None
     if hasattr(x, "toarray"):
-        raise InputError(f"{side} is a sparse matrix; give a dense one: x.toarray().")
+        raise InputError(SPARSE.format(side=side))
     x = _to_pandas(x, side) if _is_frame(x) else x
     if not isinstance(x, pd.DataFrame):
         named = _own_index(x) if isinstance(x, pd.Series) else None

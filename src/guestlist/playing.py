@@ -13,17 +13,16 @@ import numpy as np
 from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
-from guestlist.auditing import REFERENCES, Settings, audited, gathered
+from guestlist.auditing import REFERENCES, audited, gathered, settings_of
 from guestlist.case import PRIOR, Case
-from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
-from guestlist.collecting.progress import progress_of, telling
+from guestlist.collecting.progress import telling
 from guestlist.collecting.until import UntilWidth
-from guestlist.cover import Cover, noted
+from guestlist.cover import Cover
 from guestlist.data import Data, as_data, column_names, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
@@ -83,17 +82,19 @@ def play(
 
     The target is trained anew in every call, with the same bits for the same seed; so are the models that choose canaries.
     """
-    settings = Settings(
+    settings = settings_of(
         references,
-        attacks,
-        evidence,
-        folder,
-        seed,
-        engine_of(engine, jobs),
-        prior,
-        ignore,
-        progress_of(progress),
-        noted(about, cover),
+        attacks=attacks,
+        evidence=evidence,
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        prior=prior,
+        ignore=ignore,
+        progress=progress,
+        about=about,
+        cover=cover,
         claimed=claimed,
     )
     check_game(game)
@@ -152,11 +153,20 @@ def play_many(
         raise InputError(f"{type(game).__name__} has one target: play it with gl.play.")
     if runs < 2:
         raise ValueError(f"Expected runs={runs} to be 2 or more.")
-    where, shown = engine_of(engine, jobs), progress_of(progress)
-    settings = Settings(runs - 1, ["loss"], (), folder, seed, where, progress=shown, about=about, claimed=claimed)
+    settings = settings_of(
+        runs - 1,
+        attacks=["loss"],
+        folder=folder,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        progress=progress,
+        about=about,
+        claimed=claimed,
+    )
     records = as_data(data, side="data", label=label, id=id)
     options = {"classes": classes, "scale": scale, "course": False}
-    inputs = _drawn(game, _making(recipe, model, options), records, seed, shown)
+    inputs = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
 
     def bound(case: Case) -> Epsilon:
         promise = case.setting.claimed

@@ -1,6 +1,7 @@
 """The page in a real browser: nothing is asked of the network, tables sort, filter and save, and it fits a narrow screen."""
 
 import csv
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -10,10 +11,15 @@ import pytest
 from benchmarks.honesty.compare import two
 
 import guestlist as gl
+from guestlist.experiments import ExperimentSetting
+from guestlist.experiments.measures import ACCURACIES, ATTACKS
+from guestlist.experiments.summary import Experiment, Run, summed_up
 from guestlist.report import page
 from guestlist.report.comparison.page import page as comparison_page
 from guestlist.report.drawing import WIDE, Canvas
+from guestlist.report.experiment.page import page as experiment_page
 from guestlist.report.page import charts
+from pages import FORMULAS, NO_FORMULAS
 from report_worlds import HOSTILE, hostile, leaking
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -36,6 +42,21 @@ def with_risks():
         for i, one in enumerate(base.exposed)
     )
     return replace(base, exposed=(replace(listed[0], label="=1+1"), *listed[1:]))
+
+
+def experiment():
+    """What three repeats of a game might come to."""
+    rng = np.random.default_rng(0)
+    setting = ExperimentSetting(epsilons=(1.0, math.inf), repeats=3)
+    figures = (*ATTACKS, *ACCURACIES)
+    runs = [
+        Run(arm, epsilon, repeat, dict(zip(figures, rng.uniform(0.1, 0.9, len(figures)), strict=True)))
+        for arm in ("apart", "iid")
+        for epsilon in setting.epsilons
+        for repeat in range(3)
+    ]
+    game = {"name": "Sources", "column": HOSTILE, "members_from": "north"}
+    return replace(summed_up(game, setting, runs, Experiment), cover=gl.Cover(title="Wards <b>", owner="Risk"))
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +144,13 @@ def test_rows_are_filtered_and_saved(tab):
     assert min(float(row[head.index("shapr")]) for row in rows if row[head.index("shapr")] != "–") < 0  # not '-0.3
     tab.locator(".tools input").first.fill("")
     assert len(column(tab, "Record")) == every
+
+
+def test_a_cell_is_kept_from_computing_by_the_rule_of_other_tables(tab):
+    assert tab.evaluate("(cells) => cells.map(plain)", FORMULAS + NO_FORMULAS) == [
+        *(f"'{one}" for one in FORMULAS),
+        *NO_FORMULAS,
+    ]
 
 
 def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
@@ -224,3 +252,19 @@ def test_a_comparison_fits_a_narrow_screen(opened):
     tab = opened(found, width=390, made=comparison_page)
     tab.wait_for_selector("#trade-auc svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_an_experiment_fits_a_narrow_screen_and_has_its_cover(opened):
+    tab = opened(experiment(), width=390, made=experiment_page)
+    tab.wait_for_selector("#advantage-average_threshold svg")
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+    assert tab.locator("h1").inner_text() == "Wards <b>"
+    cover = dict(
+        zip(tab.locator(".cover dt").all_inner_texts(), tab.locator(".cover dd").all_inner_texts(), strict=True)
+    )
+    assert cover["Owner"] == "Risk"
+    assert cover["Game"].startswith("Sources (")
+    with tab.expect_download() as download:
+        tab.locator("figure:has(#accuracy-chart) button").first.click()
+    with open(download.value.path(), newline="") as file:
+        assert next(csv.reader(file))[:3] == ["series", "epsilon", "accuracy"]

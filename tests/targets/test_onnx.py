@@ -1,5 +1,7 @@
 """Models in ONNX files: the same answers as the model that was written, and no recipe."""
 
+import locale
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,7 +160,7 @@ def test_what_is_no_model_and_classes_in_another_order_are_told(sides, tmp_path)
     with pytest.raises(InputError, match="no file"):
         gl.onnx_target(tmp_path / "none.onnx")
     path = written(forest(sides), sides[0][0], tmp_path / "m.onnx", zipmap=False)
-    with pytest.raises(InputError, match=r"Give classes=\[…\] in the order of its columns"):
+    with pytest.raises(InputError, match=r"in the order of its columns: classes=\[…\]"):
         gl.onnx_target(path, classes=["c", "b", "a"]).predict(sides[1][0])
     with pytest.raises(ValueError, match="an ONNX file tells more"):
         gl.onnx_target(path, scale="labels")
@@ -171,3 +173,86 @@ def test_classes_that_the_file_does_not_name_are_asked_for(sides, tmp_path):
     with pytest.raises(InputError, match="does not say what its classes are called"):
         gl.onnx_target(path)
     assert gl.onnx_target(path, classes=["a", "b", "c"]).predict(sides[1][0]).shape == (200, 3)
+
+
+@pytest.fixture(scope="module")
+def tables(sides, tmp_path_factory):
+    """The two sides as files, in the form of options."""
+    folder, names = tmp_path_factory.mktemp("tables"), [f"x{i}" for i in range(5)]
+    for side, (x, y) in zip(("in", "out"), sides, strict=True):
+        pd.DataFrame(x, columns=names).assign(kind=y).to_csv(folder / f"{side}.csv", index=False)
+    return ["--members", str(folder / "in.csv"), "--nonmembers", str(folder / "out.csv"), "--label", "kind"]
+
+
+def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    path = written(KNeighborsClassifier().fit(*sides[0]), sides[0][0], tmp_path / "knn.onnx", zipmap=False)
+    run = ["audit", "--model", str(path), *tables, "--attack", "loss", "--no-blind", "--out", str(tmp_path / "audit")]
+    told = CliRunner().invoke(main, run)
+    assert told.exit_code == 2
+    assert "or --class NAME for each." in told.stderr
+    named = [part for name in "abc" for part in ("--class", name)]
+    assert CliRunner().invoke(main, [*run, *named]).exit_code == 0
+    assert gl.read_results(tmp_path / "audit").attacks["auc"].iloc[0] > 0.55
+    more = CliRunner().invoke(main, ["collect", str(tmp_path / "audit"), "--attack", "confidence"])
+    assert more.exit_code == 0, more.output  # the folder knows them
+    other = CliRunner().invoke(main, ["audit", "--model", "m.skops", *tables, *named])
+    assert other.exit_code == 2
+    assert "--class would be read of an .onnx file alone" in other.stderr
+
+
+def test_classes_that_are_numbers_are_those_of_the_table():
+    from guestlist.cli.request import _labels
+
+    assert _labels(("0", "1")) == [0, 1]
+    assert _labels(("0", "many")) == ["0", "many"]
+    assert _labels(()) is None
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Texts of random words with labels, and a file of a pipeline that was fitted on the first half of them."""
+    from skl2onnx.common.data_types import StringTensorType
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(60)])
+    texts = np.array([" ".join(rng.choice(words, 8)) for _ in range(120)], dtype=object)
+    y = rng.choice(["ham", "spam"], 120)
+
+    def written(path, lowercase):
+        # Words as ONNX finds them: it does not know scikit-learn's own pattern.
+        words = TfidfVectorizer(token_pattern="[a-zA-Z0-9_]+", lowercase=lowercase)
+        model = make_pipeline(words, LogisticRegression(C=100)).fit(texts[:60], y[:60])
+        kind = [("text", StringTensorType([None, 1]))]
+        path.write_bytes(to_onnx(model, initial_types=kind, options={"zipmap": False}).SerializeToString())
+        return model
+
+    return texts, y, written
+
+
+def test_a_model_of_texts_in_a_file(letters, tmp_path):
+    texts, y, written = letters
+    model = written(tmp_path / "texts.onnx", lowercase=False)
+    target = gl.onnx_target(tmp_path / "texts.onnx")
+    np.testing.assert_allclose(target.predict(texts), model.predict_proba(texts), atol=1e-4)
+    sides = (list(texts[:60]), y[:60]), (pd.Series(texts[60:]), y[60:])
+    found = gl.audit(target, *sides, references=0, attacks=["loss"], blind=False)
+    assert found.attacks["auc"].iloc[0] > 0.7
+
+
+def test_a_file_that_needs_a_locale_works_or_says_which(letters, tmp_path):
+    texts, _, written = letters
+    model, path = written(tmp_path / "texts.onnx", lowercase=True), tmp_path / "texts.onnx"
+    try:
+        previous = locale.setlocale(locale.LC_CTYPE)
+        locale.setlocale(locale.LC_CTYPE, "en_US.UTF-8")
+        locale.setlocale(locale.LC_CTYPE, previous)
+    except locale.Error:
+        with pytest.raises(InputError, match=r"by the rules of en_US\.UTF-8, a locale that this machine lacks"):
+            gl.onnx_target(path)
+    else:
+        np.testing.assert_allclose(gl.onnx_target(path).predict(texts), model.predict_proba(texts), atol=1e-4)

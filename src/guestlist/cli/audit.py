@@ -30,6 +30,13 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     type=click.Choice(["probabilities", "logits", "values"]),
     help="What the predictions, or the answers of an ONNX file, are, if their names do not say.",
 )
+@click.option(
+    "--class",
+    "classes",
+    multiple=True,
+    metavar="NAME",
+    help="What a column of an ONNX file's answers stands for, if the file does not say: once for each, in their order.",
+)
 @click.option("--member", help="With --predictions: column that says who was a member.  [default: member]")
 @click.option(
     "--probability",
@@ -64,8 +71,11 @@ def audit(out, as_json, **options):
     if (model is None) == (predictions is None):
         raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
     _refuse_unread(predictions is not None, options)
-    if options["scale"] and model is not None and model.suffix != ".onnx":
-        raise click.UsageError("With --model, --scale is read of an .onnx file alone. Leave it out.")
+    named = {"--class": options["classes"], "--scale": options["scale"] and model is not None}
+    unread = [name for name, given in named.items() if given and (model is None or model.suffix != ".onnx")]
+    if unread:
+        only = "an .onnx file" if model is not None else "a model in an .onnx file"
+        raise click.UsageError(f"{' and '.join(unread)} would be read of {only} alone. Leave it out.")
     missing = [f"--{name}" for name in ("members", "nonmembers") if model is not None and options[name] is None]
     if missing:
         raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")

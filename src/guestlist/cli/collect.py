@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
+from guestlist.cli.cover import cover, cover_over
 from guestlist.cli.kinds import MOST_REFERENCES, PLACE, REFERENCES, SHARE, Whole
 from guestlist.cli.request import carry_out, means, means_of, request_in
 
@@ -25,6 +26,7 @@ from guestlist.cli.request import carry_out, means, means_of, request_in
     help="With --until-width: the most references to train.",
 )
 @ignore
+@cover
 @means
 @as_json
 def collect(folder, references, until_width, at_most, as_json, **options):
@@ -52,7 +54,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         ignore=options["ignore"] or request.ignore,
     )
     with notices():
-        results = carry_out(request, folder, count, means_of(options))
+        results = carry_out(request, folder, count, means_of(options), cover_over(options, store))
     conclude(results, folder, as_json)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json
+from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import FILE, PLACE, SHARE
 
 
@@ -22,8 +23,9 @@ from guestlist.cli.kinds import FILE, PLACE, SHARE
     help="Hold the first of two of these folders against the second as well: a model of the same accuracy.",
 )
 @click.option("--out", type=FILE, help="Write the comparison as a page.")
+@cover
 @as_json
-def compare(folders, fpr, beside, out, as_json):
+def compare(folders, fpr, beside, out, as_json, **options):
     """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
 
     \b
@@ -40,7 +42,7 @@ def compare(folders, fpr, beside, out, as_json):
         raise click.UsageError("A folder is given twice. Give each of them once.")
     names = dict(zip(paths, named(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
-    found = compared(audits, fpr=fpr, beside=_beside(beside, names))
+    found = compared(audits, fpr=fpr, beside=_beside(beside, names), cover=cover_of(options))
     if out is not None:
         found.to_html(out)
     if as_json:

@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from guestlist.cover import Cover
+    from guestlist.store import Store
 
 WORDS = {
     "title": "Of the report, in place of the model's name.",
@@ -32,3 +33,12 @@ def cover_of(options: dict) -> Cover | None:
 
     given = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
     return Cover(**given) if given else None
+
+
+def cover_over(options: dict, store: Store) -> Cover | None:
+    """The same for an audit that is there: what is not said anew stays as it was."""
+    from guestlist.cover import Cover
+    from guestlist.store.jsonable import from_json
+
+    said, kept = cover_of(options), store.manifest.about.get("cover")
+    return said if said is None or kept is None else said.over(from_json(Cover, kept))

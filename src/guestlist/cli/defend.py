@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from guestlist.cli.common import as_json, notices
+from guestlist.cli.cover import cover, cover_of, cover_over
 from guestlist.cli.kinds import PLACE, REFERENCES, SHARE
 from guestlist.cli.request import arguments, how_to_judge, means, means_of, model_and_records, request_in, request_of
+from guestlist.lines import line
 
 if TYPE_CHECKING:
     from guestlist.defending.forecast import Forecast
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option("--estimate", is_flag=True, help="Only tell how long it would take; one model is trained for that.")
 @how_to_judge
+@cover
 @means
 @as_json
 @click.pass_context
@@ -43,6 +46,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     """
     from guestlist.defending.flow import defend as defended
     from guestlist.defending.flow import foretell
+    from guestlist.store import open_store
 
     folder = folder and folder.resolve()
     request, out, there = _asked(context, folder, out, options)
@@ -58,7 +62,15 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         click.echo(told(forecast))
         return
     with notices():
-        found = defended(**given, **chosen, plain=folder, folder=out, fpr=fpr, tell=None if options["quiet"] else _tell)
+        found = defended(
+            **given,
+            **chosen,
+            plain=folder,
+            folder=out,
+            fpr=fpr,
+            tell=None if options["quiet"] else _tell,
+            cover=cover_of(options) if folder is None else cover_over(options, open_store(folder)),
+        )
     page = None if found.compared is None else found.compared.to_html(out / "comparison.html")
     if as_json:
         click.echo(json.dumps(found.document(), indent=1))
@@ -161,8 +173,8 @@ def show(found: Defended, fpr: float) -> None:
     ]
     if rows:
         show_table(rows)
-    for line in lines(found):
-        click.echo(line)
+    for said in lines(found):
+        click.echo("  " * said.startswith("  ") + line(said))
 
 
 def lines(found: Defended) -> list[str]:

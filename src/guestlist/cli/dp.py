@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from guestlist.cli.common import address, as_json, engine, engine_of, jobs, notices, quiet
+from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import MOST, PLACE, REFERENCES, SEED, SHARE, Number, Whole
 
 MOST_CLASSES = 100  # more values than that are numbers, or names
@@ -44,6 +45,7 @@ MOST_CLASSES = 100  # more values than that are numbers, or names
     help="Models to compare with: attacks find more with 16 or so, and it takes as many trainings.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
+@cover
 @jobs
 @engine
 @address
@@ -86,6 +88,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
             claimed=Claim(epsilon, delta),
             progress=progress or False,
             about={"name": f"DP-SGD network of {data.name}"},
+            cover=cover_of(options),
         )
     page = results.to_html(out / "report.html")
     if as_json:

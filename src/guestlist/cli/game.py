@@ -8,7 +8,9 @@ from dataclasses import fields
 import click
 
 from guestlist.cli.common import address, as_json, engine, engine_of, jobs, quiet
+from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import PLACE, REFERENCES, SEED, SHARE, Number, Whole
+from guestlist.lines import line
 
 
 @click.group()
@@ -66,6 +68,7 @@ def _shared(command):
         quiet,
         as_json,
     ]
+    command = cover(command)
     for option in reversed(options):
         command = option(command)
     return command
@@ -159,6 +162,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         seed=seed,
         engine=engine_of(engine, jobs, address),
         progress=False if quiet or as_json else show_progress,
+        cover=cover_of(options),
     )
     page = found.to_html(out / "experiment.html")
     if as_json:
@@ -167,7 +171,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval
 
-    click.echo(described(found))
+    click.echo(line(described(found)))
     show_table(
         [
             {
@@ -181,6 +185,6 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
             for gap in found.gaps
         ]
     )
-    for line in answer(found):
-        click.echo(line)
+    for said in answer(found):
+        click.echo(line(said))
     click.echo(f"Page: {page}")

@@ -54,6 +54,7 @@ class Request:
     ignore: tuple[str, ...] = ()
     blind: bool = True
     scale: str | None = None
+    classes: tuple[str, ...] = ()
 
     def seen_from(self, folder: Path) -> Request:
         """The same with paths seen from the folder, so that a project can be moved as a whole."""
@@ -135,6 +136,7 @@ def request_of(options: dict) -> Request:
         ignore=options["ignore"],
         blind=not options["no_blind"],
         scale=options.get("scale"),
+        classes=options.get("classes", ()),
     )
 
 
@@ -190,8 +192,9 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
     from guestlist.store.jsonable import to_json
     from guestlist.targets.files import load_model
 
+    opened = {"trust": means.trust, "allow_pickle": means.allow_pickle, "scale": request.scale}
     return {
-        "model": load_model(request.model, trust=means.trust, allow_pickle=means.allow_pickle, scale=request.scale),
+        "model": load_model(request.model, **opened, classes=_labels(request.classes)),
         "members": request.members,
         "nonmembers": request.nonmembers,
         "population": request.population,
@@ -210,6 +213,14 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
         "progress": progress_bar(means.quiet),
         "about": {"request": to_json(request.seen_from(folder))},
     }
+
+
+def _labels(classes: tuple[str, ...]) -> list[str] | list[int] | None:
+    """Names of classes as a table has them: whole numbers where all of them are."""
+    try:
+        return [int(name) for name in classes] or None
+    except ValueError:
+        return list(classes)
 
 
 def request_in(store: Store) -> Request:

@@ -9,6 +9,7 @@ import click
 
 from guestlist.cli.common import as_json, check_table_place, write_table
 from guestlist.cli.kinds import FILE, PLACE, Whole
+from guestlist.lines import line
 
 TOP = 20
 
@@ -123,8 +124,8 @@ def _show_groups(found) -> None:
     if rows:
         show_table(rows)
     kinds = dict.fromkeys(one.kind for one in found.small)
-    for line in (*differences(found), *(too_small(found, kind) for kind in kinds)):
-        click.echo(line)
+    for said in (*differences(found), *(too_small(found, kind) for kind in kinds)):
+        click.echo(line(said))
 
 
 def _worth(case, names, own: Path | None, as_json: bool) -> None:

@@ -43,10 +43,13 @@ def show_table(rows: list[dict]) -> None:
     from rich.table import Column, Table
     from rich.text import Text
 
-    names, *rest = rows[0]
-    table = Table(Column(names, no_wrap=True), *rest, box=None, pad_edge=False)
+    def told(cell) -> Text:  # Text: what others wrote is not to be read as markup
+        return Text(line(str(cell)))
+
+    heads = [Column(told(name), no_wrap=place == 0) for place, name in enumerate(rows[0])]
+    table = Table(*heads, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(line(str(cell))) for cell in row.values()))  # Text: cells are not to be read as markup
+        table.add_row(*map(told, row.values()))
     Console(width=max(120, Console().width)).print(table)
 
 

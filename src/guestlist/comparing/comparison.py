@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.evaluate import Estimate
 
@@ -144,11 +145,13 @@ class Comparisons:
         fpr: of every TPR.
         audits: in the order given; the first is the one that all others are held against.
         pairs: every audit against the first, then the pairs that were asked for beside.
+        cover: what stands on its cover: what somebody says, and otherwise what those of all audits agree on; None: nothing.
     """
 
     fpr: float
     audits: tuple[Audited, ...]
     pairs: tuple[Comparison, ...]
+    cover: Cover | None = None
 
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.pairs)

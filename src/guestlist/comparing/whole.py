@@ -16,6 +16,7 @@ from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, fig
 from guestlist.comparing.most_exposed import most_exposed, told
 from guestlist.comparing.moved import moved
 from guestlist.comparing.pairing import Side, check_pairs, side_of
+from guestlist.cover import Cover, agreed, noted
 from guestlist.errors import InputError
 from guestlist.findings.results import Results
 from guestlist.risks import RISKS
@@ -32,6 +33,7 @@ def compare(
     *,
     fpr: float = FPR,
     beside: Mapping[str, Sequence[str]] | None = None,
+    cover: Cover | None = None,
     form: type[Form] = Comparisons,  # type: ignore[assignment]
 ) -> Form:
     """Every audit beside the first, and beside others that were asked for, as ``form``: see :func:`guestlist.compare`."""
@@ -43,10 +45,14 @@ def compare(
     first, *others = sides.values()
     for other in others:  # all are paired, or all is refused
         check_pairs(first, other)
-    pairs = [(first, other) for other in others]
+    noted(None, cover)  # refuses what is none
+    common, pairs = agreed(results.cover for results in audits.values()), [(first, other) for other in others]
     pairs += [pair for pair in _asked(sides, beside or {}) if pair not in pairs]
     return form(
-        fpr, tuple(_audited(side, fpr) for side in sides.values()), tuple(_compared(*pair, fpr) for pair in pairs)
+        fpr,
+        tuple(_audited(side, fpr) for side in sides.values()),
+        tuple(_compared(*pair, fpr) for pair in pairs),
+        common if cover is None else cover.over(common),
     )
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from guestlist.auditing import REFERENCES, Settings, audited
+from guestlist.auditing import REFERENCES, audited, settings_of
 from guestlist.case import PRIOR
-from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
-from guestlist.collecting.progress import progress_of
+from guestlist.cover import Cover, noted
 from guestlist.data import as_data
 from guestlist.defending.candidates import PLAIN, Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
@@ -67,6 +66,7 @@ def defend(
     progress: Progress | bool = True,
     tell: Tell | None = None,
     about: Mapping[str, Any] | None = None,
+    cover: Cover | None = None,
 ) -> Defended:
     """What would help against a leak: every defence that fits the model, audited and compared with the model as it is.
 
@@ -86,14 +86,26 @@ def defend(
         tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
         label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
         jobs, engine, duplicates, prior, ignore, blind, progress, about: as for ``audit``.
+        cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
 
     Returns:
         Defended: ``.table`` is a DataFrame, ``.helps`` the names of those that are shown to leak less, ``.compared`` what
         ``compare`` says of all of them.
     """
-    shown = progress_of(progress)
-    settings = _settings(
-        references, attacks, evidence, seed, engine_of(engine, jobs), prior, ignore, shown, about, blind
+    _check_whole(references)
+    settings = settings_of(
+        references,
+        attacks=attacks,
+        evidence=evidence,
+        seed=seed,
+        jobs=jobs,
+        engine=engine,
+        prior=prior,
+        ignore=ignore,
+        progress=progress,
+        about=about,
+        cover=cover,
+        blind=blind,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
@@ -103,10 +115,10 @@ def defend(
         _check_not_fewer(Path(plain), references)
     with kept_or_passing(folder) as root, locked(root):
         place = root / PLAIN if plain is None else Path(plain)
-        clock, as_it_is = Clock(shown), replace(settings, folder=place)
+        clock, as_it_is = Clock(settings.progress), replace(settings, folder=place)
         results = audited(given, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
-        bench = Bench(Plain(given, results, place), root, replace(settings, about=None), fpr)
+        bench = Bench(Plain(given, results, place), root, replace(settings, about=_of_defences(results)), fpr)
         left, again = left_over(bench, plan), None
         if tell is not None and left:
             times, again = timed(bench, clock, lambda: audited(given, as_it_is))
@@ -144,7 +156,8 @@ def foretell(
 
     What judging takes is not in it: no audit is made.
     """
-    settings = _settings(references, None, (), seed, engine_of(engine, jobs))
+    _check_whole(references)
+    settings = settings_of(references, seed=seed, jobs=jobs, engine=engine)
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]
@@ -153,10 +166,14 @@ def foretell(
     return forecast(plan, references, Times(seconds, None), settings.engine, plain=max(0, references - there))
 
 
-def _settings(references: int, attacks, evidence, seed: int, engine: Engine, *more) -> Settings:
+def _check_whole(references: int) -> None:
     if not isinstance(references, int):
         raise ValueError(f"Expected references={references} to be a whole number: all audits have equally many.")
-    return Settings(references, attacks, evidence, None, seed, engine, *more)
+
+
+def _of_defences(plain: Results) -> dict[str, Any]:
+    """What is noted of every defence: the cover of the audit that found the leak, whose title names another model."""
+    return noted(None, None if plain.cover is None else replace(plain.cover, title=""))
 
 
 def _check_not_fewer(folder: Path, references: int) -> None:

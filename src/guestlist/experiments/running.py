@@ -14,6 +14,7 @@ import numpy as np
 from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
 from guestlist.collecting.progress import telling
+from guestlist.cover import Cover, noted
 from guestlist.data import Data, as_data, row_hashes, without
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
@@ -28,6 +29,7 @@ from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, like_members
 from guestlist.randomness import stream
 from guestlist.store.files import read_json, read_npz, remove_parts, write_json
+from guestlist.store.jsonable import from_json
 from guestlist.store.lock import locked
 from guestlist.store.passing import kept_or_passing
 
@@ -46,9 +48,11 @@ def run(
     seed: int,
     engine: Engine,
     progress: Progress | None,
+    cover: Cover | None,
     form: type[E],
 ) -> E:
     """Every run that is not there yet, and what they come to, as a ``form``; the arguments are those of ``gl.experiment``."""
+    noted(None, cover)  # refuses what is none
     check_game(game)
     if not hasattr(game, "parts"):
         raise InputError(
@@ -59,7 +63,7 @@ def run(
     played, pool = _clustered_once(game, _pool(game, data, label))
     members = _checked(played, pool, seed)
     with kept_or_passing(folder) as place, locked(place):
-        _begin(place, game, setting, pool, seed)
+        cover = _begin(place, game, setting, pool, seed, cover)
         remove_parts(place)
         clear_work(place)
         noise = telling(progress, "Looking for the noise")
@@ -68,6 +72,7 @@ def run(
         missing = [k for k in range(work.count) if not work.path(k).exists()]
         run_all(work, missing, pool, place, engine=engine, progress=progress)
         found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)], form)
+        found = replace(found, cover=cover)
         write_json(place / "experiment.json", found.to_dict())
         return found
 
@@ -180,8 +185,10 @@ def _checked(game: Mixture, pool: Data, seed: int) -> int:
     return int(split.members.sum())
 
 
-def _begin(place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, seed: int) -> None:
-    """Write down what the runs depend on, or refuse a folder whose runs depend on something else."""
+def _begin(
+    place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, seed: int, cover: Cover | None
+) -> Cover | None:
+    """Write down what the runs depend on, or refuse a folder whose runs depend on something else; the cover that stays."""
     fixed = {
         "game": options_of(game),
         "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
@@ -192,12 +199,16 @@ def _begin(place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, s
     if not path.exists():
         if (place / "manifest.json").exists():
             raise FolderError(f"{place} holds an audit. Choose another folder.")
-        write_json(path, fixed)
-        return
+        write_json(path, {**fixed, **noted(None, cover)})
+        return cover
     there = read_json(path)
     other = [name for name, value in fixed.items() if there.get(name) != value]
     if other:
         raise FolderError(f"{place} holds an experiment with another {' and '.join(other)}. Choose another folder.")
+    if cover is not None:
+        write_json(path, {**there, **noted(None, cover)})
+        return cover
+    return from_json(Cover, there["cover"]) if "cover" in there else None
 
 
 def _digest(pool: Data) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
 from guestlist.experiments.setting import ExperimentSetting
@@ -68,6 +69,7 @@ class Experiment:
         game: its name and options.
         points: means of every figure.
         gaps: what dependent records add to each attack.
+        cover: what stands on its cover, as its owner says it; None: nothing.
     """
 
     game: Mapping[str, Any]
@@ -76,6 +78,7 @@ class Experiment:
     repeats: int
     points: tuple[Point, ...]
     gaps: tuple[Gap, ...]
+    cover: Cover | None = None
 
     def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
         """Of one figure."""
@@ -107,6 +110,7 @@ class Experiment:
         rows = {
             "points": [vars(point) for point in self.points],
             "gaps": [vars(one) for one in self.gaps],
+            **({} if self.cover is None else {"cover": self.cover.said()}),
         }
         return plain(
             {"game": self.game, "epsilons": self.epsilons, "delta": self.delta, "repeats": self.repeats, **rows}

@@ -18,6 +18,7 @@ def markdown(results: Results) -> str:
     results = legible(results)
     parts = [
         f"# {plain(words.question(results))}",
+        cover(results),
         plain(answer(results)),
         beside(results),
         plain(words.basis(results)),
@@ -29,6 +30,11 @@ def markdown(results: Results) -> str:
     ):
         parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def cover(results: Results) -> str:
+    """What its owner says of the audit."""
+    return "\n".join(f"- {plain(line)}" for line in words.cover(results))
 
 
 def beside(results: Results) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.exports.markdown import beside, plain, table
+from guestlist.exports.markdown import beside, cover, plain, table
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.legible import legible
@@ -19,6 +19,7 @@ def model_card(results: Results) -> str:
     made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
     parts = [
         "## Membership privacy",
+        cover(results),
         f"**{plain(words.question(results))}** {plain(answer(results))}",
         beside(results),
         plain(words.basis(results)),

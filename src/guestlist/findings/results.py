@@ -40,6 +40,7 @@ from guestlist.findings.subject import Subject
 from guestlist.risks import Worth
 from guestlist.store.files import read_json, write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
+from guestlist.unpacking import read_parquet
 
 FORMAT = 3
 NOT_FINDINGS = ("gate", "format", "records")
@@ -151,7 +152,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"
     try:
-        return replace(results, records=pd.read_parquet(path) if path.exists() else None)
+        return replace(results, records=read_parquet(path) if path.exists() else None)
     except Exception as error:  # pyarrow has many words for a damaged file
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 

@@ -8,9 +8,13 @@ function made(tag, properties, ...inside) {
   return element;
 }
 
+// A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text. The rule is that of lines.py.
+const FORMULA = /^[=+\-@\t\r\n]/;
+const NUMBER = /^[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?$/i;
+
+function plain(cell) { return FORMULA.test(cell) && !NUMBER.test(cell) ? "'" + cell : cell; }
+
 function saver(words, name, rows) {
-  // A spreadsheet computes a cell that begins like a formula: an apostrophe keeps it text.
-  const plain = (cell) => /^[=+\-@\t\r]/.test(cell) && Number.isNaN(Number(cell)) ? "'" + cell : cell;
   const quoted = (cell) => '"' + plain(String(cell ?? "")).replaceAll('"', '""') + '"';
   const button = made("button", {type: "button"}, words);
   button.addEventListener("click", () => {

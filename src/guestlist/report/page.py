@@ -33,13 +33,22 @@ def page(results: Results, sections: Sections = SECTIONS) -> str:
     return whole("Membership privacy of", name, found, made_from="results.json alone", cover=results.cover)
 
 
-def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str, cover: Cover | None = None) -> str:
+def whole(
+    title: str,
+    name: str,
+    sections: Sequence[Section],
+    *,
+    made_from: str,
+    cover: Cover | None = None,
+    what: str = "Model",
+) -> str:
     """Sections as one self-contained page: the first is the answer, and stands above the contents.
 
     Args:
         title: ours; ``name`` stands behind it, and may be the user's.
         made_from: what there is on it comes from, for the foot of the page.
         cover: what its owner says of it; its title stands in place of ours.
+        what: ``name`` is the name of, which stands on the cover where a title takes its place.
     """
     from markupsafe import Markup
 
@@ -50,6 +59,7 @@ def whole(title: str, name: str, sections: Sequence[Section], *, made_from: str,
         name=name,
         made_from=made_from,
         cover=cover or Cover(),
+        what=what,
         first=sections[0],
         sections=[section for section in sections[1:] if not section.appendix],
         appendix=[section for section in sections[1:] if section.appendix],

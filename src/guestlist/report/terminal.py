@@ -25,9 +25,10 @@ WIDTH = 96
 
 
 def summary(results: Results) -> str:
-    """The answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
+    """Cover, answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
     results = legible(results)
     parts = [
+        "\n".join(map(_filled, words.cover(results))),
         words.question(results),
         answer(results),
         _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),

@@ -35,6 +35,12 @@ def name(results: Results) -> str:
     return (results.subject and results.subject.name) or "the model"
 
 
+def cover(results: Results) -> list[str]:
+    """What its owner says of the audit, a line each."""
+    said = {} if results.cover is None else results.cover.said()
+    return [f"{name.capitalize()}: {text}" for name, text in said.items()]
+
+
 def headline(results: Results) -> AttackResult | None:
     """The attack that the answer rests on; None where the results do not say."""
     if results.headline is None or not results.outcomes:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.case import Case
+from guestlist.data import read_table
 from guestlist.errors import InputError
 from guestlist.risks.table import RISKS
 
@@ -34,12 +35,7 @@ def own_values(case: Case, own: Own) -> dict[str, np.ndarray]:
 def read_own(path: str | Path) -> dict[str, pd.Series]:
     """Scores from a .csv or .parquet file with a column ``id``: one for each column of numbers."""
     path = Path(path)
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(f"Scores are read from .csv or .parquet files, not {path.name!r}.")
-    try:
-        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, dtype={"id": str})
-    except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read {path}: {error}.") from error
+    table = read_table(path, text=["id"])
     if "id" not in table:
         raise InputError(f"{path} has no column 'id'; it has {', '.join(map(str, table.columns))}.")
     rest = table.set_index(table["id"].astype(str)).drop(columns="id")

@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from guestlist.unpacking import in_bytes
+
 # Arrays of numbers rarely compress by more than this; deflate reaches 1,000 with nothing but zeros.
 MOST_TIMES = 100
 # Below this nobody's memory is in danger, however well it compresses.
@@ -27,8 +29,8 @@ def check_archive(file: BinaryIO) -> None:
         unpacked = sum(part.file_size for part in archive.infolist())
         if unpacked > max(HARMLESS, MOST_TIMES * size):
             raise ValueError(
-                f"it is {_bytes(size)} that unpack to {_bytes(unpacked)}; if that is right, write it with np.savez, which does "
-                "not compress"
+                f"it is {in_bytes(size)} that unpack to {in_bytes(unpacked)}; if that is right, write it with np.savez, which "
+                "does not compress"
             )
         for part in archive.infolist():
             if part.filename.endswith(".npy"):
@@ -48,15 +50,4 @@ def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
         claimed = math.prod(shape) * dtype.itemsize
         there = part.file_size - file.tell()
         if min(shape, default=0) < 0 or (claimed != there and not dtype.hasobject):
-            raise ValueError(f"{part.filename} claims {_bytes(claimed)} of numbers and holds {_bytes(there)}")
-
-
-def _bytes(count: float) -> str:
-    """For people.
-
-    >>> _bytes(3_000_000), _bytes(146 * 2**40)
-    ('2.86 MiB', '146 TiB')
-    """
-    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-    at = 0 if count < 1 else min(len(units) - 1, int(math.log2(count) // 10))
-    return f"{count / 1024**at:.3g} {units[at]}"
+            raise ValueError(f"{part.filename} claims {in_bytes(claimed)} of numbers and holds {in_bytes(there)}")

@@ -41,6 +41,7 @@ from guestlist.store.seals import (
     write_sealed_json,
     write_sealed_npz,
 )
+from guestlist.unpacking import read_parquet
 from guestlist.views.lazily import in_a_row, matrices
 from guestlist.views.signals import Rotation, Signals
 
@@ -68,7 +69,7 @@ class Store:
         path = self._there(POOL)
         if self.manifest.files.get(POOL) != read_or_explain(path, _digest_of_file):
             raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
-        return read_or_explain(path, pd.read_parquet)
+        return read_or_explain(path, read_parquet)
 
     @property
     def split(self) -> Split:

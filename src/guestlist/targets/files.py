@@ -25,7 +25,12 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def load_model(
-    path: str | Path, *, trust: Sequence[str] = (), allow_pickle: bool = False, scale: str | None = None
+    path: str | Path,
+    *,
+    trust: Sequence[str] = (),
+    allow_pickle: bool = False,
+    scale: str | None = None,
+    classes: Sequence[str] | Sequence[int] | None = None,
 ) -> Any:
     """The estimator in a ``.skops`` file; the target in an ``.onnx`` file; or, only if allowed, what is in a pickle.
 
@@ -33,6 +38,7 @@ def load_model(
         trust: names of types in the file, beyond scikit-learn's and numpy's, that may be built.
         allow_pickle: open pickles, which can run any code that whoever made the file put into it.
         scale: of the answers of an ONNX file, if it is not as its outputs suggest.
+        classes: what the columns of an ONNX file's answers stand for, if it does not say.
     """
     path = Path(path)
     if not path.exists():
@@ -40,7 +46,7 @@ def load_model(
     if path.suffix == ".onnx":
         from guestlist.targets.onnx_files import onnx_target
 
-        return onnx_target(path, scale=scale)
+        return onnx_target(path, scale=scale, classes=classes)
     if path.suffix == ".skops":
         return _load_skops(path, trust)
     if path.suffix in PICKLES:

@@ -6,6 +6,7 @@ onnxruntime answers, and the onnx package reads what the classes are called. Bot
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,7 +158,8 @@ class OnnxAnswers:
             row = int(wrong.argmax())
             raise InputError(
                 f"The file answers {str(label[row])!r}, and the likeliest of the classes {', '.join(map(str, self.classes))} is "
-                f"{str(self.classes[found[row].argmax()])!r}. Give classes=[…] in the order of its columns (gl.onnx_target)."
+                f"{str(self.classes[found[row].argmax()])!r}. Give them in the order of its columns: classes=[…], or "
+                "--class NAME for each."
             )
 
 
@@ -171,10 +173,15 @@ def _session(path: Path) -> tuple[Any, bytes]:
     options = onnxruntime.SessionOptions()
     # One thread, as everything here: the bits do not depend on how many there are.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what is wrong is told by us
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own kinds, which share no parent
+        if locale := re.search(r"locale with name:([\w.-]+)", str(error)):
+            raise InputError(
+                f"{path} changes the case of texts by the rules of {locale[1]}, a locale that this machine lacks. Have it made "
+                f"(Debian: apt install locales-all), or write the file of a model with lowercase=False."
+            ) from error
         raise InputError(f"{path} cannot be read as an ONNX file ({_line(error)}).") from error
     return session, path.read_bytes()
 
@@ -210,7 +217,8 @@ def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
     if graph.columns is not None and (graph.label is None or graph.label.type == "tensor(int64)"):
         return np.arange(max(graph.columns, 2))
     raise InputError(
-        f"{path.name} does not say what its classes are called. Give them: gl.onnx_target(path, classes=[…])."
+        f"{path.name} does not say what its classes are called. Give them, in the order of its columns: "
+        "gl.onnx_target(path, classes=[…]), or --class NAME for each."
     )
 
 

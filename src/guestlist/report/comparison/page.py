@@ -33,7 +33,12 @@ def page(found: Comparisons) -> str:
     )
     names = ", ".join(audit.name for audit in found.audits)
     return whole(
-        "Membership privacy compared:", names, [one for one in sections if one], made_from="the results of these audits"
+        "Membership privacy compared:",
+        names,
+        [one for one in sections if one],
+        made_from="the results of these audits",
+        cover=found.cover,
+        what="Models",
     )
 
 

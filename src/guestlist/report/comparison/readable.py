@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guestlist import comparing
+from guestlist.cover import Cover
 from guestlist.findings.results import Results
 from guestlist.store.files import write_json, write_text
 from guestlist.store.jsonable import to_json
@@ -33,7 +34,11 @@ class Comparisons(comparing.Comparisons):
 
 
 def compare(
-    audits: Mapping[str, Results], *, fpr: float = 0.05, beside: Mapping[str, Sequence[str]] | None = None
+    audits: Mapping[str, Results],
+    *,
+    fpr: float = 0.05,
+    beside: Mapping[str, Sequence[str]] | None = None,
+    cover: Cover | None = None,
 ) -> Comparisons:
     """Every audit beside the first, figure by figure.
 
@@ -44,10 +49,11 @@ def compare(
         fpr: at which members found are compared.
         beside: name of an audit to those that it is held against as well, such as ``{"AdvReg": ["stopped early", "DP"]}``:
             baselines of the same accuracy.
+        cover: what stands on the cover of its page; where it says nothing, what the covers of all audits agree on.
 
     Returns:
         A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's own figures, ``.pairs`` (and iteration) a
         ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
         and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
     """
-    return comparing.compare(audits, fpr=fpr, beside=beside, form=Comparisons)
+    return comparing.compare(audits, fpr=fpr, beside=beside, cover=cover, form=Comparisons)

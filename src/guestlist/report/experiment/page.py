@@ -6,12 +6,14 @@ import math
 
 from markupsafe import Markup
 
+from guestlist.cover import Cover
 from guestlist.evaluate import Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
 from guestlist.experiments.summary import Experiment
 from guestlist.privacy import humphries
 from guestlist.report.charts import Axis, Chart, Series, between
 from guestlist.report.format import decimal, interval
+from guestlist.report.legible import legible_text
 from guestlist.report.page import whole
 from guestlist.report.section import Section
 from guestlist.report.templates import render
@@ -30,7 +32,10 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 def page(found: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
     sections = [_answer(found), _advantage(found), _accuracy(found), _reading()]
-    return whole("Dependent records:", described(found), sections, made_from="experiment.json")
+    cover = None if found.cover is None else legible_text(Cover, found.cover)
+    return whole(
+        "Dependent records:", described(found), sections, made_from="experiment.json", cover=cover, what="Game"
+    )
 
 
 def described(found: Experiment) -> str:

@@ -9,6 +9,7 @@ from guestlist import experiments
 from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.progress import progress_of
+from guestlist.cover import Cover
 from guestlist.experiments.running import AS_HUMPHRIES, run
 from guestlist.experiments.setting import ExperimentSetting
 from guestlist.games.mixture import Mixture
@@ -38,6 +39,7 @@ def experiment(
     jobs: int | None = None,
     engine: Engine | None = None,
     progress: Progress | bool = True,
+    cover: Cover | None = None,
 ) -> Experiment:
     """Play a game of dependent records and its counterpart, for every epsilon, so many times.
 
@@ -47,11 +49,20 @@ def experiment(
         data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
         setting: how models are trained, and how often; by default as Humphries et al. (2023) did, with 10 repeats.
         folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
-        seed, jobs, engine, progress: as for ``audit``.
+        seed, jobs, engine, progress, cover: as for ``audit``.
 
     Members, and those who are asked about, are the same for every epsilon of a repeat.
     """
     where, shown = engine_of(engine, jobs), progress_of(progress)
     return run(
-        game, data, setting, label=label, folder=folder, seed=seed, engine=where, progress=shown, form=Experiment
+        game,
+        data,
+        setting,
+        label=label,
+        folder=folder,
+        seed=seed,
+        engine=where,
+        progress=shown,
+        cover=cover,
+        form=Experiment,
     )

@@ -1,0 +1,86 @@
+"""Names that speak to a terminal, in every place where a command prints one: what comes out holds no control character."""
+
+import unicodedata
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from click.testing import CliRunner
+from sklearn.ensemble import GradientBoostingClassifier
+
+from guestlist.cli import main
+from guestlist.lines import TURNING
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\u202ereversed\rback"
+RECORDS = 60
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """An audit whose ids, columns, groups, classes and cover are hostile, and the files that it was made from."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rng = np.random.default_rng(0)
+    for side in ("in", "out"):
+        y = np.arange(RECORDS) % 2
+        table = pd.DataFrame(
+            {
+                f"a{HOSTILE}": rng.normal(size=RECORDS),
+                f"group{HOSTILE}": np.where(rng.random(RECORDS) < 0.5, f"one{HOSTILE}", f"two{HOSTILE}"),
+                f"who{HOSTILE}": [f"{HOSTILE}{side}{i}" for i in range(RECORDS)],
+                f"y{HOSTILE}": np.where(y, f"yes{HOSTILE}", f"no{HOSTILE}"),
+            }
+        )
+        table.to_parquet(folder / f"{side}.parquet")
+    members = pd.read_parquet(folder / "in.parquet")
+    model = GradientBoostingClassifier(n_estimators=60, max_depth=4, random_state=0).fit(
+        members[[f"a{HOSTILE}"]], members[f"y{HOSTILE}"]
+    )
+    skops.io.dump(model, folder / "model.skops")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(place):
+    """Everything that the commands print, by their names."""
+    files = ["--model", str(place / "model.skops"), "--members", str(place / "in.parquet"), "--label", f"y{HOSTILE}"]
+    audit = str(place / "audit")
+    cover = [part for name in ("title", "owner", "dataset", "purpose", "date") for part in (f"--{name}", HOSTILE)]
+    about = ["--nonmembers", str(place / "out.parquet"), "--id", f"who{HOSTILE}", "--group", f"group{HOSTILE}"]
+    few = ["--references", "0", "--attack", "loss", "--no-blind", "--quiet"]
+    commands = {
+        "audit": (["audit", *files, *about, *cover, *few, "--out", audit], 0),
+        "gate": (["gate", audit, "--max-auc", "0.5", "--max-tpr", "0.01@0.1", "--without-references", "--show-ids"], 1),
+        "trees": (["trees", *files, "--id", f"who{HOSTILE}"], 0),
+        "export": (["export", audit], 0),
+        "risks": (["risks", audit, "--top", "5"], 0),
+        "risks by group": (["risks", audit, "--group", f"group{HOSTILE}"], 0),
+        "knn": (
+            ["knn", "values", str(place / "in.parquet"), "--label", f"y{HOSTILE}", "--id", f"who{HOSTILE}", "--k", "2"],
+            2,
+        ),
+        "a column that is not there": (["trees", *files[:4], "--label", f"nothing{HOSTILE}"], 2),
+        "a file that is not there": (["gate", f"nowhere{HOSTILE}", "--max-auc", "0.9"], 2),
+        "an attack that is not there": (["gate", audit, "--max-auc", "0.9", "--attack", HOSTILE], 2),
+        "an option that is not there": (["gate", audit, f"--{HOSTILE}"], 2),
+        "a number that is none": (["gate", audit, "--max-auc", HOSTILE], 2),
+    }
+    found = {}
+    for name, (arguments, status) in commands.items():
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == status, (name, done.output)
+        found[name] = done.output
+    return found
+
+
+def speaks(text):
+    return [c for c in text if c in TURNING or (unicodedata.category(c) in ("Cc", "Cs") and c != "\n")]
+
+
+def test_no_command_lets_a_name_speak_to_the_terminal(said):
+    assert {name: speaks(text) for name, text in said.items() if speaks(text)} == {}
+
+
+def test_the_names_are_there_all_the_same(said):
+    for name in ("audit", "gate", "trees", "a column that is not there"):
+        assert "[31mred" in said[name], name
