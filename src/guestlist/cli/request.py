@@ -192,9 +192,15 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
     from guestlist.store.jsonable import to_json
     from guestlist.targets.files import load_model
 
-    opened = {"trust": means.trust, "allow_pickle": means.allow_pickle, "scale": request.scale}
+    model = load_model(
+        request.model,
+        trust=means.trust,
+        allow_pickle=means.allow_pickle,
+        scale=request.scale,
+        classes=_labels(request.classes),
+    )
     return {
-        "model": load_model(request.model, **opened, classes=_labels(request.classes)),
+        "model": model,
         "members": request.members,
         "nonmembers": request.nonmembers,
         "population": request.population,
