@@ -32,8 +32,11 @@ TESTERS = ("pytest", "pytest-timeout", "hypothesis", "mpmath", "polars")
 SMOKE = (
     "tests/test_auditing.py",
     "tests/test_data.py",
+    "tests/test_unpacking.py",
     "tests/test_unreadable.py",
+    "tests/test_wrong_inputs.py",
     "tests/cli/test_cli.py",
+    "tests/cli/test_hostile.py",
     "tests/cli/test_knn.py",
     "tests/collecting/engines/test_engine.py",
     "tests/gate",

@@ -73,6 +73,12 @@ def test_damaged_parquet_and_empty_labels(tmp_path):
     (tmp_path / "p.csv").write_text("p_0,p_1,label,member\n0.1,0.9,,1\n0.5,0.5,1,0\n")
     with pytest.raises(InputError, match="1 records without a label, first in row 0"):
         read_predictions(tmp_path / "p.csv")
+    (tmp_path / "latin.csv").write_bytes("name,y\nJosé,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin.csv is not text in UTF-8 \(byte \d+\)\. Save it in that encoding\."):
+        read_table(tmp_path / "latin.csv")
+    (tmp_path / "ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    with pytest.raises(InputError, match=r"ragged.csv cannot be read as csv \(.*line 3, saw 3\)\. Is it whole"):
+        read_table(tmp_path / "ragged.csv")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(InputError, match=r"empty.csv cannot be read as csv"):
         read_table(tmp_path / "empty.csv")

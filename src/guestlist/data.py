@@ -145,8 +145,13 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         raise InputError(f"There is no file {path}.")
     try:
         return readers[path.suffix.lower()](path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
     except Exception as error:  # the readers have many words for a damaged file
-        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from error
+        words = " ".join(str(error).split()).rstrip(".")
+        raise InputError(
+            f"{path} cannot be read as {path.suffix[1:]} ({words}). Is it whole, and of that kind?"
+        ) from error
 
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:

@@ -83,10 +83,15 @@ def tpr_limit(text: str) -> Limit:
             f"Expected TPR@FPR, found {text!r}. A TPR is one at some rate of false positives: say {text or '0.05'}@0.01 for "
             "that at an FPR of 0.01."
         )
+    expected = f"Expected TPR@FPR such as 0.05@0.01, found {text!r}"
     try:
-        return Limit(float(most), "tpr", float(fpr))
+        numbers = float(most), float(fpr)
     except ValueError as error:
-        raise ValueError(f"Expected TPR@FPR such as 0.05@0.01, found {text!r}. {error}") from error
+        raise ValueError(f"{expected}, of which one part is no number.") from error
+    try:
+        return Limit(numbers[0], "tpr", numbers[1])
+    except ValueError as error:
+        raise ValueError(f"{expected}. {error}") from error
 
 
 def read_policy(path: str | Path) -> PolicyFile:
