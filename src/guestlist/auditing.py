@@ -405,7 +405,15 @@ def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
     hidden = () if game is None else hidden_by(game)
     groups = {name: values for name, values in pool.groups.items() if name not in hidden}
     with one_thread():  # the same bits on any number of cores
-        found = blind_baseline(store, pool.x, pool.y, groups, pool.persons, values=not inputs.target.scale.has_classes)
+        found = blind_baseline(
+            store,
+            pool.x,
+            pool.y,
+            groups,
+            pool.persons,
+            values=not inputs.target.scale.has_classes,
+            hashes=inputs.hashes,
+        )
     if found is not None and found.told and "GL119" not in settings.ignore:
         _tell(of_blind(found))
     return found

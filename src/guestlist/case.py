@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.arrays.orders import settled
 from guestlist.attacks import Attack
 from guestlist.blind.baseline import Blind, Unasked
 from guestlist.collecting.until import UntilWidth
@@ -138,6 +139,11 @@ class Case:
     def scores(self) -> dict[str, np.ndarray]:
         """Attack to (records,) scores of the whole pool."""
         return {name: _scores(name, attack, self.view) for name, attack in self.attacks.items()}
+
+    @cached_property
+    def asked_scores(self) -> dict[str, np.ndarray]:
+        """Attack to (asked records,) scores, which nobody can change."""
+        return {name: settled(values, self.truth.asked) for name, values in self.scores.items()}
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:

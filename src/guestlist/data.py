@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -249,14 +249,30 @@ def row_hashes(data: Data) -> np.ndarray:
     """
     if not isinstance(data.x, pd.DataFrame) and data.x.dtype != object:
         numbers = data.x.dtype.kind in "iufb"
-        flat = np.ascontiguousarray(data.x.reshape(len(data), -1), dtype=np.float64 if numbers else None)
-        digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in (flat + 0.0 if numbers else flat))
-        rows = np.frombuffer(b"".join(digests), dtype=np.uint64)
+        flat = data.x.reshape(len(data), -1)
+        rows = np.frombuffer(b"".join(_digests(flat, np.float64 if numbers else None)), dtype=np.uint64)
     else:
         table = data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.reshape(len(data), -1))
         rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
-    labels = pd.util.hash_array(np.array([str(label) for label in _plain_labels(data.y)], dtype=object))
-    return rows ^ (labels * np.uint64(0x9E3779B97F4A7C15))
+    return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
+
+
+def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
+    """Of each row, numbers as such with one 0; cut from the bytes of many rows, which is faster than to ask each for its own."""
+    width = flat.shape[1] * np.dtype(number or flat.dtype).itemsize
+    for start in range(0, len(flat), at_once):
+        block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
+        content = (block if number is None else block + 0.0).tobytes()
+        for at in range(len(block)):
+            yield hashlib.blake2b(content[at * width : (at + 1) * width], digest_size=8).digest()
+
+
+def _label_hashes(y: np.ndarray) -> np.ndarray:
+    """(records,) of labels as text, each different one made once; objects may be equal and yet of different texts."""
+    if y.dtype != object:
+        y, which = np.unique(y, return_inverse=True)
+        return _label_hashes(y.astype(object))[which]
+    return pd.util.hash_array(np.array([str(label) for label in _plain_labels(y)], dtype=object))
 
 
 def _hashable(table: pd.DataFrame) -> pd.DataFrame:

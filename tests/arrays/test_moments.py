@@ -72,3 +72,19 @@ def test_pooled_variance_leaves_out_the_spread_between_records():
     assert moments(values, mask).pooled_variance == pytest.approx(1.0, abs=0.05)
     within = [np.var(values[:, i], ddof=1) for i in range(500)]
     assert moments(values, mask).pooled_variance == pytest.approx(np.mean(within))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_code_has_the_same_bits(kind, monkeypatch):
+    values = _values(kind, records=600)  # more than are worked on at once
+    for given in (values, values.astype(np.float32)):
+        mask = (np.random.default_rng(4).random(values.shape) < 0.5) & ~np.isnan(given)
+        mask[:, 3] = False
+        monkeypatch.setattr("guestlist.arrays.moments.MANY_CELLS", values.size)
+        plain = moments(given.astype(np.float64), mask)
+        monkeypatch.setattr("guestlist.arrays.moments.MANY_CELLS", 0)
+        found = moments(given, mask)
+        for name in ("count", "mean", "squares"):
+            one, other = getattr(plain, name), getattr(found, name)
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype

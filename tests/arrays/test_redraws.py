@@ -190,3 +190,19 @@ def test_shifts_find_what_dealing_out_finds(many):
     assert abs(gaps.mean()) < 0.1
     assert gaps.std() == pytest.approx(1, abs=0.06)
     assert np.quantile(gaps, 0.99) == pytest.approx(2.33, abs=0.25)
+
+
+@pytest.mark.parametrize("how", ["plain", "persons"])
+def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, how):
+    rng = np.random.default_rng(8)
+    member, records = rng.random(3000) < 0.4, np.arange(3000)
+    found = shifts(member, 50, **({"persons": records // 3} if how == "persons" else {}))
+    fprs = (0.02, 0.1, 0.3, 0.9)
+    lumps = np.round(rng.normal(size=3000), 1)
+    for scores in (rng.normal(size=3000), lumps, (lumps > 1) * 1.0, np.where(lumps > 2, np.nan, lumps)):
+        whole = tprs_of_draws(scores, found, fprs)
+        with monkeypatch.context() as patch:
+            patch.setattr("guestlist.arrays.redraws.LONG", 0)
+            for far in (6.0, 0.5):  # so near that some draws are past the end, and walk from the start
+                patch.setattr("guestlist.arrays.redraws.FAR", far)
+                assert (tprs_of_draws(scores, found, fprs) == whole).all()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.arrays.thresholds import best_threshold_over_rows
+from guestlist.arrays.thresholds import best_threshold_over_rows, class_thresholds
 from guestlist.arrays.thresholds_of_others import thresholds_of_others
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
@@ -81,15 +81,19 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
     assert list(choice.means) == ["loss"]
 
 
+@pytest.mark.parametrize("digits", [np.float64, np.float32])
+@pytest.mark.parametrize("some", [2**20, 1])  # values that tell where the buckets lie
 @pytest.mark.parametrize("kind", ["smooth", "lumps", "infinite"])
-def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind):
+def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind, some, digits):
     """Buckets against one sort of everything."""
     monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
+    monkeypatch.setattr("guestlist.arrays.buckets.SOME", some)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         member = rng.random((4, 60)) < 0.5
         values = rng.normal(size=(4, 60)) * 10.0 ** rng.integers(-3, 4) + 0.7 * member
         values = {"smooth": values, "lumps": np.round(values), "infinite": np.where(values > 1, np.inf, values)}[kind]
+        values = values.astype(digits)
         values[rng.random(values.shape) < 0.1] = np.nan
         values[0, :3], member[0, :3] = (0.0, -0.0, np.inf), (True, False, True)
         records = np.flatnonzero(rng.random(60) < 0.7)
@@ -102,3 +106,19 @@ def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
     everyone = np.ones((2, 5), dtype=bool)
     assert np.isnan(best_threshold_over_rows(np.ones((2, 5)), everyone, np.arange(5), 1))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_thresholds_of_many_classes_are_those_of_each(kind):
+    rng = np.random.default_rng(9)
+    labels = rng.integers(-1, 40, 300)
+    for digits in (1, 8):
+        values = np.round(rng.normal(size=(5, 300)), digits).astype(kind)
+        values[rng.random(values.shape) < 0.1] = np.nan
+        member = rng.random(values.shape) < 0.5
+        member[:, labels == 7] = True  # one kind alone
+        for sign in (1, -1):
+            one_by_one = class_thresholds(values, member, labels, sign, few=40)
+            at_once = class_thresholds(values, member, labels, sign, few=0)
+            assert np.isnan(one_by_one[(labels == 7) | (labels < 0)]).all()
+            np.testing.assert_array_equal(at_once, one_by_one)

@@ -52,6 +52,17 @@ def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
     assert np.corrcoef(whole.value, parted.value)[0, 1] > 0.98
 
 
+def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
+    """To a hundredth of a standard error; of many records the posterior is computed for estimates that are close to theirs."""
+    case = case_of(gaussian_world(1.0, records=900, models=33, spread=0.7))
+    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
+    near = mu(case)
+    monkeypatch.setattr("guestlist.risks.mu.NODE", 0.0005)
+    nearer = mu(case)
+    for one, other in zip(near, nearer, strict=True):
+        assert 0 < np.abs(one - other).max() < 0.004  # a standard error is about .36
+
+
 def test_the_tpr_is_that_of_the_best_test():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=400_000)

@@ -42,19 +42,22 @@ class Moments:
             return _fixed(squares / freedom)
 
 
-CELLS_AT_ONCE = 2**21  # bounds the memory of what is in between to some tens of megabytes
+MANY_CELLS = 2**21  # models times records: more are summed up by compiled code, to the same bits
 
 
 def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
-    step = max(2, CELLS_AT_ONCE // max(len(values), 1))
-    starts = range(0, max(values.shape[1], 1), step)
-    blocks = [_moments(values[:, start : start + step], mask[:, start : start + step]) for start in starts]
-    return blocks[0] if len(blocks) == 1 else Moments(*map(np.concatenate, zip(*map(_parts, blocks), strict=True)))
+    if values.size <= MANY_CELLS:
+        return _moments(values, mask)
+    from guestlist.arrays.running import down_the_models  # imports numba
+
+    result = Moments(np.zeros(values.shape[1], dtype=np.int64), *np.zeros((2, values.shape[1])))
+    down_the_models(values, mask, *_parts(result))
+    return result
 
 
 def _moments(values: np.ndarray, mask: np.ndarray) -> Moments:
-    count = mask.sum(axis=0)
+    count, values = mask.sum(axis=0), values.astype(np.float64, copy=False)
     first = _mean(values, mask, count)
     # A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0:
     # a saturated record must not look as if it had a variance of 1e-32.

@@ -15,16 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from scipy import fft
 
+from guestlist.arrays.orders import rising
 from guestlist.arrays.ranks import tie_ends
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
 MOST_CELLS = 2**26  # draws times records; shifts beyond
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+LONG = 2**22  # steps of all draws together, down to where a walk may begin instead
+FAR = 6.0  # standard deviations before the rank at which a walk is expected to end
 
 
 class Deals(Protocol):
@@ -76,17 +80,28 @@ class Shifts:
     place: np.ndarray
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(weights), self.shifts.shape[1]))
+        return np.stack([self._of_all if (row == 1).all() else self._sum(row) for row in weights])
+
+    def _sum(self, weights: np.ndarray) -> np.ndarray:
+        found = np.zeros(self.shifts.shape[1])
         for number, (side, shift) in enumerate(zip(self.sides, self.shifts, strict=True)):
-            here = self.layer == number
-            if here.any():
-                turned = np.conj(fft.rfft(side.astype(np.float64)))
-                for row, own in zip(found, weights[:, here], strict=True):
-                    each = np.bincount(self.place[here], own, minlength=len(side))
-                    # Shifting sides by s is shifting what they are multiplied with by -s.
-                    every = fft.irfft(fft.rfft(each) * turned, len(side))
-                    row += np.rint(every[-shift % len(side)])
+            here = slice(None) if len(self.sides) == 1 else self.layer == number
+            place = self.place[here]
+            if len(place):
+                each = np.bincount(place, weights[here], minlength=len(side))
+                # Shifting sides by s is shifting what they are multiplied with by -s.
+                every = fft.irfft(fft.rfft(each) * self._turned[number], len(side))
+                found += np.rint(every[-shift % len(side)])
         return found
+
+    @cached_property
+    def _of_all(self) -> np.ndarray:
+        """(draws,) how many of the records are members."""
+        return self._sum(np.ones(len(self.place)))
+
+    @cached_property
+    def _turned(self) -> list[np.ndarray]:
+        return [np.conj(fft.rfft(side.astype(np.float64))) for side in self.sides]
 
     def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if len(self.sides) > 1:
@@ -147,7 +162,7 @@ def _shifts(side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, 
     return Shifts(tuple(sides), np.stack(shifts), number[unit], place[unit])
 
 
-def rank_gaps(scores: np.ndarray, deals: Deals) -> np.ndarray:
+def rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, deals: Deals) -> np.ndarray:
     """(figures, draws) by how much members outrank non-members, in standard deviations of what chance gives.
 
     It orders the deals as the AUC does, and can be compared between attacks and between groups of other sizes.
@@ -158,7 +173,12 @@ def rank_gaps(scores: np.ndarray, deals: Deals) -> np.ndarray:
     Returns:
         0 where nothing can be told: one side is empty, or all scores are equal.
     """
-    scored = ~np.isnan(scores)
+    step = max(1, CELLS_AT_ONCE // max(len(scores[0]), 1))
+    return np.concatenate([_rank_gaps(scores[at : at + step], deals) for at in range(0, len(scores), step)])
+
+
+def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, deals: Deals) -> np.ndarray:
+    scored = np.stack([~np.isnan(row) for row in scores])
     ranks = np.stack([_doubled_ranks(row) for row in scores])
     # Whole numbers add up exactly, in whatever order: deals that are equally good must be found equal.
     sums, members = np.split(deals.sums(np.vstack([ranks, scored])), 2)
@@ -181,14 +201,47 @@ def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np
     from guestlist.arrays.walks import members_before  # imports numba
 
     scored = ~np.isnan(scores)
-    order = np.argsort(-scores)[: scored.sum()]
+    order = rising(scores)[: scored.sum()][::-1]
     members = deals.sums(scored[None].astype(np.float64))[0]
-    allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING)
+    allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING).astype(np.int64)
     sides, starts, places = deals.places()
     ties = tie_ends(-scores[order][None])[0][0]  # those of the non-member that is one too many are not above it
-    above = members_before(sides.view(np.uint8), starts, places[order], ties, allowed.astype(np.int64))
+    begin, false, before = _beginnings(order, ties, deals, members, allowed)
+    above = members_before(sides.view(np.uint8), starts, places[order], ties, allowed, begin, false, before)
     found = np.where(members > 0, above / np.maximum(members, 1), 0.0)
     return found[np.argsort(np.argsort(fprs))]
+
+
+def _beginnings(
+    order: np.ndarray, ties: np.ndarray, deals: Deals, members: np.ndarray, allowed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the walk to each rate may begin: (rates,) ranks, and (rates, draws) of what was passed by then.
+
+    To walk down to one non-member in twenty of a million takes minutes for thousands of draws; how many there are above a rank
+    all shifts tell at once. A draw in which they are too many already walks from the start.
+
+    Returns:
+        The ranks, 0 where a walk is short or draws are written down; non-members above them; and members above the first of
+        those that tie with the rank.
+    """
+    begin, (false, before) = np.zeros(len(allowed), dtype=np.int64), np.zeros((2, *allowed.shape), dtype=np.int64)
+    outside = 1 - members.mean() / max(len(order), 1)
+    if not isinstance(deals, Shifts) or not 0 < outside < 1:
+        return begin, false, before
+
+    def members_above(rank: int) -> np.ndarray:
+        top = np.zeros(len(deals.place))
+        top[order[:rank]] = 1.0
+        return deals.sums(top[None])[0].astype(np.int64)
+
+    for rate, row in enumerate(allowed):
+        fewest = float(row.min())
+        rank = int((fewest - FAR * np.sqrt(fewest * (1 - outside))) / outside)
+        if rank * len(members) > LONG:
+            begin[rate], inside = rank, members_above(rank)
+            false[rate], first = rank - inside, int(ties[rank])
+            before[rate] = inside if first == rank else members_above(first) if first else 0
+    return begin, false, before
 
 
 def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -206,7 +259,7 @@ def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
     ranks, known = np.zeros(len(scores)), int((~np.isnan(scores)).sum())
     if known:
-        order = np.argsort(scores)[:known]  # NaN last
+        order = rising(scores)[:known]  # NaN last
         first, last = tie_ends(scores[order][None])
         ranks[order] = first[0] + last[0] + 2
     return ranks

@@ -1,4 +1,6 @@
-"""Count, mean and sum of squares over all models but some, for each of them in turn: one pass down the models and one up.
+"""Count, mean and sum of squares over models: of all of them, or of all but some, for each of these in turn.
+
+The second takes one pass down the models and one up.
 
 Imports numba, so it is itself imported only where a :class:`Rotation` is scored.
 """
@@ -7,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+AT_ONCE = 256  # records: what all models say of them stays in the cache
 
 
 @njit(cache=True)
@@ -70,3 +74,37 @@ def _merge(count, mean, squares, k, i, n, m, s, pivot):  # pragma: no cover: com
     merged = mean[k, i] + weight * apart if count[k, i] > 0 else m
     mean[k, i] = merged + pivot if total > 0 else np.nan
     count[k, i] = total
+
+
+@njit(cache=True, error_model="numpy")
+def down_the_models(values, mask, count, mean, squares):  # pragma: no cover: compiled
+    """Fill (records,) moments of the selected values, added up in the order of the models, in double precision.
+
+    A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0.
+    """
+    models, records = values.shape
+    n, first, more, square = np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE)
+    own, chosen = np.empty((models, AT_ONCE)), np.empty((models, AT_ONCE))
+    for start in range(0, records, AT_ONCE):
+        many = min(AT_ONCE, records - start)
+        n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
+        for k in range(models):
+            for i in range(many):
+                is_in = mask[k, start + i]
+                value = np.float64(values[k, start + i]) if is_in else 0.0
+                own[k, i], chosen[k, i] = value, 1.0 if is_in else 0.0
+                n[i] += chosen[k, i]
+                first[i] += value
+        for i in range(many):
+            first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
+        for k in range(models):
+            for i in range(many):
+                more[i] += own[k, i] - first[i] if chosen[k, i] > 0 else 0.0
+        for i in range(many):
+            more[i] = first[i] + more[i] / n[i]
+        for k in range(models):
+            for i in range(many):
+                away = own[k, i] - more[i] if chosen[k, i] > 0 else 0.0
+                square[i] += away * away
+        for i in range(many):
+            count[start + i], mean[start + i], squares[start + i] = np.int64(n[i]), more[i], square[i]

@@ -20,7 +20,7 @@ def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if scores.shape != member.shape or scores.ndim != 1:
         raise ValueError(f"Expected scores and member (records,), found {scores.shape} and {member.shape}.")
     scored = ~np.isnan(scores)
-    return scores[scored], member[scored]
+    return (scores, member) if scored.all() else (scores[scored], member[scored])
 
 
 def persons_of(persons: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:

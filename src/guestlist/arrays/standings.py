@@ -74,7 +74,7 @@ def _together(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:
     """Values of models on those of the records that they did not train on."""
     rows = (row[records][~trained[records]] for row, trained in zip(values, member, strict=True))
-    return np.concatenate([np.empty(0), *(row[~np.isnan(row)] for row in rows)])
+    return np.concatenate([np.empty(0, values.dtype), *(row[~np.isnan(row)] for row in rows)])
 
 
 def _counts(others: np.ndarray, member: np.ndarray, records: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -83,6 +83,8 @@ def _counts(others: np.ndarray, member: np.ndarray, records: np.ndarray, values:
     outside = _outside(others, member, records)
     if len(asked) > FEW:
         outside.sort()
+        if np.array_equal(asked, asked.astype(outside.dtype), equal_nan=True):
+            asked = asked.astype(outside.dtype)  # searched for in single precision, which copies nothing
         below, up_to = (np.searchsorted(outside, asked, side=side) for side in ("left", "right"))
     else:
         below, up_to = (

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from guestlist.arrays.samples import paired
+from guestlist.arrays.orders import rising
+from guestlist.arrays.samples import paired, rows_of_each
 
+FEW_CLASSES = 50
 MANY = 2**19  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
-_BUCKETS = 2**16
 
 
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
@@ -18,12 +19,16 @@ def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
     Knows the truth, so it is for records other than those it is then applied to. NaN scores are left out.
     """
     scores, member = paired(scores, member)
-    if member.all() or not member.any():
+    order = rising(scores)[::-1]  # equals in any order: ties are called together
+    return best_threshold_in_order(scores[order], member[order])
+
+
+def best_threshold_in_order(ranked: np.ndarray, is_member: np.ndarray) -> float:
+    """The same of scores from the highest to the lowest, without NaN."""
+    if is_member.all() or not is_member.any():
         raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
-    order = np.argsort(-scores)  # not stable, which is slower: ties are called together
-    ranked, is_member = scores[order], member[order]
     # Counts, not rates, so that equal advantages compare equal.
-    n1, n0 = member.sum(), (~member).sum()
+    n1, n0 = is_member.sum(), (~is_member).sum()
     gain = np.cumsum(is_member) * n0 - np.cumsum(~is_member) * n1
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     return float(ranked[last[np.argmax(gain[last])]])
@@ -50,9 +55,10 @@ def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np
     if len(values) * len(records) <= MANY:
         scores, inside = (np.concatenate(part) for part in zip(*rows(), strict=True))
         return best_threshold(scores, inside) if inside.any() and not inside.all() else float("nan")
-    counts = np.zeros((2, _BUCKETS), dtype=np.int64)  # non-members and members, the highest scores first
-    for scores, inside in rows():
-        counts += np.bincount(_bucket(scores) + _BUCKETS * inside, minlength=2 * _BUCKETS).reshape(2, -1)
+    from guestlist.arrays.buckets import Buckets  # imports numba
+
+    buckets = Buckets(values, member, records, sign)
+    counts = buckets.counts()
     n0, n1 = (int(total) for total in counts.sum(axis=1))
     if not n0 or not n1:
         return float("nan")
@@ -60,11 +66,9 @@ def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np
     before = after - counts[1] * n0 + counts[0] * n1
     there = counts.any(axis=0)
     candidate = there & (before + counts[1] * n0 >= after[there].max())
-    found = [(scores[here], inside[here]) for scores, inside in rows() for here in [candidate[_bucket(scores)]]]
-    scores, inside = (np.concatenate(part) for part in zip(*found, strict=True))
+    scores, inside, bucket = buckets.points_in(candidate, int(counts[:, candidate].sum()))
     order = np.argsort(-scores)
-    ranked, inside = scores[order], inside[order]
-    bucket = _bucket(ranked)
+    ranked, inside, bucket = scores[order], inside[order], bucket[order]
     starts = np.flatnonzero(np.diff(bucket, prepend=-1))
     gain = np.cumsum(np.where(inside, n0, -n1))
     # Between two candidates there are buckets that were left out: what they change is made up for at each start.
@@ -74,8 +78,38 @@ def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np
     return float(ranked[last[np.argmax(gain[last])]])
 
 
-def _bucket(scores: np.ndarray) -> np.ndarray:
-    """The number of each score's bucket, 0 for the highest: the first bits of a float, in an order that rises with it."""
-    bits = (scores + 0.0).view(np.int64)  # -0.0 and 0.0 are one score
-    rising = np.where(bits < 0, ~bits ^ np.int64(-(2**63)), bits)
-    return _BUCKETS // 2 - 1 - (rising >> 48)
+def class_thresholds(
+    values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int, *, few: int = FEW_CLASSES
+) -> np.ndarray:
+    """(records,) for each record, what :func:`best_threshold_over_rows` gives for the records of its class.
+
+    Args:
+        labels: (records,) classes; a negative one is none.
+        few: classes that are gone through one by one; more of them, in one sort of all values.
+    """
+    found, classes = np.full(len(labels), np.nan), rows_of_each(labels)
+    if len(classes) <= few:
+        for records in classes:
+            found[records] = best_threshold_over_rows(values, member, records, sign)
+        return found
+    codes = np.full(len(labels), -1)
+    for code, records in enumerate(classes):
+        codes[records] = code
+    known = ~np.isnan(values) & (codes >= 0)
+    scores, inside = sign * values[known].astype(np.float64), member[known]
+    own = np.broadcast_to(codes, values.shape)[known]
+    order = np.lexsort((-scores, own))
+    scores, inside, own = scores[order], inside[order], own[order]
+    totals = np.array([np.bincount(own[kind], minlength=len(classes)) for kind in (~inside, inside)])
+    n0, n1 = totals[:, own]
+    gain = np.cumsum(np.where(inside, n0, -n1))
+    # Where a class begins, those before it have added up to 0: members times non-members, minus the same.
+    last = np.append((scores[1:] != scores[:-1]) | (own[1:] != own[:-1]), True)
+    scores, own, gain = scores[last], own[last], gain[last]
+    first = np.lexsort(
+        (np.arange(len(own)), -gain, own)
+    )  # of each class the largest gain, the highest score among equals
+    best = first[np.append(True, own[first][1:] != own[first][:-1])] if len(own) else first
+    thresholds = np.full(len(classes), np.nan)
+    thresholds[own[best]] = np.where(totals[:, own[best]].all(axis=0), scores[best], np.nan)
+    return np.where(codes >= 0, thresholds[codes], np.nan)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.samples import rows_of_each
 from guestlist.views.signals import Signals
 from guestlist.views.view import View
 
@@ -50,9 +49,8 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
     Returns:
         (records,) scores, or (models, records); NaN where the references have but one kind in all classes.
     """
-    sign, thresholds = SIGN[name], np.full(view.target(name).shape, np.nan)
-    for of_class in rows_of_each(view.labels) if per_class else ():
-        thresholds[..., of_class] = view.best_threshold(name, sign, of_class)
+    sign = SIGN[name]
+    thresholds = view.class_thresholds(name, sign) if per_class else np.full(view.target(name).shape, np.nan)
     missing = np.isnan(thresholds)
     if missing.any():
         overall = view.best_threshold(name, sign, np.arange(len(view.labels)))

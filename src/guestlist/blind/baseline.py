@@ -119,6 +119,7 @@ def look(
     *,
     values: bool = False,
     rng: np.random.Generator,
+    hashes: np.ndarray | None = None,
 ) -> Found | None:
     """How well members are told from non-members by features, label and groups, and what that says of each record.
 
@@ -128,11 +129,12 @@ def look(
         member: (records,) true for members.
         persons: (records,) whose records these are; by default each stands alone, but for copies (``units_of``).
         groups: name to (records,) texts.
+        hashes: (records,) of features and label, where they are known already.
 
     Returns:
         None where there are too few records to compare any that the classifier did not learn from.
     """
-    found = _looked(x, y, member, persons, groups, values=values, rng=rng)
+    found = _looked(x, y, member, persons, groups, values=values, rng=rng, hashes=hashes)
     return None if found is None else Found(found[0], found[1]())
 
 
@@ -145,6 +147,7 @@ def _looked(
     *,
     values: bool,
     rng: np.random.Generator,
+    hashes: np.ndarray | None = None,
 ) -> tuple[Blind, Callable[[], Unasked]] | None:
     """How well members are told; and what says it of each record, which takes several times as long."""
     none = x is None or not np.prod(np.shape(x)[1:])
@@ -152,7 +155,7 @@ def _looked(
     names = set(map(str, x.columns)) if isinstance(x, pd.DataFrame) else set()
     others = {name: texts for name, texts in (groups or {}).items() if name not in names}
     data = Data(x, y, groups=others)
-    counted, unit = units_of(member, persons, row_hashes(data))
+    counted, unit = units_of(member, persons, row_hashes(data) if hashes is None else hashes)
     some = some_of(unit, member[counted], MOST_RECORDS, rng)
     rows, unit = counted[some], np.unique(unit[some], return_inverse=True)[1]
     data, member = data.take(rows), member[rows]

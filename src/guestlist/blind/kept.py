@@ -29,11 +29,12 @@ def blind_baseline(
     persons: np.ndarray | None = None,
     *,
     values: bool,
+    hashes: np.ndarray | None = None,
 ) -> Blind | None:
     """How well members are told without the model; read from the folder if it was made of the same records before.
 
     Args:
-        x, y, groups, persons, values: as for :func:`blind`, over all records of the pool; those asked about are looked at.
+        x, y, groups, persons, values, hashes: as for :func:`look`, over all records of the pool; those asked about are looked at.
     """
     unsigned = (
         x if store.manifest.recipe == PREDICTIONS else None
@@ -51,6 +52,7 @@ def blind_baseline(
         {name: texts[rows] for name, texts in groups.items()},
         values=values,
         rng=stream(store.manifest.seed, "blind"),
+        hashes=None if hashes is None else hashes[rows],
     )
     if found is None:
         store.write_figures(path, {"made_of": made_of, "found": None})

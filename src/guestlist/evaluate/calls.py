@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.orders import rising
 from guestlist.arrays.samples import numbered, of_those, paired, persons_of
-from guestlist.arrays.thresholds import best_threshold
+from guestlist.arrays.thresholds import best_threshold_in_order
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import difference_of
 from guestlist.evaluate.persons import share
@@ -54,12 +55,14 @@ def calls(
     if not isinstance(threshold, CrossFit):
         return scores >= threshold
     scored = np.flatnonzero(~np.isnan(scores))
-    second = threshold.halves(member[scored], persons_of(persons, scores))
-    called = np.zeros(len(scores), dtype=bool)
-    for half in (second, ~second):
-        learn, judge = scored[~half], scored[half]
-        called[judge] = scores[judge] >= best_threshold(scores[learn], member[learn])
-    return called
+    second = np.zeros(len(scores), dtype=bool)
+    second[scored] = threshold.halves(member[scored], persons_of(persons, scores))
+    ranked = rising(scores)[: len(scored)][::-1]
+    late, learnt = second[ranked], []
+    for half in (~late, late):
+        learn = ranked[half]
+        learnt.append(best_threshold_in_order(scores[learn], member[learn]))
+    return scores >= np.where(second, *learnt)  # whoever is in the second half is called by what the first one teaches
 
 
 def advantage(

@@ -31,7 +31,7 @@ def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None,
 def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
     """A correlation whose Fisher transform has ``variance`` over n - 3."""
     error = error_of(confidence)
-    if n < FEWEST or _constant(a) or _constant(b):
+    if n < FEWEST or constant(a) or constant(b):
         return WITHHELD
     value = float(correlation())
     # A correlation of exactly 1 in a few records is no proof of one.
@@ -41,7 +41,7 @@ def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimat
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def _constant(values: np.ndarray) -> bool:
+def constant(values: np.ndarray) -> bool:
     """Whether values differ by no more than rounding does."""
     return (
         bool(np.ptp(values) <= 1e-9 * np.abs(values).max()) if np.isfinite(values).all() else len(np.unique(values)) < 2

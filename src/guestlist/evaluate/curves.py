@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.orders import rising
 from guestlist.arrays.samples import check_share, paired, weights_of
 from guestlist.evaluate.persons import ROUNDING
 
@@ -88,7 +89,7 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
     scores, member = paired(scores, member)
     if member.all() or not member.any():
         return None
-    order = np.argsort(-scores)  # not stable, which is slower: only what is counted down to the end of a tie is kept
+    order = rising(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
     ranked, is_member = scores[order], member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
+from guestlist.arrays.orders import rising
 from guestlist.arrays.samples import check_share, error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import lower_share, upper_share
@@ -240,6 +241,10 @@ def sides_of(
     """Members and non-members, each sorted: once for all that is asked about them."""
     persons, weights = persons_of(persons, scores), weights_of(weights, scores)
     scores, member = paired(scores, member)
+    if persons is None and weights is None:
+        order = rising(scores)
+        ordered, kind = scores[order], member[order]
+        return Sides(Side(ordered[kind], None), Side(ordered[~kind], None))
     inside = Side.of(scores[member], of_those(persons, member))
     return Sides(inside, Side.of(scores[~member], of_those(persons, ~member), of_those(weights, ~member)))
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from guestlist.arrays.orders import rising
 from guestlist.arrays.ranks import tie_ends
 from guestlist.arrays.samples import error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
@@ -52,7 +53,7 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     if weights is not None:
         members, nonmembers = scores[member], scores[~member]
         return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
-    order = np.argsort(scores)
+    order = rising(scores)
     (first,), (last,) = tie_ends(scores[order][None])
     inside, place = member[order], np.empty(len(scores))
     for own in (inside, ~inside):
@@ -297,7 +298,8 @@ def _lump_room(
 
     Scores of two values have two placements. Of more there may be some that were not seen, anywhere in [0, 1].
     """
-    values, value = np.unique(scores), of.auc
+    ordered, value = scores[rising(scores)], of.auc
+    values = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     if len(values) == len(scores):
         return value, value
     reach = Placements(np.array([0.0, 1.0]), np.array([0.0, 1.0]))

@@ -34,10 +34,8 @@ def find(case: Case) -> AgreementResult | None:
     asked, member = case.truth.asked, case.truth.of_asked
     own = _reaching(case)
     calls = {
-        name: calls_at_level(case.p_values[name][asked], ALPHA)
-        if name in own
-        else calls_at_fpr(values[asked], member, ALPHA)
-        for name, values in case.scores.items()
+        name: calls_at_level(case.p_values[name][asked], ALPHA) if name in own else calls_at_fpr(values, member, ALPHA)
+        for name, values in case.asked_scores.items()
     }
     found = agreement(calls, member)
     shares = (tuple(map(rounded, matrix)) for matrix in (found.members, found.nonmembers))

@@ -131,8 +131,7 @@ class AttackResult:
 
 
 def find(case: Case) -> tuple[AttackResult, ...]:
-    asked, member = case.truth.asked, case.truth.of_asked
-    scores = {name: values[asked] for name, values in case.scores.items()}
+    scores, member = case.asked_scores, case.truth.of_asked
     found = tuple(
         evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons)
         for name, attack in case.attacks.items()

@@ -225,9 +225,13 @@ def copies(case: Case) -> Outcome:
     signal = next((name for name in ("p_y", "loss") if signal_of(case.view, name) is not None), None)
     # A shadow model is asked about records of its own: there is nothing to compare. Labels alone may well be equal.
     asked = case.truth.asked
-    if not case.view.references or signal is None or np.isnan(case.view.reference(signal)[:, asked]).any():
+    if not case.view.references or signal is None:
         return NOT_APPLICABLE
-    same = np.abs(case.view.reference(signal) - case.view.target(signal))[:, asked].max(axis=1) < SAME_ANSWER
+    own = case.view.target(signal)[asked]
+    furthest = np.array([np.abs(row[asked] - own).max() for row in case.view.reference(signal)])  # NaN where one is
+    if np.isnan(furthest).any():
+        return NOT_APPLICABLE
+    same = furthest < SAME_ANSWER
     return _state(same.any(), {"copies": int(same.sum()), "references": case.view.references})
 
 

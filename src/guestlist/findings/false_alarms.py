@@ -73,10 +73,15 @@ def find(case: Case) -> tuple[FalseAlarms, ...] | None:
     """One for each rate that the non-members of every mock target resolve; None where the headline was not tried on any."""
     attack, found = case.of(headline.find).name, []
     for fpr in FPRS:
-        calls = calls_in(case, fpr)
+        calls = case.of(shown_calls) if fpr == SHOWN_FPR else calls_in(case, fpr)
         if calls is not None:
             found.append(evenness(attack, calls, fpr))
     return tuple(found) or None
+
+
+def shown_calls(case: Case) -> Calls | None:
+    """The calls that the table of records shows."""
+    return calls_in(case, SHOWN_FPR)
 
 
 def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
@@ -92,11 +97,14 @@ def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
 
 def calls_on_models(scores: np.ndarray, member: np.ndarray, fpr: float) -> Calls:
     """Calls at the threshold of each model that meets ``fpr`` on all of its non-members; both are (models, records)."""
-    known = ~np.isnan(scores)
-    thresholds = [threshold_at_fpr(row[~inside], fpr) for row, inside in zip(scores, member, strict=True)]
-    called = scores >= np.array(thresholds)[:, None]
-    inside, outside = known & member, known & ~member
-    return Calls(*(count.sum(axis=0) for count in (called & outside, outside, called & inside, inside)))
+    counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
+    for row, inside in zip(scores, member, strict=True):  # one by one: there may be very many records
+        known, called = ~np.isnan(row), row >= threshold_at_fpr(row[~inside], fpr)
+        for count, which in zip(
+            counts, (called & ~inside, known & ~inside, called & inside, known & inside), strict=True
+        ):
+            count += which
+    return Calls(*counts)
 
 
 def evenness(attack: str, calls: Calls, fpr: float) -> FalseAlarms:

@@ -146,7 +146,7 @@ class _Attack:
 
     @classmethod
     def of(cls, case: Case, name: str) -> _Attack:
-        scores, member = case.scores[name][case.truth.asked], case.truth.of_asked
+        scores, member = case.asked_scores[name], case.truth.of_asked
         best, at_fpr = np.full(len(scores), np.nan), calls_at_fpr(scores, member, FPR)
         if not np.isnan(advantage(scores, member, CROSS_FIT, persons=case.persons).value):  # a threshold can be learnt
             best = np.where(np.isnan(scores), np.nan, calls(scores, member, CROSS_FIT, persons=case.persons))

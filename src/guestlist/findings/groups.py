@@ -52,7 +52,7 @@ class GroupResult:
 
 def find(case: Case) -> tuple[GroupResult, ...]:
     """The headline attack within each group that has enough members and non-members."""
-    scores, member = case.scores[case.of(headline.find).name][case.truth.asked], case.truth.of_asked
+    scores, member = case.asked_scores[case.of(headline.find).name], case.truth.of_asked
     columns = group_columns(case.records)
     parts = [[part for part in slices.groups(case, [name]) if part.enough] for name in columns]
     found = [

@@ -165,7 +165,7 @@ def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], deals: Deals
     ranked = [name for name in scores if (name, None) in needed]
     found: dict[Figure, np.ndarray] = {}
     if ranked:
-        gaps = rank_gaps(np.stack([scores[name] for name in ranked]), deals)
+        gaps = rank_gaps([scores[name] for name in ranked], deals)
         found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
     for name in scores:
         fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)

@@ -103,7 +103,7 @@ def record_table(case: Case) -> pd.DataFrame:
         if said is not None:
             records[name] = said[asked]
     if case.view.answers is not None and case.setting.scale != Labels.name:
-        records["confidence"] = np.exp(np.float64(case.view.answers[asked].max(axis=1)))
+        records["confidence"] = np.exp(np.float64(case.view.answers.max(axis=1)[asked]))
     for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[asked]
     if RISKS["mu"].possible(case):
@@ -122,7 +122,7 @@ def record_table(case: Case) -> pd.DataFrame:
         others, own = case.mocks.member[:, asked], score.astype(scores.dtype)
         records["p_among_models"], records["models"] = p_values_among_models(own, scores, others)
         records["gap"] = _gap(own, scores, others)
-    calls = false_alarms.calls_in(case)
+    calls = case.of(false_alarms.shown_calls)
     if calls is not None:
         records["false_alarms"], records["called_again"] = calls.false_alarms, calls.called_again
     listing = case.of(exposure.listing)

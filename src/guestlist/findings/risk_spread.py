@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
+from scipy.stats import rankdata
 
 from guestlist.case import Case
+from guestlist.evaluate.correlation import FEWEST, constant, spearman
 from guestlist.findings import headline, slices
 from guestlist.findings.attacks import rounded
 from guestlist.risks import risks_of
-from guestlist.risks.worth import spearman
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -65,8 +66,14 @@ def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> Spread:
 def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
     """(columns, columns) each pair once: it is the same the other way round."""
     matrix = np.empty((len(columns), len(columns)))
+    whole = [len(column) >= FEWEST and not np.isnan(column).any() and not constant(column) for column in columns]
+    ranks = [rankdata(column) if able else column for column, able in zip(columns, whole, strict=True)]
     for i, j in combinations_with_replacement(range(len(columns)), 2):
-        matrix[i, j] = matrix[j, i] = _rank_correlation(columns[i], columns[j])
+        if whole[i] and whole[j]:  # ranked once for all pairs
+            found = np.corrcoef(np.column_stack([ranks[i], ranks[j]]), rowvar=False)[1, 0]
+        else:
+            found = _rank_correlation(columns[i], columns[j])
+        matrix[i, j] = matrix[j, i] = found
     return matrix
 
 

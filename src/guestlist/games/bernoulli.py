@@ -76,12 +76,14 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     rng, whose = stream(seed, "rows", k), whose_of(data)
     tossed = rng.random(whose.max() + 1) < rate
     codes, units = pd.factorize(data.y)[0].astype(np.int64), len(tossed)
-    pairs = np.stack(np.divmod(np.unique(codes * units + whose), units))  # who has records of which class
+    pairs = codes, whose  # who has records of which class
+    if data.persons is not None:
+        pairs = np.divmod(np.unique(codes * units + whose), units)
     least = fewest_of_classes(np.bincount(pairs[0]), rate)
     # A person may have records of several classes, so tossing for one may take from another.
     while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
         for of_class in short:
-            have = pairs[1, pairs[0] == of_class]
+            have = pairs[1][pairs[0] == of_class]
             while tossed[have].sum() < least[of_class]:
                 tossed[have] = rng.random(len(have)) < rate
     return tossed[whose]

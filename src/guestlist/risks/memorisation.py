@@ -40,6 +40,8 @@ def difference_of_shares(
 
 def _bounds(right: np.ndarray, n: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
     """Clopper and Pearson's, each once for all records that have them: so many of so many."""
-    pairs, which = np.unique(np.column_stack([right, n]), axis=0, return_inverse=True)
-    low, high = (end(pairs[:, 0], pairs[:, 1], error) for end in (lower_share, upper_share))
-    return low[which.ravel()], high[which.ravel()]
+    # One whole number for each pair: to sort rows of a table takes ten times as long.
+    most = n.max(initial=0) + 1
+    pairs, which = np.unique(right * most + n, return_inverse=True)
+    low, high = (end(pairs // most, pairs % most, error) for end in (lower_share, upper_share))
+    return low[which], high[which]

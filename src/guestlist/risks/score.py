@@ -11,7 +11,7 @@ values count; ``Histogram(every=False)`` leaves out what rounding leaves out, as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,7 +50,9 @@ class Histogram:
 
 
 HISTOGRAM = Histogram()
-Known = tuple[np.ndarray, np.ndarray]  # values of models whose members are known, and the truth
+# Values of models whose members are known, and the truth: in parts, so that those of very many are never all copied.
+Known = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
+CELLS_AT_ONCE = 2**21
 
 
 def risk_score(
@@ -90,7 +92,7 @@ def risk_score(
 
     def known_of(records: np.ndarray | None) -> Known:
         rows = slice(None) if records is None else of_class.get(int(codes[records[0]]), slice(0))
-        return known_values[rows], known_member[rows]
+        return lambda: [(known_values[rows], known_member[rows])]
 
     return _class_by_class(values, codes, known_of, prior, histogram)
 
@@ -105,14 +107,15 @@ def _class_by_class(
     """The same with what is known of the class of some records, or of all classes, asked for when its turn comes."""
     values = np.asarray(values, dtype=np.float64)
     scores = np.full(len(values), np.nan)
-    every = cache(lambda: known_of(None))
+    every = cache(lambda: _of_bins(known_of(None), prior, histogram))
     for records in rows_of_each(codes):
-        known, member = known_of(records)
-        if member.all() or not member.any():
-            known, member = every()
-        if member.any() and not member.all():
+        bins = _of_bins(known_of(records), prior, histogram) or every()
+        if bins is not None:
+            edges, of_bin = bins
             asked = records[~np.isnan(values[records])]
-            scores[asked] = _posterior(values[asked], np.maximum(known, SMALLEST), member, prior, histogram)
+            scores[asked] = of_bin[
+                np.clip(np.searchsorted(edges, values[asked], side="right") - 1, 0, histogram.bins - 1)
+            ]
     return scores
 
 
@@ -122,19 +125,26 @@ def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.diff([*below, (values <= edges[-1]).sum()])
 
 
-def _posterior(
-    values: np.ndarray, known: np.ndarray, member: np.ndarray, prior: float, histogram: Histogram
-) -> np.ndarray:
-    """(values,) probabilities of membership, from known values of one class."""
-    edges = histogram.edges(known)
-    inside, outside = (_counts(known[side], edges) / side.sum() for side in (member, ~member))
+def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarray, np.ndarray] | None:
+    """Edges of bins, and (bins,) probabilities of membership, from known values of one class; None where they are of one kind."""
+    sizes, ends = np.zeros(2), np.empty(0)
+    for values, member in known():
+        sizes += member.sum(), (~member).sum()
+        ends = np.append(ends, [values.min(), values.max()] if len(values) else [])
+    if not sizes.all():
+        return None
+    edges = histogram.edges(np.maximum(ends, SMALLEST))
+    counts = sum(
+        np.array([_counts(np.maximum(values[side], SMALLEST), edges) for side in (member, ~member)])
+        for values, member in known()
+    )
+    inside, outside = counts / sizes[:, None]
     there = np.flatnonzero(inside + outside > 0)
     if not len(there):  # rounding has left out all that is known
-        return np.full(len(values), np.nan)
+        return edges, np.full(histogram.bins, np.nan)
     # argmin takes the first of equals: of two bins equally near, the lower one.
     nearest = there[np.abs(there - np.arange(histogram.bins)[:, None]).argmin(axis=1)]
-    of_bin = prior * inside[nearest] / (prior * inside[nearest] + (1 - prior) * outside[nearest])
-    return of_bin[np.clip(np.searchsorted(edges, values, side="right") - 1, 0, histogram.bins - 1)]
+    return edges, prior * inside[nearest] / (prior * inside[nearest] + (1 - prior) * outside[nearest])
 
 
 def from_references(case: Case) -> np.ndarray:
@@ -143,9 +153,15 @@ def from_references(case: Case) -> np.ndarray:
 
     def known_of(records: np.ndarray | None) -> Known:
         columns = slice(None) if records is None else records
-        own = said[:, columns]
-        known = ~np.isnan(own)
-        return own[known], member[:, columns][known]
+        many = max(1, CELLS_AT_ONCE // max(len(case.view.labels[columns]), 1))
+
+        def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            for start in range(0, len(said), many):
+                own = said[start : start + many, columns].astype(np.float64, copy=False)
+                known = ~np.isnan(own)
+                yield own[known], member[start : start + many, columns][known]
+
+        return parts
 
     return _class_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
 

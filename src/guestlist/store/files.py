@@ -17,6 +17,7 @@ from guestlist.store.archives import check_archive
 from guestlist.store.lock import PRIVATE, alive, is_private
 
 T = TypeVar("T")
+MANY_ROWS = 100_000  # of a table
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -118,6 +119,8 @@ def write_npy(path: Path, array: np.ndarray) -> None:
 
 
 def write_parquet(path: Path, table) -> None:
-    buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False)
-    write_bytes(path, buffer.getvalue())
+    # Of very many numbers hardly two are equal: to look for those that are would take most of the time.
+    texts = [name for name in table if table[name].dtype.kind not in "fiu"]
+    options = {"use_dictionary": texts} if len(table) > MANY_ROWS else {}
+    with written_aside(path) as file:
+        table.to_parquet(file, index=False, **options)

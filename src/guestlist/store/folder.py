@@ -49,7 +49,7 @@ T = TypeVar("T")
 POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
 MANY_RECORDS = 100_000  # whose signals are kept in single precision
 MANY_CELLS = 2**24  # models times records: not all signals are in memory at once
-KEPT_AS_READ = 3  # signals in single precision
+KEPT_AS_READ = 3  # signals of so many models and records
 
 
 class Store:
@@ -258,15 +258,11 @@ class Store:
                 names = wanted if name in wanted and not many else [name]
                 parts = (self._signals(k, *names) for k in models)
                 loaded.update(_stacked(parts, names, len(models)))
-            if loaded[name].dtype == np.float64:
-                return loaded.pop(name)
-            # Single precision is kept as it is, in half of the memory, and made ready to be computed with when asked for.
-            loaded[name] = loaded.pop(name)  # asked for last
-            for oldest in list(loaded)[: -KEPT_AS_READ if many else 0]:
-                del loaded[oldest]
-            return loaded[name].astype(np.float64)
+            # Of very many, single precision stays what it is: who computes with them makes it double, block by block.
+            return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
 
-        return Rotation(matrices(there, load, 2 if many else None), member, self.pool["class"].to_numpy())
+        most = KEPT_AS_READ if many else None
+        return Rotation(matrices(there, load, most), member, self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""

@@ -77,7 +77,9 @@ class Probabilities:
 
     def check(self, answers: np.ndarray) -> None:
         _check_numbers(answers)
-        away = np.abs(answers.sum(axis=1) - 1) > SUM_TOLERANCE
+        away = np.abs(signals.row_sums(answers) - 1) > SUM_TOLERANCE
+        if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
+            return  # said of all numbers at once: to look at each row takes ten times as long
         outside = ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
         wrong = away | outside
         if wrong.any():
@@ -259,6 +261,8 @@ def as_scale(given: str | Scale) -> Scale:
 
 
 def _check_numbers(answers: np.ndarray) -> None:
+    if answers.size and not np.isnan(answers.min()):
+        return
     broken = np.isnan(answers).any(axis=1)
     if broken.any():
         raise InputError(

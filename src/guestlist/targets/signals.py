@@ -43,7 +43,7 @@ def hinge(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def correct(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """1.0 where the largest logit (the lowest class among equals) is the true class, else 0.0."""
-    return (np.argmax(logits, axis=1) == labels).astype(np.float64)
+    return (_top(logits) == labels).astype(np.float64)
 
 
 def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -53,13 +53,15 @@ def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Entropy of the answer; the labels play no part."""
-    return _entropy(softmax(logits, axis=1))
+    p = softmax(logits, axis=1)
+    return _entropy(p, _log(p))
 
 
 def mentr(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Modified entropy, small only where the model is sure *and* right (Song & Mittal 2021, eq. 8)."""
     p = softmax(logits, axis=1)
-    return _mentr(p, _rest(p), labels)
+    rest = _rest(p)
+    return _mentr(p, rest, labels, _log(p), _log(rest))
 
 
 SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -94,13 +96,13 @@ def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.nd
     logits = np.asarray(logits, dtype=np.float64)
     # As each of them alone, but with what they share computed once.
     own_margin, p = margin(logits, labels), softmax(logits, axis=1)
-    own_loss = np.logaddexp(0, -own_margin)
+    own_loss, rest, log_p = np.logaddexp(0, -own_margin), _rest(p), _log(p)
     return {
         "loss": own_loss,
         "margin": own_margin,
         "correct": correct(logits, labels),
-        "entropy": _entropy(p),
-        "mentr": _mentr(p, _rest(p), labels),
+        "entropy": _entropy(p, log_p),
+        "mentr": _mentr(p, rest, labels, log_p, _log(rest)),
         "p_y": np.exp(-own_loss),
     }
 
@@ -114,16 +116,20 @@ def signals_of_probabilities(
         smallest: what an answer of 0 stands for in logarithms; see :func:`smallest_answer`.
     """
     p = np.asarray(probabilities, dtype=np.float64)
-    rows, rest = np.arange(len(labels)), _rest(p)
-    true = p[rows, labels]
-    log_true = np.log(np.maximum(true, smallest))
+    rest = _rest(p)
+    log_p, log_rest, floor = (
+        _log(p),
+        _log(rest),
+        np.log(smallest),
+    )  # most of the time goes into logarithms: each is taken once
+    log_true = np.maximum(_true(log_p, labels), floor)
     return {
         "loss": -log_true,
-        "margin": log_true - np.log(np.maximum(rest[rows, labels], smallest)),
+        "margin": log_true - np.maximum(_true(log_rest, labels), floor),
         "correct": correct(p, labels),
-        "entropy": _entropy(p),
-        "mentr": _mentr(p, rest, labels),
-        "p_y": true,
+        "entropy": _entropy(p, log_p),
+        "mentr": _mentr(p, rest, labels, log_p, log_rest),
+        "p_y": _true(p, labels),
     }
 
 
@@ -217,19 +223,31 @@ def signals_of_values(values: np.ndarray, truth: np.ndarray, floor: float) -> di
     }
 
 
-def _entropy(p: np.ndarray) -> np.ndarray:
-    return -(p * _log(p)).sum(axis=1)
+def _entropy(p: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+    return -row_sums(p * log_p)
 
 
-def _mentr(p: np.ndarray, rest: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    rows = np.arange(len(labels))
-    terms = -p * _log(rest)
-    terms[rows, labels] = -rest[rows, labels] * _log(p[rows, labels])
-    return terms.sum(axis=1)
+def _mentr(p: np.ndarray, rest: np.ndarray, labels: np.ndarray, log_p: np.ndarray, log_rest: np.ndarray) -> np.ndarray:
+    terms = -p * log_rest
+    terms[np.arange(len(labels)), labels] = -_true(rest, labels) * _true(log_p, labels)
+    return row_sums(terms)
 
 
 def _true(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    return np.asarray(values, dtype=np.float64)[np.arange(len(labels)), labels]
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape[1] == 2:
+        return np.where(labels == 1, values[:, 1], values[:, 0])
+    return values[np.arange(len(labels)), labels]
+
+
+def row_sums(values: np.ndarray) -> np.ndarray:
+    """(rows,) sums; of two columns as a sum of these, which is several times as fast and has the same bits. So below."""
+    return values[:, 0] + values[:, 1] if values.shape[1] == 2 else values.sum(axis=1)
+
+
+def _top(values: np.ndarray) -> np.ndarray:
+    """(rows,) place of the largest value, the first among equals."""
+    return (values[:, 1] > values[:, 0]).astype(np.intp) if values.shape[1] == 2 else np.argmax(values, axis=1)
 
 
 def _log(p: np.ndarray) -> np.ndarray:
@@ -238,9 +256,10 @@ def _log(p: np.ndarray) -> np.ndarray:
 
 def _rest(p: np.ndarray) -> np.ndarray:
     """1 - p column by column, as a sum of the other columns so that it does not cancel where p is near 1."""
-    total = p.sum(axis=1, keepdims=True)
-    rest = total - p
-    rows, top = np.arange(len(p)), p.argmax(axis=1)
+    rest = row_sums(p)[:, None] - p
+    rows, top = np.arange(len(p)), _top(p)
+    if p.shape[1] == 2:
+        return np.column_stack([np.where(top, rest[:, 0], p[:, 1]), np.where(top, p[:, 0], rest[:, 1])])
     others = p.copy()
     others[rows, top] = 0.0
     rest[rows, top] = others.sum(axis=1)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from guestlist.arrays.moments import Moments, moments, moments_of_others
+from guestlist.arrays.samples import rows_of_each
 from guestlist.arrays.shares import share_above, share_above_of_others
 from guestlist.arrays.standings import Standing, standing, standing_of_others
-from guestlist.arrays.thresholds import best_threshold_over_rows
+from guestlist.arrays.thresholds import best_threshold_over_rows, class_thresholds
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
 from guestlist.views.lazily import in_a_row, locked, matrices, read_only, rows_of
@@ -30,7 +31,8 @@ class Signals:
     Nobody can change the arrays, since all attacks share them; what is computed from references is computed once.
 
     Args:
-        values: name to (1 + references, records); row 0 is the target. NaN: that model was not asked.
+        values: name to (1 + references, records); row 0 is the target. NaN: that model was not asked. Single precision
+            where there are very many.
         reference_member: (references, records), true where a reference trained on a record.
         labels: (records,) true class of each record, as an index.
         evidence: what else was collected about the target.
@@ -62,7 +64,8 @@ class Signals:
 
     def target(self, name: str) -> np.ndarray:
         """(records,) what the target says."""
-        return self.once(("target", name), lambda: _lookup(self.values, name)[0].copy())  # not tied to the references'
+        # A copy: not tied to the references'.
+        return self.once(("target", name), lambda: _lookup(self.values, name)[0].astype(np.float64))
 
     def reference(self, name: str) -> np.ndarray:
         """(references, records) what the references say."""
@@ -86,6 +89,10 @@ class Signals:
         member = self.reference_member
         make = lambda: standing(self.target(name), self.reference(name), member, self.labels)  # noqa: E731
         return self.once(("standing", name), make)
+
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """(records,) the threshold that tells references' members among the records of a class best; NaN: of one kind."""
+        return class_thresholds(self.reference(name), self.reference_member, self.labels, sign)
 
     def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
         """(1,) the threshold that tells references' members among these records best; NaN where they are of one kind."""
@@ -219,6 +226,13 @@ class Rotation:
         make = lambda: standing_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
         return self.once(("standing", name), make)
 
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """(models, records) the threshold that tells the other models' members among the records of a class best."""
+        found = np.full(self.member.shape, np.nan)
+        for of_class in rows_of_each(self.labels):
+            found[:, of_class] = self.best_threshold(name, sign, of_class)
+        return found
+
     def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
         """(models, 1) the threshold that tells the other models' members among these records best."""
         from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
@@ -263,7 +277,7 @@ class Rotation:
 
         return replace(
             self,
-            values=matrices(self.values, lambda name: self.values[name][:, records]),
+            values=matrices(self.values, lambda name: self.values[name][:, records].astype(np.float64, copy=False)),
             member=self.member[:, records],
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),

@@ -43,6 +43,10 @@ class View(Protocol):
     def standing(self, name: str) -> Standing:
         """Where the target's value stands among those of references on all non-members of the record's class."""
 
+    def class_thresholds(self, name: str, sign: int) -> np.ndarray:
+        """For each record, the threshold on ``sign`` times the signal that tells references' members of its class best; NaN where
+        they are of one kind."""
+
     def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
         """(1,) or (models, 1): the threshold on ``sign`` times the signal that tells references' members among some
         records from non-members best; NaN where they are of one kind."""
