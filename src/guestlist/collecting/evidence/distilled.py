@@ -7,6 +7,7 @@ on it does not, unless that record is among theirs (Ye et al. 2022, attack D).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.made_up import models_without
 from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Readout
 from guestlist.collecting.site import Site
@@ -115,22 +116,11 @@ def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
 
 
-# How many distilled models each target of a made-up world has.
-MADE_UP = 16
-
-
-def made_up(world: World, k: int) -> ModelsView:
-    """Models that never trained on the record asked about, as references that did not."""
-    shape = (MADE_UP, len(world.labels))
-    values = world.signals(world.difficulty + world.deviation * world.rng(1, k).normal(size=shape))
-    return ModelsView(values, np.zeros(shape, dtype=bool))
-
-
 KIND = Kind(
     plan=Distilled,
     view=ModelsView,
     summary="models taught by the target's answers",
     cost="trains as many models as asked for",
     missing="compares the target with models distilled from it, which were not trained.",
-    made_up=made_up,
+    made_up=partial(models_without, purpose=1),
 )

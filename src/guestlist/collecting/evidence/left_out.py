@@ -20,7 +20,7 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World
+from guestlist.collecting.evidence.made_up import models_without
 from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
 from guestlist.collecting.readout import Readout
 from guestlist.collecting.site import Site
@@ -165,17 +165,6 @@ def _record_path(folder: Path, i: int) -> Path:
     return folder / f"record-{i:05d}.npz"
 
 
-# How many models trained without the record each target of a made-up world has.
-MADE_UP = 16
-
-
-def made_up(world: World, k: int) -> ModelsView:
-    """Models that never trained on the record asked about, as references that did not."""
-    shape = (MADE_UP, len(world.labels))
-    values = world.signals(world.difficulty + world.deviation * world.rng(2, k).normal(size=shape))
-    return ModelsView(values, np.zeros(shape, dtype=bool))
-
-
 KIND = Kind(
     plan=LeftOut,
     view=ModelsView,
@@ -183,5 +172,5 @@ KIND = Kind(
     cost="trains as many models as asked for, for every chosen record",
     missing="compares the target with models trained without the record, which were not trained.",
     who="knows all other members",
-    made_up=made_up,
+    made_up=partial(models_without, purpose=2),
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from guestlist.views.evidence import ModelsView
+
 
 @dataclass(frozen=True)
 class World:
@@ -45,6 +47,17 @@ class World:
     def rng(self, purpose: int, k: int) -> np.random.Generator:
         """Chance of its own for model ``k`` and for each purpose: every kind of evidence has its own number."""
         return np.random.default_rng([*self.seed, purpose, k])
+
+
+# How many models, trained for it alone, each target of a made-up world is compared with.
+MODELS = 16
+
+
+def models_without(world: World, k: int, *, purpose: int) -> ModelsView:
+    """Models that never trained on the record asked about, as references that did not."""
+    shape = (MODELS, len(world.labels))
+    values = world.signals(world.difficulty + world.deviation * world.rng(purpose, k).normal(size=shape))
+    return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
 def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:

@@ -1,0 +1,157 @@
+"""Regularisation, removal and noise as in the SHAPr paper, on small models."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from papers.shapr import alone, effectiveness, measures, models, noise, regularisation, removal
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from shapr_world import SMALL
+
+pytest.importorskip("torch")
+
+
+TWO = dataclasses.replace(SMALL, repeats=2)
+
+
+@pytest.fixture(scope="module")
+def targets(world):
+    """The same with two targets."""
+    return dataclasses.replace(world, targets=world.targets[:2])
+
+
+def votes(x, y, member):
+    """Share of the five nearest members that vote for a non-member's class."""
+    found = KNeighborsClassifier(5).fit(x[member], y[member]).predict_proba(x[~member])
+    return found[np.arange((~member).sum()), y[~member]].mean()
+
+
+def test_a_network_alone_is_the_target_among_its_references(world, repeats):
+    one, both = alone.seen(world.targets[1], world.pool.x, world.pool.y, world.member[1]), repeats[1]
+    assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
+    assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
+    assert np.array_equal(one.score, both.risks[measures.SCORE])
+    assert np.array_equal(one.calls, both.calls[measures.OWN])
+    assert np.array_equal(one.right, both.right)
+    assert alone.each("attack", [alone.whole(one)]) == [
+        pytest.approx(effectiveness.balanced(both, measures.OWN, np.ones(240, dtype=bool)))
+    ]
+
+
+def test_averages_are_of_the_chosen_members():
+    member = np.array([True, True, True, False])
+    calls, right = np.array([1.0, 0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 1.0])
+    one = alone.Seen(member, np.array([2.0, -1.0, 4.0]), np.zeros(3), np.array([0.5, 0.7, 0.9]), calls, right)
+    chosen = np.array([True, True, False])
+    found = {name: figure.mean for name, figure in vars(alone.averages([(one, chosen)])).items()}
+    expected = {
+        "shapr": 0.5,
+        "outputs": 0,
+        "at_risk": 2,
+        "share": 0.5,
+        "score": 0.6,
+        "attack": 0.75,
+        "train": 1,
+        "test": 1,
+    }
+    assert found == pytest.approx(expected)
+    assert np.isnan(alone.averages([(one, one.shapr < 0)]).at_risk.mean), "nobody is at risk"
+    compared = alone.averages([alone.whole(one)] * 2, [(one, chosen)] * 2)
+    assert compared.shapr.difference == pytest.approx(5 / 3 - 0.5)
+
+
+def test_without_a_penalty_it_is_the_target(targets):
+    networks, seconds = regularisation.trained(targets, TWO, weights=(0.0, 0.3))
+    assert networks[0.0] is targets.targets
+    assert seconds > 0
+    none, much = regularisation.tables(targets, TWO, networks)["sweep"]
+    assert (none.weight, much.weight) == (0.0, 0.3)
+    assert none.figures.attack.difference == 0
+    assert much.figures.attack.mean < none.figures.attack.mean
+    assert much.figures.train.difference == pytest.approx(much.figures.train.mean - none.figures.train.mean)
+    shares = [
+        votes(models.asked(module[:2], targets.pool.x), targets.pool.y, targets.member[k])
+        for k, module in enumerate(networks[0.3])
+    ]
+    assert much.figures.shapr.mean == pytest.approx(np.mean(shares)), "over all members, utility and nothing else"
+
+
+def test_those_with_the_highest_values_are_removed(targets):
+    values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, 1), targets.member[1], targets.pool.y)
+    for by in (removal.HIGHEST, removal.RANDOM):
+        rest, others = removal.remaining(targets, 1, by, 0.25)
+        fewer, _ = removal.remaining(targets, 1, by, 0.5)
+        assert rest.sum() == others.sum() == 90
+        assert not (rest & ~targets.member[1]).any()
+        assert not (others & targets.member[1]).any()
+        assert not (fewer & ~rest).any(), "who was removed stays so"
+    rest, _ = removal.remaining(targets, 1, removal.HIGHEST, 0.25)
+    gone = ~rest[targets.member[1]]
+    assert values[gone].min() >= values[~gone].max()
+    chance, _ = removal.remaining(targets, 1, removal.RANDOM, 0.25)
+    assert not np.array_equal(chance, rest)
+
+
+def test_removal_is_about_those_who_remain(targets):
+    networks, _ = removal.trained(targets, TWO, shares=(0.5,))
+    highest, chance = removal.tables(targets, TWO, networks)["sweep"]
+    assert (highest.by, chance.by, highest.share) == (removal.HIGHEST, removal.RANDOM, 0.5)
+    x, y = targets.pool.x, targets.pool.y
+    after, before = [], []
+    for k in range(2):
+        rest, others = removal.remaining(targets, k, removal.HIGHEST, 0.5)
+        module = TWO.fit(TWO.network(targets.pool), gl.Data(x[rest], y[rest]), np.random.default_rng([2, k]))
+        asked = rest | others
+        after.append(votes(models.asked(module[:2], x[asked]), y[asked], rest[asked]))
+        values = measures.shapr_in(measures.PLACES[measures.FIRST](targets, k), targets.member[k], y)
+        before.append(120 * values[rest[targets.member[k]]].mean())
+    assert highest.after.shapr.mean == pytest.approx(np.mean(after))
+    assert highest.before.shapr.mean == pytest.approx(np.mean(before))
+    assert highest.after.shapr.difference == pytest.approx(np.mean(after) - np.mean(before))
+    assert highest.attack.difference == pytest.approx(highest.after.attack.mean - chance.after.attack.mean)
+    assert chance.attack.p == 1, "compared with itself"
+
+
+def test_half_of_the_members_have_noise(targets):
+    networks, _ = noise.trained(targets, TWO, sizes=(0, 255))
+    assert networks[0] is targets.targets
+    (data, noisy), (same, again) = (noise.moved(targets, TWO, 0, size) for size in (255, 0))
+    x = targets.pool.x[targets.member[0]]
+    assert noisy.sum() == 60
+    assert np.array_equal(noisy, again), "the same ones at any size"
+    assert np.array_equal(same.x, x)
+    assert np.abs(data.x - x)[noisy] == pytest.approx(1, abs=1e-6)
+    assert np.array_equal(data.x[~noisy], x[~noisy])
+    found = noise.tables(targets, TWO, networks)
+    rows = {(row.size, row.half, row.asked): row.figures for row in found["sweep"]}
+    for size in (0, 255):
+        for half in (noise.NOISY, noise.CLEAN):
+            trained, known = (rows[size, half, asked].shapr for asked in (noise.TRAINED, noise.KNOWN))
+            assert trained == known, "SHAPr has what was trained on"
+    assert rows[0, noise.NOISY, noise.TRAINED] == rows[0, noise.NOISY, noise.KNOWN]
+    trained, known = (rows[255, noise.NOISY, asked].attack.mean for asked in (noise.TRAINED, noise.KNOWN))
+    assert known < trained, "an attacker who does not have the noise"
+    both = [rows[255, half, noise.TRAINED].shapr.mean for half in (noise.NOISY, noise.CLEAN)]
+    whole = []
+    for k in range(2):
+        x = targets.pool.x.copy()
+        x[targets.member[k]] = noise.moved(targets, TWO, k, 255)[0].x
+        whole.append(votes(models.asked(networks[255][k][:2], x), targets.pool.y, targets.member[k]))
+    assert np.mean(both) == pytest.approx(np.mean(whole))
+    assert {(row.risk, row.asked) for row in found["correlations"]} == {
+        (risk, asked) for risk, ways in noise.ASKED.items() for asked in ways
+    }
+    mixed = next(row for row in found["correlations"] if row.asked == noise.MIXED)
+    went = (
+        rows[255, noise.NOISY, noise.TRAINED].score.difference * rows[255, noise.NOISY, noise.KNOWN].attack.difference
+    )
+    assert mixed.r == pytest.approx(np.sign(went)), "of two sizes, a risk as trained on and an attack as known"
+
+
+def test_correlations_are_pearsons():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 9))
+    assert noise.pearson(a, b)[0] == pytest.approx(np.corrcoef(a, b)[0, 1])
+    assert np.isnan(noise.pearson(a, np.ones(9))[0])

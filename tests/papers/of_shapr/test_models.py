@@ -1,0 +1,185 @@
+"""The SHAPr paper's tables on small models: the same code, figures that can be checked otherwise."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from papers.shapr import attribution, distributions, effectiveness, groups, measures, models, times
+from papers.shapr.spread import Spread, spread
+from scipy.special import softmax
+from scipy.stats import ttest_rel
+from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+
+import guestlist as gl
+from shapr_world import SMALL, SOURCE
+
+torch = pytest.importorskip("torch")
+
+
+def test_models_train_on_halves_of_one_pool(world):
+    assert world.member.shape == (9, 240)
+    assert (world.member.sum(axis=1) == 120).all()
+    assert len(np.unique(world.member, axis=0)) == 9
+    assert len(world.targets) == 3
+
+
+def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatch):
+    setting = dataclasses.replace(SMALL, models=((1000, 2),), repeats=1)
+    first = models.world(pool, SOURCE, setting, tmp_path)
+    assert np.array_equal(first.logits, world.logits[:2]), "a model has a stream of its own"
+    monkeypatch.setattr(models.gl, "Fit", None)
+    again = models.world(pool, SOURCE, setting, tmp_path)
+    assert np.array_equal(again.logits, first.logits)
+    assert again.seconds == first.seconds > 0
+    with pytest.raises(TypeError):  # other settings, other models
+        models.world(pool, SOURCE, dataclasses.replace(setting, epochs=2), tmp_path)
+
+
+def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
+    place, state = SMALL.place(pool, 120), torch.get_rng_state()
+    assert SMALL.place(pool, 120) == place
+    assert torch.equal(torch.get_rng_state(), state), "nothing else is drawn otherwise"
+    mlp = gl.mlp
+
+    def otherwise(*sizes, **options):
+        module = mlp(*sizes, **options)
+        torch.nn.init.normal_(module[0].weight)
+        return module
+
+    monkeypatch.setattr(models.gl, "mlp", otherwise)
+    assert SMALL.place(pool, 120) != place
+
+
+def test_attacks_find_members_and_the_own_shadow_is_the_worst_case(repeats):
+    for one in repeats:
+        everyone = np.ones(len(one.member), dtype=bool)
+        accuracy = {attack: effectiveness.balanced(one, attack, everyone) for attack in measures.ATTACKS}
+        assert min(accuracy.values()) > 0.52, accuracy
+        # Thresholds that learnt the truth tell it at least as well as any others of the same kind.
+        assert accuracy[measures.OWN] >= accuracy[measures.SHADOW]
+        assert np.nanmean(one.calls[measures.LIRA_LOW][~one.member]) <= measures.FPR
+
+
+def test_worths_are_those_of_scikit_learn(repeats):
+    one = repeats[0]
+    found = {(each.attack, each.risk): each for each in one.worths()}
+    assert set(found) == {(attack, risk) for attack in measures.ATTACKS for risk in measures.RISKS}
+    for (attack, risk), worth in found.items():
+        known = ~np.isnan(one.calls[attack][one.member])
+        called, values = one.calls[attack][one.member][known] > 0, one.risks[risk][known]
+        at_risk = values > measures.THRESHOLDS[risk]
+        assert worth.f1.value == pytest.approx(f1_score(called, at_risk))
+        assert worth.precision.value == pytest.approx(precision_score(called, at_risk))
+        assert worth.recall.value == pytest.approx(recall_score(called, at_risk))
+        assert worth.auc.value == pytest.approx(roc_auc_score(called, values))
+    assert all(found[attack, measures.EVERYBODY].recall.value == 1 for attack in measures.ATTACKS)
+
+
+def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(world, repeats):
+    member, y = world.member[1], world.pool.y
+    for name, space in measures.PLACES.items():
+        x = space(world, 1)
+        votes = KNeighborsClassifier(5).fit(x[member], y[member]).predict_proba(x[~member])
+        share = votes[np.arange((~member).sum()), y[~member]].mean()
+        assert repeats[1].risks[name].sum() == pytest.approx(share, abs=1e-6), name
+    sizes = [measures.PLACES[name](world, 1).shape[1] for name in measures.SPACES]
+    assert sizes == [40, 48, 24, 4]
+
+
+def test_effects_are_means_over_repeats_with_a_paired_test(repeats):
+    rows = {(row.attack, row.risk): row for row in effectiveness.effects(repeats)}
+    values = {
+        risk: [
+            next(one.f1.value for one in each.worths() if (one.attack, one.risk) == (measures.OWN, risk))
+            for each in repeats
+        ]
+        for risk in (measures.FIRST, measures.SCORE)
+    }
+    row = rows[measures.OWN, measures.FIRST].f1
+    assert row.mean == pytest.approx(np.mean(values[measures.FIRST]))
+    assert row.spread == pytest.approx(np.std(values[measures.FIRST], ddof=1))
+    assert row.p == pytest.approx(ttest_rel(values[measures.FIRST], values[measures.SCORE]).pvalue)
+    assert np.isnan(rows[measures.OWN, measures.SCORE].f1.p), "the score is not compared with itself"
+    shadow = rows[measures.SHADOW, measures.SCORE_SHADOW].f1
+    assert np.isnan(shadow.p), "against a shadow, the score that learnt from it is what others are compared with"
+
+
+def test_accuracies_are_of_members_and_of_others(repeats):
+    found = effectiveness.accuracy(repeats)
+    assert found.train.mean == pytest.approx(np.mean([each.right[each.member].mean() for each in repeats]))
+    assert found.train.mean > found.test.mean > 1 / 4
+    assert [row.attack for row in effectiveness.called(repeats)] == list(measures.ATTACKS)
+    assert all(0 < row.called.mean <= 1 for row in effectiveness.called(repeats))
+
+
+def test_groups_together_are_everybody(world, repeats):
+    rows = groups.groups(repeats, world.pool.groups)
+    assert [(row.column, row.group) for row in rows] == [("sex", "Male"), ("sex", "Female")]
+    assert sum(row.members for row in rows) == pytest.approx(120)
+    assert rows[0].accuracy.p == 1, "the first group is compared with itself"
+    assert rows[1].accuracy.difference == pytest.approx(rows[1].accuracy.mean - rows[0].accuracy.mean)
+    one = groups.groups(repeats[:1], world.pool.groups)
+    whole = sum(row.members * row.shapr.mean for row in one) / 120
+    assert whole == pytest.approx(repeats[0].risks[measures.FIRST].sum())
+    assert np.isnan(one[1].shapr.p), "one repeat tests nothing"
+    right, member, women = repeats[0].right, repeats[0].member, world.pool.groups["sex"] == "Female"
+    assert one[1].test.mean == right[~member & women].mean()
+    assert one[1].gap.mean == pytest.approx(right[member & women].mean() - right[~member & women].mean())
+
+
+def test_distributions_hold_every_member(repeats):
+    for row in distributions.distributions(repeats[0]):
+        assert sum(row.called) + sum(row.not_called) == pytest.approx(1)
+        calls = repeats[0].calls[measures.OWN][repeats[0].member]
+        assert sum(row.called) == pytest.approx(calls.mean())
+    shapr, score = distributions.distributions(repeats[0])
+    assert shapr.at_risk == (repeats[0].risks[measures.FIRST] > 0).mean()
+    assert (score.low, score.high) == (0, 1)
+
+
+def test_spread_leaves_out_what_is_not_known():
+    assert spread([1.0, 3.0, float("nan")]).mean == 2
+    found = spread([0.5, 0.6, 0.7], [0.5, 0.5, float("nan")])
+    assert found.difference == pytest.approx(0.05)
+    assert found.p == pytest.approx(ttest_rel([0.5, 0.6], [0.5, 0.5]).pvalue)
+    assert spread([0.5, 0.5], [0.5, 0.5]) == Spread(0.5, 0.0, 0.0, 1.0)
+    assert spread([0.5, 0.75], [0.25, 0.5]).p == 0, "always the same difference"
+    assert np.isnan(spread([0.5], [0.4]).p)
+    assert np.isnan(spread([float("nan")]).mean)
+
+
+@pytest.mark.slow
+def test_attribution_has_a_recall_for_each(world):
+    pytest.importorskip("captum")
+    setting = dataclasses.replace(SMALL, repeats=2)
+    row = attribution.recalls(world, setting)
+    for name in attribution.VALUES:
+        assert 0 <= getattr(row, name).mean <= 1
+    assert row.shapr.mean == pytest.approx(
+        np.mean([
+            next(one.recall.value for one in measures.repeat(world, k).worths() if one.risk == measures.FIRST)
+            for k in range(2)
+        ])
+    )  # fmt: skip
+    member, x, y = world.member[0], world.pool.x, world.pool.y
+    sides = x[member], y[member], x[~member], y[~member]
+    whole = gl.influence_functions(world.targets[0], *sides, layers=["4"])
+    assert attribution.VALUES["influence_functions"](world, setting, 0) == pytest.approx(whole, rel=1e-3, abs=1e-7)
+    # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
+    fit = setting.fit
+    checkpoints = fit.checkpoints(*models.trained_by(world.pool, member, setting, 0), every=attribution.EVERY)
+    value = np.zeros(member.sum())
+    for module in checkpoints:
+        given = np.c_[models.asked(module[:-1], x), np.ones(len(x))]
+        error = softmax(models.asked(module, x), axis=1) - np.eye(4)[y]
+        value += fit.learning_rate * (given[member] @ given[~member].T * (error[member] @ error[~member].T)).mean(
+            axis=1
+        )
+    assert attribution.VALUES["tracin"](world, setting, 0) == pytest.approx(value, rel=1e-3, abs=1e-6)
+
+
+def test_leave_one_out_trains_a_model_for_each(pool):
+    found = times.leave_one_out(pool, dataclasses.replace(SMALL, epochs=3), records=10)
+    assert found.records == 10
+    assert found.seconds > found.shapr_seconds > found.shapr_alone > 0

@@ -1,0 +1,110 @@
+"""The SHAPr paper's datasets, commands, results and page."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from papers.shapr import figures, measures, models, page, published, results
+from papers.shapr.__main__ import ALONE, SWEEPS, main
+from papers.shapr.data import SOURCES, drawn, load
+
+from guestlist.errors import InputError
+
+pytest.importorskip("torch")
+
+
+def test_missing_data_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"usps.npz is not in \$GUESTLIST_DATA"):
+        load("usps")
+
+
+SHAPES = {
+    "location30": (5010, 446), "usps": (9298, 256), "flowers": (3670, 256), "meps": (15675, 40), "credit": (30000, 23),
+    "census": (48842, 108),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_datasets_are_read(name, real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data(SOURCES[name].file).parent))
+    pool = load(name)
+    assert pool.x.shape == SHAPES[name]
+    assert np.isfinite(pool.x).all()
+    assert sorted(set(pool.y)) == list(range(pool.classes))
+    assert {(SOURCES[name].paper, column) for column in pool.groups} == {
+        key[:2] for key in published.GROUPS if key[0] == SOURCES[name].paper
+    }
+    part = drawn(pool, 100)
+    assert len(part.x) == len(part.y) == 100
+    assert all(len(values) == 100 for values in part.groups.values())
+
+
+@pytest.mark.slow
+def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    setting = models.Setting(hidden=(64, 32), epochs=15, most=150, models=((1000, 7),))
+    main(["location30", "--repeats", "2", "--folder", str(tmp_path / "models")], setting)
+    written = json.loads((tmp_path / "results" / "location30.json").read_text())
+    assert written["command"] == "python -m papers.shapr location30 --repeats 2"
+    assert written["repeats"] == {"count": 2, "of": "targets, 6 references each"}
+    assert written["sizes"]["location30"] == {"members": 150, "nonmembers": 150, "features": 446}
+    rows = {(row["attack"], row["risk"]): row for row in written["effects"]}
+    assert rows[measures.OWN, measures.EVERYBODY]["f1"]["mean"] > 0.9, "a network that knows its members by heart"
+    auc = {risk: rows[measures.OWN, risk]["auc"]["mean"] for risk in measures.RISKS}
+    assert auc[measures.SCORE] > max(auc[space] for space in measures.SPACES), "the score reads what the attack reads"
+    text = page.text()
+    assert "| LOCATION | 150 | 1,000 |" in text
+    cells = [line for line in text.splitlines() if line.startswith("|")]
+    assert not any("nan" in line.lower() or "None" in line for line in cells)
+    assert figures.distributions(page.datasets()).count("<polyline") == 6
+    for name in SWEEPS:  # what they find is tested elsewhere
+        few = dataclasses.replace(setting, epochs=2, most=60)
+        main([name, "--repeats", "2", "--datasets", "location30", "--folder", str(tmp_path / "models")], few)
+        written = json.loads((tmp_path / "results" / f"{name}.json").read_text())
+        assert written["command"] == f"python -m papers.shapr {name} --repeats 2 --datasets location30"
+        assert written["repeats"]["count"] == 2
+        assert {row["dataset"] for row in written["sweep"]} == {"location30"}
+        assert f"](images/shapr_{name}.svg)" in page.text()
+    assert [drawn.count("<polyline") for drawn in page.images().values()] == [6, 4, 4, 5]
+    cells = [line for line in page.text().splitlines() if line.startswith("|")]
+    assert not any("nan" in line.lower() or "None" in line for line in cells)
+
+
+def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):
+    (tmp_path / "location30.npz").symlink_to(real_data("location30.npz"))
+    monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    main(["times", "--most", "60"], models.Setting(hidden=(8,), epochs=1))
+    written = json.loads((tmp_path / "results" / "times.json").read_text())
+    sizes = [(row["what"], row["members"], row["tests"], row["features"]) for row in written["timings"]]
+    assert sizes == [("SHAPr", 60, 60, 446), ("privacy risk score", 60, 60, 446)]
+    assert "| LOCATION | 60 × 60 | 446 |" in page.text()
+    assert "Leave-one-out of 100 records of LOCATION" in page.text()
+
+
+def test_the_page_is_made_from_the_results():
+    assert page.PAGE.read_text("utf-8") == page.text(), "run: python -m papers.shapr page"
+    for place, drawn_ in page.images().items():
+        assert (page.DOCS / place).read_text("utf-8") == drawn_, "run: python -m papers.shapr page"
+
+
+def test_every_result_has_its_section():
+    assert set(page.ALONE) == set(ALONE)
+    assert {path.stem for path in results.FOLDER.glob("*.json")} <= {*SOURCES, *ALONE}
+
+
+def test_committed_figures_are_of_this_world():
+    """Shares are shares; everybody has recall 1; what is printed as better is so by its own numbers."""
+    for result in page.datasets().values():
+        for row in result["effects"]:
+            for measure in ("f1", "precision", "recall", "auc"):
+                mean = row[measure]["mean"]
+                assert mean is None or 0 <= mean <= 1
+            if row["risk"] == measures.EVERYBODY:
+                assert row["recall"]["mean"] == 1
+                assert row["auc"]["mean"] in (None, 0.5)
+        for row in result["distributions"]:
+            assert sum(row["called"]) + sum(row["not_called"]) == pytest.approx(1, abs=0.01)
