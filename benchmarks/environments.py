@@ -31,20 +31,29 @@ TESTERS = ("pytest", "pytest-timeout", "hypothesis", "mpmath", "polars")
 # A part of the tests that comes by every dependency, and takes a few minutes.
 SMOKE = (
     "tests/test_auditing.py",
+    "tests/test_cover.py",
     "tests/test_data.py",
+    "tests/test_predictions.py",
+    "tests/test_texts.py",
     "tests/test_unpacking.py",
     "tests/test_unreadable.py",
     "tests/test_wrong_inputs.py",
+    "tests/arrays",
+    "tests/attacks",
     "tests/cli/test_cli.py",
     "tests/cli/test_hostile.py",
     "tests/cli/test_knn.py",
     "tests/collecting/engines/test_engine.py",
+    "tests/comparing",
+    "tests/evaluate",
+    "tests/exports",
     "tests/gate",
-    "tests/neighbours/test_checks.py",
+    "tests/neighbours",
     "tests/report/test_page.py",
+    "tests/report/test_terminal.py",
     "tests/store",
-    "tests/targets/test_files.py",
-    "tests/targets/test_sound_trees.py",
+    "tests/targets",
+    "tests/views",
 )
 
 

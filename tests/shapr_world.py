@@ -1,9 +1,8 @@
 """A small world for the SHAPr paper's code: clusters that networks learn by heart."""
 
 import numpy as np
-from papers.shapr.data import Pool, Source
-
 from papers.shapr import models
+from papers.shapr.data import Pool, Source
 
 SOURCE = Source("", "CLUSTERS", None, 120, 120)
 SMALL = models.Setting(hidden=(48, 24), epochs=40, models=((1000, 9),), repeats=3)
