@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,7 @@ def test_wrong_games_end_with_a_sentence(people, tmp_path):
         "No record has place = west": ["groups", "--label", "y", "--column", "place", "--members-from", "west"],
         "each once": ["cluster", "--label", "y", "--epsilon", "1,1"],
         "from 0.01 to 1000": ["cluster", "--label", "y", "--epsilon", "0.001,inf"],
+        "--average-of shadows takes some": ["cluster", "--label", "y", "--average-of", "shadows"],
         "such as 0.1,1,10,inf": ["cluster", "--label", "y", "--epsilon", "many"],
     }
     for words, arguments in wrong.items():
@@ -102,6 +104,12 @@ def test_words_follow_the_figures():
     assert "it is not shown that" in line
     (line,) = answer(made_up(0.1, 0.3))
     assert "they take from it" in line
+    named = replace(found := made_up(0.9, 0.1), gaps=(replace(found.gaps[0], attack="average_threshold"),))
+    named = replace(named, points=tuple(replace(one, figure="average_threshold") for one in named.points))
+    assert answer(named)[0].startswith("Loss below the target's own average training loss:")
+    assert answer(replace(named, average_of="shadows"))[0].startswith(
+        "Loss below the shadow models' average training loss:"
+    )
     text = page(made_up(0.9, 0.1))
     assert len(text.encode()) < 400_000  # it can be mailed
     assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)

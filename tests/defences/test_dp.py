@@ -12,6 +12,7 @@ import guestlist as gl
 from guestlist.defences.dp.clipping import by_layers, by_records, clipped_sums, knows, trusted
 from guestlist.defences.dp.training import poisson_batches
 from guestlist.errors import InputError
+from guestlist.privacy import gaussian_mu
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -380,6 +381,28 @@ def test_the_noise_for_an_epsilon_meets_it(epsilon):
     promise = recipe.privacy()
     assert 0.99 * epsilon <= promise.epsilon <= epsilon
     assert (promise.rate, promise.steps, promise.delta) == (0.05, 200, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps", "delta"), [(22.0, 0.05, 20, 1e-5), (0.8, 0.02, 30, 1e-6), (3.0, 0.5, 5, 1e-3)]
+)
+@pytest.mark.filterwarnings("ignore:Optimal order")
+def test_a_narrow_grid_says_what_a_wide_one_does(noise, rate, steps, delta):
+    accountants = pytest.importorskip("opacus.accountants")
+    from guestlist.defences.dp.accounting import _on_a_narrow_grid
+
+    found = []
+    for accountant in (_on_a_narrow_grid(), accountants.PRVAccountant()):
+        accountant.history = [(noise, rate, steps)]
+        found.append(accountant.get_epsilon(delta, eps_error=0.005))
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+def test_the_noise_for_a_tiny_epsilon():
+    pytest.importorskip("opacus")
+    noise = gl.noise_for(0.01, rate=0.02, steps=20)
+    # The central limit of Gaussian noise, which is near the truth where so much of it is added.
+    assert noise == pytest.approx(0.02 * 20**0.5 / gaussian_mu(0.01, 1e-5), rel=0.02)
 
 
 def test_no_noise_can_promise_everything():

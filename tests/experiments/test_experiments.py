@@ -1,5 +1,6 @@
 """Experiments on games of dependent records: measures against loops, and runs that go on where they were."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from guestlist import experiment
 from guestlist.errors import FolderError, InputError
 from guestlist.experiments import ExperimentSetting, as_numbers
 from guestlist.experiments.measures import ACCURACIES, ATTACKS, best_gap, gap, measures
-from guestlist.experiments.shadows import leftovers, taught
+from guestlist.experiments.shadows import Shadows, leftovers, shadowed, taught
 from guestlist.experiments.summary import Run, mean_of, summed_up
 
 pytest.importorskip("torch")
@@ -25,13 +26,17 @@ SMALL = ExperimentSetting(epsilons=(1.0, math.inf), repeats=2, hidden=(16,), epo
 
 @pytest.fixture(scope="module")
 def people():
+    return drawn(300)
+
+
+def drawn(records):
     """Two places whose records lie apart, and a label that hangs on other features in each."""
     rng = np.random.default_rng(0)
-    place = rng.integers(2, size=300)
-    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    place = rng.integers(2, size=records)
+    table = pd.DataFrame(rng.normal(size=(records, 4)), columns=list("abcd"))
     table["a"] += 4 * place
     table["place"] = np.where(place, "north", "south")
-    table["sex"] = np.where(rng.random(300) < 0.5, "f", "m")
+    table["sex"] = np.where(rng.random(records) < 0.5, "f", "m")
     table["y"] = (np.where(place, table["b"], -table["b"]) > 0).astype(int)
     return table
 
@@ -62,6 +67,45 @@ def test_measures_of_a_model_that_knows_its_members():
     assert (found["members"], found["nonmembers"]) == (1, 0)
     assert math.isnan(found["validation"])
     assert math.isnan(found["shadow"])
+
+
+def test_the_average_may_be_that_of_others():
+    member, labels = np.arange(40) < 20, np.zeros(40, dtype=int)
+    p = np.where(member, np.where(np.arange(40) < 5, 0.5, 0.9), 0.4)
+    log_p = np.log(np.column_stack([p, 1 - p]))
+
+    def advantage(average):
+        return measures(log_p, labels, member, ~member, ~member, None, average)["average_threshold"]
+
+    assert advantage(None) == 0.75
+    assert advantage(-np.log(0.5)) == 1
+    assert advantage(-np.log(0.95)) == 0
+    assert math.isnan(advantage(np.nan))
+    of = Shadows(log_p[[0, 6, 20]], labels[:3], np.array([True, True, False]))
+    assert of.average_loss == pytest.approx(-(np.log(0.5) + np.log(0.9)) / 2)
+
+
+@pytest.mark.slow
+def test_the_average_of_shadows_keeps_its_folder_to_itself(tmp_path):
+    setting = replace(SMALL, epsilons=(math.inf,), epochs=2, shadows=1, validation=0)
+    people, game = drawn(500), gl.Sources("place", "north", members=110, nonmembers=110)
+    own = experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here())
+    others = replace(setting, average_of="shadows")
+    told = experiment(game, people, others, label="y", folder=tmp_path / "told", engine=gl.Here())
+    assert (own.average_of, told.to_dict()["average_of"]) == ("target", "shadows")
+    differ = {figure: own.mean(figure, math.inf) != told.mean(figure, math.inf) for figure in ATTACKS}
+    assert differ == {"average_threshold": True, "optimal_threshold": False, "shadow": False}
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(game, people, others, label="y", folder=tmp_path / "own")
+    plan = tmp_path / "own" / "plan.json"
+    kept = json.loads(plan.read_text())
+    del kept["setting"]["average_of"]  # as a folder has it that is older than the option
+    plan.write_text(json.dumps(kept))
+    assert experiment(game, people, setting, label="y", folder=tmp_path / "own", engine=gl.Here()) == own
+    with pytest.raises(FolderError, match="an experiment with another setting"):
+        experiment(game, people, others, label="y", folder=tmp_path / "own")
+    with pytest.raises(InputError, match="Shadows need 200 records that nobody asks about, and"):
+        experiment(game, people[:300], others, label="y")
 
 
 def test_the_interval_is_students():
@@ -115,9 +159,11 @@ def test_shadows_teach_an_attack():
         p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
         return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
 
-    calls = taught(answers, labels, answers(target), left, 2, np.random.default_rng(0))
+    shadows = shadowed(answers, labels, left, 2, np.random.default_rng(0))
+    calls = taught(shadows, labels, answers(target))
     assert (calls[:200] == target[:200]).mean() > 0.95
-    assert taught(answers, labels, answers(target), np.arange(400) < 50, 2, np.random.default_rng(0)) is None
+    assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger
+    assert shadowed(answers, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
     some = leftovers([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
     assert not (some & target).any()
     assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]
@@ -153,6 +199,8 @@ def test_wrong_experiments_are_told(people, tmp_path):
         {"epsilons": (1.0, 1.0)},
         {"repeats": 1},
         {"delta": 0.0},
+        {"average_of": "shadows"},
+        {"average_of": "others", "shadows": 1},
     ):
         with pytest.raises(ValueError, match="Expected"):
             ExperimentSetting(**wrong)

@@ -1,6 +1,7 @@
 """Games in which every model is a trial: one record or another, and what many runs of it prove."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,9 +141,30 @@ def test_the_folder_says_the_same_by_the_methods_for_many_runs(runs):
     for method in ("gaussian-runs", "bayesian-runs"):
         told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", method, "--json"])
         assert json.loads(told.output)["runs"]
+    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "bayesian-runs"]).output
+    assert "ε = 0.2 at δ = 1e-05 is hardly to be believed. After the scores of" in told
+    assert "has a probability of 95%. That is a credible bound" in " ".join(told.split())
+    assert not any(word in told for word in ("confidence", "prove", "contradicted"))
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "one-run"])
     assert told.exit_code == 2
     assert "every model of this game is a trial" in told.output
+
+
+def test_a_belief_is_not_called_a_proof(runs):
+    folder = runs[1]
+    found = gl.epsilon_bound(folder, claimed=0.1, how=gl.BayesianRuns())
+    between = replace(found, bound=replace(found.bound, epsilon=0.05))  # shows something, and less than it could
+    for one, words in (
+        (found, "is hardly to be believed."),
+        (between, "can still be believed, which does not show that it holds."),
+        (replace(found, claimed=gl.Claim(40.0)), "could still be believed whatever the scores of so few runs."),
+        (replace(found, claimed=None), "the same would be believed of"),
+    ):
+        told = judged(one)
+        assert words in told
+        assert "a credible bound, from Jeffreys' prior, and no proof" in told
+        assert "confidence" not in told
+    assert not gl.epsilon_bound(folder, claimed=0.1).believed
 
 
 def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_replaced(people):

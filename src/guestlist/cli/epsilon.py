@@ -26,8 +26,8 @@ from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
 @click.option(
     "--method",
     type=click.Choice(["one-run", "curve", "gaussian", "clopper-pearson", "gaussian-runs", "bayesian-runs"]),
-    help="gaussian and gaussian-runs prove more, of Gaussian noise alone; the last three are for many runs.  [default: one-run, "
-    "or clopper-pearson]",
+    help="gaussian and gaussian-runs prove more, of Gaussian noise alone; bayesian-runs says what is believed, and proves "
+    "nothing; the last three are for many runs.  [default: one-run, or clopper-pearson]",
 )
 @click.option(
     "--threshold",
@@ -36,7 +36,13 @@ from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
     show_default=True,
     help="How the choice of how many records to guess about is paid for.",
 )
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True)
+@click.option(
+    "--confidence",
+    type=SHARE,
+    default=0.95,
+    show_default=True,
+    help="Of the bound; for bayesian-runs, the probability with which it is believed.",
+)
 @as_json
 def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_json):
     """Say what the audit in FOLDER proves about the model's epsilon, and whether a claim is contradicted.

@@ -61,6 +61,13 @@ def _shared(command):
             show_default=True,
             help="Models per run that teach an attack, trained on records that are not asked about.",
         ),
+        click.option(
+            "--average-of",
+            type=click.Choice(["target", "shadows"]),
+            default="target",
+            show_default=True,
+            help="Whose average training loss average_threshold takes; shadows: those of --shadows.",
+        ),
         click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
         jobs,
         engine,
@@ -152,6 +159,8 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         raise InputError(
             f"There is no column {unknown[0]!r} in {data}; there are {', '.join(map(str, table.columns[:20]))}."
         )
+    if options["average_of"] == "shadows" and not options["shadows"]:
+        raise InputError("--average-of shadows takes some: give --shadows, of 1 or more.")
     known = {field.name for field in fields(ExperimentSetting)}
     found = experiment(
         game,

@@ -19,6 +19,7 @@ def measures(
     nonmember: np.ndarray,
     unseen: np.ndarray,
     shadow_calls: np.ndarray | None = None,
+    average_loss: float | None = None,
 ) -> Mapping[str, float]:
     """Advantages of attacks, and accuracies; NaN where nobody is left to measure.
 
@@ -27,12 +28,14 @@ def measures(
         labels: (records,) positions of the classes.
         member, nonmember, unseen: (records,) masks; those unseen are drawn as members are.
         shadow_calls: (records,) whom the attack that shadows taught calls a member.
+        average_loss: up to which ``average_threshold`` calls a member; by default the target's own on its members.
     """
     loss = -log_p[np.arange(len(labels)), labels]
     right = log_p.argmax(axis=1) == labels
+    # The target's own average training loss, which its owner may publish (Yeom et al. 2018).
+    average = loss[member].mean() if average_loss is None else average_loss
     found = {
-        # The target's own average training loss, which its owner may publish (Yeom et al. 2018).
-        "average_threshold": gap(loss <= loss[member].mean(), member, nonmember),
+        "average_threshold": np.nan if np.isnan(average) else gap(loss <= average, member, nonmember),
         "optimal_threshold": best_gap(loss, member, nonmember),
         "shadow": np.nan if shadow_calls is None else gap(shadow_calls, member, nonmember),
     }

@@ -21,12 +21,12 @@ from guestlist.defences.recipe import Recipe
 from guestlist.errors import FolderError, InputError
 from guestlist.experiments.encoding import as_numbers
 from guestlist.experiments.measures import ACCURACIES, ATTACKS, log_probabilities, measures
-from guestlist.experiments.setting import ExperimentSetting
-from guestlist.experiments.shadows import leftovers, taught
+from guestlist.experiments.setting import SHADOWS, ExperimentSetting
+from guestlist.experiments.shadows import FEWEST, leftovers, shadowed, taught
 from guestlist.experiments.summary import Experiment, Run, summed_up
 from guestlist.games import Clusters, Sources, check_game, draw, hidden_by, options_of
 from guestlist.games.clusters import clustered
-from guestlist.games.mixture import Mixture, like_members
+from guestlist.games.mixture import Mixture, Parts, like_members
 from guestlist.randomness import stream
 from guestlist.store.files import read_json, read_npz, remove_parts, write_json
 from guestlist.store.jsonable import from_json
@@ -61,7 +61,7 @@ def run(
     if getattr(game, "iid", False):
         raise InputError("The counterpart is always played too: leave out iid=True.")
     played, pool = _clustered_once(game, _pool(game, data, label))
-    members = _checked(played, pool, seed)
+    members = _checked(played, pool, setting, seed)
     with kept_or_passing(folder) as place, locked(place):
         cover = _begin(place, game, setting, pool, seed, cover)
         remove_parts(place)
@@ -141,14 +141,21 @@ class Runs:
                 return log_probabilities(trained, pool.x)
 
         own = train(split.members, 0)
-        calls = None
+        calls, average = None, None
         if self.setting.shadows:
-            sides = [np.logical_or.reduce([one.of for one in side]) for side in (parts.members, parts.nonmembers)]
-            left = leftovers(sides, split.asked[0] | unseen, int(split.members.sum()), chances)
-            calls = taught(
-                lambda rows, shadow: train(rows, 1 + shadow), labels, own, left, self.setting.shadows, chances
+            left = _left(parts, split.asked[0] | unseen, int(split.members.sum()), chances)
+            shadows = shadowed(
+                lambda rows, shadow: train(rows, 1 + shadow), labels, left, self.setting.shadows, chances
             )
-        return measures(own, labels, split.members, split.nonmembers, unseen, calls)
+            calls = None if shadows is None else taught(shadows, labels, own)
+            if self.setting.average_of == SHADOWS:
+                average = np.nan if shadows is None else shadows.average_loss
+        return measures(own, labels, split.members, split.nonmembers, unseen, calls, average)
+
+
+def _left(parts: Parts, taken: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    sides = [np.logical_or.reduce([one.of for one in side]) for side in (parts.members, parts.nonmembers)]
+    return leftovers(sides, taken, most, rng)
 
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
@@ -170,7 +177,7 @@ def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
     return played, replace(pool, groups=groups)
 
 
-def _checked(game: Mixture, pool: Data, seed: int) -> int:
+def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -> int:
     """How many members a first draw has; what cannot be drawn is told before anything is trained."""
     if not np.isfinite(pool.x).all():
         raise InputError("Some features are missing or not finite. Fill them first.")
@@ -182,7 +189,17 @@ def _checked(game: Mixture, pool: Data, seed: int) -> int:
     lacking = set(np.unique(pool.y)) - set(np.unique(pool.y[split.members]))
     if lacking:
         raise InputError(f"No member has label {sorted(map(str, lacking))[0]}: a model of them could not answer it.")
-    return int(split.members.sum())
+    members = int(split.members.sum())
+    if setting.average_of == SHADOWS:
+        rng = stream(seed, "experiment", 0, 1)
+        unseen = like_members(game.parts(pool), pool, split.asked[0], setting.validation, rng)
+        left = int(_left(game.parts(pool), split.asked[0] | unseen, members, rng).sum())
+        if left < FEWEST:
+            raise InputError(
+                f"Shadows need {FEWEST} records that nobody asks about, and {left} are left: ask for fewer members, "
+                "non-members or validation records, or take average_of='target'."
+            )
+    return members
 
 
 def _begin(
@@ -202,6 +219,9 @@ def _begin(
         write_json(path, {**fixed, **noted(None, cover)})
         return cover
     there = read_json(path)
+    if isinstance(there.get("setting"), Mapping):  # an option that is younger than the folder had its default there
+        usual = _plain(asdict(AS_HUMPHRIES))
+        there = {**there, "setting": {**{name: usual[name] for name in fixed["setting"]}, **there["setting"]}}
     other = [name for name, value in fixed.items() if there.get(name) != value]
     if other:
         raise FolderError(f"{place} holds an experiment with another {' and '.join(other)}. Choose another folder.")

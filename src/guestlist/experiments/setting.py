@@ -10,6 +10,8 @@ from guestlist.defences import L2, Fit, dp_sgd_for
 from guestlist.defences.dp.accounting import NOISE_FOR
 from guestlist.defences.recipe import Recipe
 
+TARGET, SHADOWS = AVERAGE_OF = ("target", "shadows")
+
 
 @dataclass(frozen=True)
 class ExperimentSetting:
@@ -24,6 +26,8 @@ class ExperimentSetting:
         l2: weight of the sum of squared parameters in the loss.
         clip: the largest norm of one record's gradient.
         shadows: models that teach an attack, trained on records that are not asked about; 0: no such attack.
+        average_of: whose average training loss is the threshold of ``average_threshold``: the ``target``'s own, which its owner
+            may publish, or that of the ``shadows``, for an adversary who was not told.
         validation: records, drawn as members are, that accuracy is measured on.
     """
 
@@ -38,6 +42,7 @@ class ExperimentSetting:
     clip: float = 1.0
     shadows: int = 0
     validation: int = 2500
+    average_of: str = TARGET
 
     def __post_init__(self):
         if not self.epsilons or any(not epsilon > 0 for epsilon in self.epsilons):
@@ -53,6 +58,12 @@ class ExperimentSetting:
             raise ValueError(f"Expected delta={self.delta} in (0, 1).")
         if self.shadows < 0 or self.validation < 0:
             raise ValueError(f"Expected shadows={self.shadows} and validation={self.validation} to be 0 or more.")
+        if self.average_of not in AVERAGE_OF:
+            raise ValueError(f"Expected average_of={self.average_of!r} to be one of {', '.join(AVERAGE_OF)}.")
+        if self.average_of == SHADOWS and not self.shadows:
+            raise ValueError(
+                f"Expected shadows={self.shadows} to be 1 or more: their average training loss is asked for."
+            )
 
     def recipe(self, epsilon: float, records: int, progress: Progress | None = None) -> Recipe:
         """The training that promises ``epsilon`` about each of so many records; ``progress`` shows the search for its noise."""

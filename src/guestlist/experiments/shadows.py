@@ -1,8 +1,9 @@
-"""An attack that models of the adversary's own teach (Shokri et al. 2017), trained on records that nobody asks about."""
+"""Models of the adversary's own, trained on records that nobody asks about, and an attack they teach (Shokri et al. 2017)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,29 +12,44 @@ from guestlist.attacks.learning import ROWS, balanced, hashes, learn
 
 # A class with fewer members or non-members among the shadows' records is left to a network of all classes.
 FEWEST_OF_A_CLASS = 50
+FEWEST = 4 * FEWEST_OF_A_CLASS  # of the adversary's own records
 
 
-def taught(
+class Shadows(NamedTuple):
+    """What shadows answer about the adversary's own records, one after the other.
+
+    Args:
+        answers: (shadows × records, classes) as logarithms.
+        labels: (shadows × records,) positions of the classes.
+        member: (shadows × records,) whether the shadow was trained on the record.
+    """
+
+    answers: np.ndarray
+    labels: np.ndarray
+    member: np.ndarray
+
+    @property
+    def average_loss(self) -> float:
+        """On the records that each was trained on."""
+        return float(-self.answers[self.member, self.labels[self.member]].mean())
+
+
+def shadowed(
     train: Callable[[np.ndarray, int], np.ndarray],
     labels: np.ndarray,
-    own: np.ndarray,
     left: np.ndarray,
     shadows: int,
     rng: np.random.Generator,
-) -> np.ndarray | None:
-    """(records,) whom a network per class calls a member, from what shadows say about their members and non-members.
+) -> Shadows | None:
+    """Shadows, each trained on a random half of the adversary's own records; None with too few to teach anything.
 
     Args:
         train: (records,) whom to train on and the number of the shadow, to (records, classes) what it answers about all.
         labels: (records,) positions of the classes.
-        own: (records, classes) what the target answers, as logarithms.
-        left: (records,) the adversary's own records; half of them train each shadow.
-
-    Returns:
-        None with too few records to teach anything.
+        left: (records,) the adversary's own records.
     """
     rows = np.flatnonzero(left)
-    if len(rows) < 4 * FEWEST_OF_A_CLASS:
+    if len(rows) < FEWEST:
         return None
     answers, members = [], []
     for number in range(shadows):
@@ -41,7 +57,17 @@ def taught(
         half[rng.permutation(rows)[: len(rows) // 2]] = True
         answers.append(train(half, number)[rows])
         members.append(half[rows])
-    seen, of, member = np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members)
+    return Shadows(np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members))
+
+
+def taught(shadows: Shadows, labels: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """(records,) whom a network per class calls a member, from what shadows say about their members and non-members.
+
+    Args:
+        labels: (records,) positions of the classes.
+        own: (records, classes) what the target answers, as logarithms.
+    """
+    seen, of, member = shadows
     calls = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
         mine, asked = of == label, labels == label

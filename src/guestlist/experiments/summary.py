@@ -14,7 +14,7 @@ from scipy.stats import t
 from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
-from guestlist.experiments.setting import ExperimentSetting
+from guestlist.experiments.setting import TARGET, ExperimentSetting
 
 CONFIDENCE = 0.95
 
@@ -70,6 +70,7 @@ class Experiment:
         points: means of every figure.
         gaps: what dependent records add to each attack.
         cover: what stands on its cover, as its owner says it; None: nothing.
+        average_of: whose average training loss ``average_threshold`` took: ``target`` or ``shadows``.
     """
 
     game: Mapping[str, Any]
@@ -79,6 +80,7 @@ class Experiment:
     points: tuple[Point, ...]
     gaps: tuple[Gap, ...]
     cover: Cover | None = None
+    average_of: str = TARGET
 
     def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
         """Of one figure."""
@@ -113,7 +115,14 @@ class Experiment:
             **({} if self.cover is None else {"cover": self.cover.said()}),
         }
         return plain(
-            {"game": self.game, "epsilons": self.epsilons, "delta": self.delta, "repeats": self.repeats, **rows}
+            {
+                "game": self.game,
+                "epsilons": self.epsilons,
+                "delta": self.delta,
+                "repeats": self.repeats,
+                "average_of": self.average_of,
+                **rows,
+            }
         )
 
 
@@ -138,7 +147,15 @@ def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequenc
                 apart.append((epsilon, attack, differences))
     together = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
     gaps = [Gap(epsilon, attack, mean_of(found, -2.0, 2.0, together)) for epsilon, attack, found in apart]
-    return form(game, setting.epsilons, setting.delta, setting.repeats, tuple(points), tuple(gaps))
+    return form(
+        game,
+        setting.epsilons,
+        setting.delta,
+        setting.repeats,
+        tuple(points),
+        tuple(gaps),
+        average_of=setting.average_of,
+    )
 
 
 def mean_of(

@@ -17,6 +17,7 @@ from guestlist.findings.folder import read_case
 from guestlist.findings.trials import SIGNAL, Runs, trials_of
 from guestlist.games import Provable, game_of
 from guestlist.privacy import (
+    BayesianRuns,
     Bonferroni,
     Claim,
     ClopperPearson,
@@ -69,6 +70,7 @@ class Epsilon:
         runs: whether the scores are of as many models, one each.
         replaced: whether the bound is about one record in the place of another, which a claim about one record more or less
             allows more of.
+        believed: whether the bound is what is believed after the scores, and not proved by them.
     """
 
     claimed: Claim | None
@@ -80,6 +82,7 @@ class Epsilon:
     gaussian: bool = False
     runs: bool = False
     replaced: bool = False
+    believed: bool = False
 
     @property
     def allowed(self) -> Claim | None:
@@ -90,6 +93,7 @@ class Epsilon:
 
     @property
     def contradicted(self) -> bool:
+        """Whether more is shown than the claim allows; of what is only believed: whether it is hardly to be believed."""
         return self.allowed is not None and self.bound is not None and self.bound.epsilon > self.allowed.epsilon
 
 
@@ -159,8 +163,10 @@ def _of_runs(
     how = ClopperPearson() if how is None else how
     if isinstance(how, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
-    gaussian = isinstance(how, GaussianRuns)
-    found = Epsilon(claim, _most(claim), SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced)
+    gaussian, believed = isinstance(how, GaussianRuns), isinstance(how, BayesianRuns)
+    found = Epsilon(
+        claim, _most(claim), SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, believed=believed
+    )
     at = delta if found.allowed is None else found.allowed.delta
     bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
     return replace(found, bound=bound)

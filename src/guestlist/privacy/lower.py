@@ -21,7 +21,7 @@ class EpsilonBound:
     Args:
         epsilon: no mechanism with a smaller one gives such scores, but with probability 1 − ``confidence``; 0: nothing is shown.
         delta: that was allowed for.
-        confidence: of the bound.
+        confidence: of the bound; by ``BayesianRuns`` the probability with which it is believed.
         provable: what perfect scores of the same records, or runs, would have proved.
         members, nonmembers: that were counted.
     """

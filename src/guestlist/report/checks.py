@@ -251,9 +251,9 @@ def _gap(f: Mapping) -> str:
 
 def _blind(f: Mapping) -> str:
     return (
-        f"A classifier that never asks the model tells members from non-members with AUC {decimal(f['auc'])} "
-        f"(p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot be put down to the "
-        f"model. {words.advice(str(f.get('game', '')))}"
+        f"A classifier that sees the records alone, and never asks the model, tells members from non-members with AUC "
+        f"{decimal(f['auc'])} (p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot "
+        f"be put down to the model alone. {words.advice(str(f.get('game', '')))}"
     )
 
 

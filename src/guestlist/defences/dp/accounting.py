@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, inf, log
+from math import exp, expm1, inf, log, log1p, sqrt
 
 from guestlist.errors import InputError
+from guestlist.privacy.bounds import gaussian_mu
 
 ACCOUNTANTS = ("prv", "rdp")
 LARGE, LARGEST = 10.0, 500.0  # beyond the first epsilon both accountants are asked, beyond the second RDP alone
@@ -22,6 +23,9 @@ LITTLE = 0.5  # noise, with which epsilon may be as large as that
 ERROR = 0.01  # of PRV's epsilon, unless it is asked for less
 PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
 LOOKS = 10  # at the accountant, that a search takes at the most, nearly always
+# Of a narrow grid: by how much it is wider than epsilon at a smaller delta, and orders of the Rényi divergences that bound that.
+BEYOND = 0.1
+ORDERS = (1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048)
 TINY = 1e-9  # the share of epsilon that counts as spent where none is
 
 
@@ -80,7 +84,7 @@ def noise_for(
     """The least noise, to 1 % of epsilon, with which training spends no more than ``epsilon``.
 
     Args:
-        progress: wraps the looks at the accountant, each of which may take a minute for a tiny epsilon, and takes ``total=``.
+        progress: wraps the looks at the accountant, the last of which may take seconds for a tiny epsilon, and takes ``total=``.
     """
     low, high = NOISE_FOR
     if not low <= epsilon <= high:
@@ -113,52 +117,100 @@ def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: st
 def _looks(epsilon: float, rate: float, steps: int, delta: float) -> Iterator[float]:
     """Noises that are tried, the last of which is found.
 
-    Epsilon falls with the noise nearly as its inverse: a few looks at the slow accountant, from where the fast one points.
+    A fine grid takes long, the longer the smaller epsilon is, and bounds tightly; a coarse one is quick, and nearly as close to
+    the truth if its error is taken off. So the coarse one points to where the fine one looks, once or twice.
     """
-    low, high, noise = 0.0, inf, _start(epsilon, rate, steps, delta)
+    noise = _start(epsilon, rate, steps, delta)
+    if epsilon <= LARGE:
+        more = _error(epsilon + ERROR)  # that the fine one adds
+        for tried in _search(noise, lambda one: (_roughly(one, rate, steps, delta, epsilon / 10) + more) / epsilon):
+            noise = tried
+            yield noise
+    yield from _search(noise, lambda one: _epsilon(one, rate, steps, delta, "prv") / epsilon)
+
+
+def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
+    """Noises that are tried, the last of which spends what may be spent, or a little less.
+
+    Epsilon falls with the noise nearly as its inverse.
+
+    Args:
+        noise: to begin with.
+        spent: noise to what it spends, over what may be spent.
+    """
+    low, high = 0.0, inf
     below = above = 0.0  # logarithms of what the two ends spend, over what may be spent
     aim = -PRECISION / 4  # the middle of what is near enough
     while log(high / low if low else inf) > 1e-4:
-        spent = _epsilon(noise, rate, steps, delta, "prv")
-        if spent <= epsilon <= (1 + PRECISION / 2) * spent:
-            yield noise
-            return
+        share = spent(noise)
         yield noise
-        beyond = log(max(spent / epsilon, TINY))
-        if spent <= epsilon:
+        if share <= 1 <= (1 + PRECISION / 2) * share:
+            return
+        beyond = log(max(share, TINY))
+        if share <= 1:
             high, below = noise, beyond
         else:
             low, above = noise, beyond
         if low and high < inf:
-            share = min(max((aim - above) / (below - above), 0.05), 0.95)
-            noise = low * (high / low) ** share
+            place = min(max((aim - above) / (below - above), 0.05), 0.95)
+            noise = low * (high / low) ** place
         else:
             noise *= exp(min(max(beyond - aim, -1.5), 1.5))
         if noise < 1e-3:
-            raise InputError(f"Next to no noise spends epsilon={epsilon}: train without.")
+            raise InputError("Next to no noise spends as much as that: train without.")
     yield high
 
 
 def _start(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """A noise that suffices by Rényi divergences, found by halving; 1 where they bound nothing as small as that."""
-    low, high = 1e-2, 1e5
-    if _by_rdp(high, rate, steps, delta) > epsilon:
-        return 1.0
-    while high / low > 1.1:
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if _by_rdp(middle, rate, steps, delta) <= epsilon else (middle, high)
-    return high
+    """The noise by the central limit, which may lie on either side of the truth: good enough to begin with (Dong et al. 2022)."""
+    mu = gaussian_mu(epsilon, delta)
+    return max(log1p(mu**2 / (rate**2 * steps)) ** -0.5, 0.05)
+
+
+def _roughly(noise: float, rate: float, steps: int, delta: float, error: float) -> float:
+    """Epsilon by a grid of that error, which is then taken off: no bound, and near the truth."""
+    return max(_asked(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error) - error, 0.0)
 
 
 def _by_prv(noise: float, rate: float, steps: int, delta: float) -> float:
     """The bound is above the truth by up to an error that can be chosen: a small part of what it bounds."""
     first = _asked(_opacus().PRVAccountant(), noise, rate, steps, delta)
-    error = PRECISION / 4 * max(first, 0.02)
-    return first if error >= ERROR else _asked(_opacus().PRVAccountant(), noise, rate, steps, delta, eps_error=error)
+    error = _error(first)
+    return first if error >= ERROR else _asked(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error)
 
 
-def _by_rdp(noise: float, rate: float, steps: int, delta: float) -> float:
-    return _asked(_opacus().RDPAccountant(), noise, rate, steps, delta)
+def _on_a_narrow_grid():
+    """The accountant, with a grid that is no wider than it must be.
+
+    What lies beyond the grid must have no more probability than delta's error allows for. If Y is the privacy loss, delta(e) is
+    at least (1 - exp(-t)) P[Y > e + t] for every t > 0, so a bound on delta at e bounds what lies beyond e + t. Opacus takes
+    t = 3, whatever epsilon is, and for a tiny one nearly all of its grid is empty. Here t is
+    small, and delta smaller by that factor.
+    """
+    from opacus.accountants.analysis.prv import Domain
+
+    class Narrow(_opacus().PRVAccountant):
+        def _get_domain(self, prvs, num_self_compositions, eps_error, delta_error):
+            (steps,), (one,) = num_self_compositions, prvs
+            within = delta_error * -expm1(-BEYOND) / 2  # half of it on either side
+            widest = max(
+                _by_rdp(one.noise_multiplier, one.sample_rate, many, within / (8 * parts), alphas=ORDERS)
+                for many, parts in ((steps, 1), (1, steps))
+            )
+            mesh = eps_error / sqrt(steps * log(12 / delta_error) / 2)
+            end = widest + eps_error + BEYOND
+            return Domain.create_aligned(-end, end, mesh)
+
+    return Narrow()
+
+
+def _error(first: float) -> float:
+    """By how much a bound may be above the truth, where one that may be by ``ERROR`` came first."""
+    return min(PRECISION / 4 * max(first, 0.02), ERROR)
+
+
+def _by_rdp(noise: float, rate: float, steps: int, delta: float, **options) -> float:
+    return _asked(_opacus().RDPAccountant(), noise, rate, steps, delta, **options)
 
 
 def _asked(accountant, noise: float, rate: float, steps: int, delta: float, **options) -> float:

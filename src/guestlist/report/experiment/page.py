@@ -9,6 +9,7 @@ from markupsafe import Markup
 from guestlist.cover import Cover
 from guestlist.evaluate import Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
+from guestlist.experiments.setting import SHADOWS, TARGET
 from guestlist.experiments.summary import Experiment
 from guestlist.privacy import humphries
 from guestlist.report.charts import Axis, Chart, Series, between
@@ -19,10 +20,11 @@ from guestlist.report.section import Section
 from guestlist.report.templates import render
 
 NAMES = {
-    "average_threshold": "loss below the average training loss",
+    "average_threshold": "loss below the {} average training loss",
     "optimal_threshold": "best threshold on the loss, an upper bound",
     "shadow": "a network taught by shadow models",
 }
+AVERAGES = {TARGET: "target's own", SHADOWS: "shadow models'"}
 WHOSE = {"members": "members", "nonmembers": "non-members", "validation": "others drawn as members are"}
 ARMS = {"apart": "members apart", "iid": "mixed"}
 SHADES = {"apart": "member", "iid": "nonmember"}
@@ -44,6 +46,11 @@ def described(found: Experiment) -> str:
     return f"{found.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
 
 
+def name_of(found: Experiment, attack: str) -> str:
+    """What an attack looks at."""
+    return NAMES[attack].format(AVERAGES[found.average_of])
+
+
 def answer(found: Experiment) -> list[str]:
     """What is shown, attack by attack."""
     return [line for attack in ATTACKS if (line := _said(found, attack))]
@@ -54,7 +61,7 @@ def _said(found: Experiment, attack: str) -> str | None:
     if not gaps:
         return None
     more, less = ([gap for gap in gaps if shown(gap.difference, side)] for side in (1, -1))
-    name = NAMES[attack]
+    name = name_of(found, attack)
     if more:
         most = max(more, key=lambda gap: gap.difference.value)
         by = f"{decimal(most.difference.value)} ({interval(most.difference)})"
@@ -106,7 +113,7 @@ def _advantage(found: Experiment) -> Section:
     }
     rows = [
         (
-            NAMES[gap.attack],
+            name_of(found, gap.attack),
             told(gap.epsilon),
             _bound(found, gap.epsilon),
             *(found.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
@@ -117,7 +124,7 @@ def _advantage(found: Experiment) -> Section:
     body = _filled(
         "advantage.html",
         charts=drawn,
-        named=[(f"advantage-{attack}", NAMES[attack]) for attack in attacks],
+        named=[(f"advantage-{attack}", name_of(found, attack)) for attack in attacks],
         rows=rows,
         repeats=found.repeats,
         delta=found.delta,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from guestlist.findings.epsilon import REFUSED, Epsilon
 from guestlist.findings.results import Results
 from guestlist.privacy import Claim, EpsilonBound
@@ -23,38 +25,64 @@ def section(results: Results) -> Section | None:
     return Section("epsilon", f"Does the claimed ε of {tiny(found.claimed.epsilon)} hold?", body)
 
 
+class Verdict(NamedTuple):
+    """How it is put what scores show: as a proof, or as a belief."""
+
+    contradicted: str
+    too_few: str
+    kept: str
+    nothing: str
+    shown: str
+    perfect: str
+
+
+PROOF = Verdict(
+    contradicted="No: the claim of {claim} is contradicted.",
+    too_few="The claim of {claim} could not have been contradicted with so few {things}.",
+    kept="The claim of {claim} is not contradicted, which does not show that it holds.",
+    nothing="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
+    shown="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
+    perfect="{scores} would have proved {epsilon}{paid}.",
+)
+BELIEF = Verdict(
+    contradicted="The claim of {claim} is hardly to be believed.",
+    too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
+    kept="The claim of {claim} can still be believed, which does not show that it holds.",
+    nothing="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
+    shown="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
+    "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
+    "so many is wrong.",
+    perfect="After {scores} the same would be believed of {epsilon}{paid}.",
+)
+
+
 def judged(found: Epsilon) -> str:
-    """What was proved, in words."""
-    claim, bound = found.claimed, found.bound
+    """What was proved, or is believed, in words."""
+    claim, bound, put = found.claimed, found.bound, BELIEF if found.believed else PROOF
     if bound is None:
         return f"Whether it holds was not tested: {REFUSED[found.refused or 'own split']}."
-    proved, could = (
-        _proved(found, bound),
-        f"{_perfect(found, bound)} would have proved {decimal(bound.provable)}{_paid(found)}.",
-    )
+    scores = _perfect(found, bound)
+    scores = scores[0].lower() + scores[1:] if found.believed else scores
+    could = put.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(found))
+    shown = _shown(found, bound, put)
     if claim is None or found.allowed is None:
-        return f"{proved} {could}"
+        return f"{shown} {could}"
     allows = f" It allows {told(found.allowed)} of one record in the place of another." if found.replaced else ""
     if found.contradicted:
-        return f"No: the claim of {told(claim)} is contradicted.{allows} {proved}"
-    if bound.provable <= found.allowed.epsilon:
-        few = "runs" if found.runs else "records"
-        return (
-            f"The claim of {told(claim)} could not have been contradicted with so few {few}.{allows} {proved} {could}"
-        )
-    return (
-        f"The claim of {told(claim)} is not contradicted, which does not show that it holds.{allows} {proved} {could}"
+        return f"{put.contradicted.format(claim=told(claim))}{allows} {shown}"
+    so_few = bound.provable <= found.allowed.epsilon
+    said = (put.too_few if so_few else put.kept).format(claim=told(claim), things="runs" if found.runs else "records")
+    return f"{said}{allows} {shown} {could}"
+
+
+def _shown(found: Epsilon, bound: EpsilonBound, put: Verdict) -> str:
+    said = (put.shown if bound.epsilon else put.nothing).format(
+        whose=words.things(bound.members + bound.nonmembers, "run") if found.runs else found.attack,
+        about=" of one record in the place of another" if found.replaced else "",
+        epsilon=decimal(bound.epsilon),
+        share=percent(bound.confidence),
+        delta=bound.delta,
     )
-
-
-def _proved(found: Epsilon, bound: EpsilonBound) -> str:
-    whose = words.things(bound.members + bound.nonmembers, "run") if found.runs else found.attack
-    about = " of one record in the place of another" if found.replaced else ""
-    sure = f"with {percent(bound.confidence)} confidence, at δ = {bound.delta:.3g}"
-    if bound.epsilon == 0:
-        said = f"The scores of {whose} prove no ε{about} above 0, {sure}."
-    else:
-        said = f"The scores of {whose} prove that ε{about} is at least {decimal(bound.epsilon)}, {sure}."
     if found.gaussian:
         said += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
     return said
