@@ -82,10 +82,10 @@ def _newcomer_row(who: str, references, runs: list[dict], reached: list[dict], p
 def collection_table() -> str:
     """What collection costs beside the training itself."""
     found = _measured("collection")
-    rows = ["| models | one job / bare loop | two jobs / one job |", "| --- | --- | --- |"]
+    ratios = [name for name in found["forest"] if " / " in name]
+    rows = [f"| models | {' | '.join(ratios)} |", "| --- " * (1 + len(ratios)) + "|"]
     for name in ("forest", "network"):
-        one, two = found[name]["one job / bare loop"], found[name]["two jobs / one job"]
-        rows.append(f"| {name} | {one:.2f} | {two:.2f} |")
+        rows.append(f"| {name} | {' | '.join(f'{found[name][ratio]:.2f}' for ratio in ratios)} |")
     return "\n".join(rows)
 
 

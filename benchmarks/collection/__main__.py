@@ -1,4 +1,8 @@
-"""``python -m benchmarks.collection``: one job against a bare loop over the same models, two jobs against one."""
+"""``python -m benchmarks.collection``: one job against a bare loop over the same models, two jobs against one.
+
+And two bare loops side by side, each with half of the models, against one with all: what two cores allow where they share a
+clock, caches and memory. No engine can do better than that.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
-from threadpoolctl import threadpool_limits
 
+from benchmarks.collection.loops import bare, two_bare
+from guestlist.collecting.asking import asked
 from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import Local
 from guestlist.collecting.inputs import Inputs, prepare, store_for
@@ -31,20 +36,12 @@ MODELS = {
 }
 
 
-def bare(model, x, y, rows) -> float:
-    """Seconds of a plain loop: clone, fit, predict, with one thread as collection has."""
-    start = time.perf_counter()
-    with threadpool_limits(1):
-        for row in rows:
-            clone(model).fit(x[row], y[row]).predict_proba(x)
-    return time.perf_counter() - start
-
-
 def collected(inputs: Inputs, references: int, engine: Engine) -> float:
     """Seconds until all references are in the folder; starting and ending processes included."""
     with tempfile.TemporaryDirectory() as place:
         store = store_for(inputs, Path(place) / "audit", references=references, seed=0)
-        site = open_site(store, inputs.target, inputs.pool, engine=engine)  # the target is asked beforehand
+        said = asked(inputs.target, inputs.pool)  # beforehand
+        site = open_site(store, inputs.target, inputs.pool, said, engine=engine)
         start = time.perf_counter()
         train_references(site.with_references(references))
         return time.perf_counter() - start
@@ -57,9 +54,15 @@ def ratios(model, references: int) -> dict[str, float]:
     model.fit(x[:898], y[:898])
     inputs = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
     rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
-    loop = bare(model, x, y, rows)
+    loop, two_loops = bare(model, x, y, rows), two_bare(model, x, y, rows)
     one, two = (collected(inputs, references, Local(jobs)) for jobs in (1, 2))
-    return {"one job / bare loop": one / loop, "two jobs / one job": two / one, "bare loop, s": loop}
+    return {
+        "one job / bare loop": one / loop,
+        "two jobs / one job": two / one,
+        "two bare loops / one": two_loops / loop,
+        "two jobs / two bare loops": two / two_loops,
+        "bare loop, s": loop,
+    }
 
 
 def main() -> None:

@@ -117,6 +117,21 @@ def test_a_process_that_leaves_is_told_from_one_that_is_killed(tmp_path):
         run(errand(tmp_path, lambda k: os._exit(7)), tmp_path, Local(2))
 
 
+def test_what_was_to_be_done_at_the_end_is_done(tmp_path, capfd):
+    def before(k):
+        import atexit
+
+        if k < 3:
+            atexit.register((tmp_path / f"end-{os.getpid()}").touch)
+            print(f"said by {os.getpid()}", end="")  # not flushed
+
+    run(errand(tmp_path, before), tmp_path, Local(2))
+    ended = {int(path.name.split("-")[1]) for path in tmp_path.glob("end-*")}
+    assert ended
+    said = capfd.readouterr().err
+    assert all(f"said by {process}" in said for process in ended)
+
+
 def test_what_a_dead_process_had_started_does_not_hold_anyone_up(tmp_path):
     """A child of a worker inherits its pipe: the pipe stays open when the worker dies."""
 
