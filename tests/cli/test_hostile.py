@@ -62,7 +62,6 @@ def said(place):
         "a column that is not there": (["trees", *files[:4], "--label", f"nothing{HOSTILE}"], 2),
         "a file that is not there": (["gate", f"nowhere{HOSTILE}", "--max-auc", "0.9"], 2),
         "an attack that is not there": (["gate", audit, "--max-auc", "0.9", "--attack", HOSTILE], 2),
-        "an option that is not there": (["gate", audit, f"--{HOSTILE}"], 2),
         "a number that is none": (["gate", audit, "--max-auc", HOSTILE], 2),
     }
     found = {}

@@ -9,13 +9,22 @@ from typing import Any
 from guestlist.errors import InputError
 from guestlist.targets.sound_trees import check_trees
 
+# What boosted trees and generalised linear models are fitted by. Whether skops trusts them hangs on the versions.
+LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
+LOSSES = (
+    "AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss", "HalfPoissonLoss",
+    "HalfSquaredError", "HalfTweedieLoss", "HalfTweedieLossIdentity", "HuberLoss", "PinballLoss",
+)  # fmt: skip
 # Parts of scikit-learn's models that skops leaves to the caller to trust. They hold numbers, and building them runs
 # nothing from the file; trees are looked at before they are asked.
 PLAIN_TYPES = (
     "numpy.dtype",
+    *(f"sklearn._loss.link.{name}" for name in LINKS),
+    *(f"sklearn._loss.loss.{name}" for name in LOSSES),
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
