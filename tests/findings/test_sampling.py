@@ -49,6 +49,20 @@ def test_every_record_is_in_one_part(few_cells):
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
 
+def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
+    monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 100)
+    case = case_of(world(), NAMES)
+    assert case.of(sampling.find) == Sampling(400, None, False, mu_learnt_on=100)
+    monkeypatch.setattr(sampling, "MANY_RECORDS", 300)
+    assert not replace(case).of(sampling.find).single_precision  # there are more digits
+    values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
+    single = replace(case, view=replace(case.view, values=values)).of(sampling.find)
+    assert single == Sampling(400, None, False, mu_learnt_on=100, single_precision=True)
+    learnt, digits = sampled(single)
+    assert "100 of them" in learnt
+    assert "seven digits" in digits
+
+
 def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
     case = case_of(world(), NAMES)
     other = replace(case, truth=Truth(~case.truth.member, case.truth.asked))

@@ -17,9 +17,11 @@ import numpy as np
 
 from guestlist.arrays.redraws import shifted
 from guestlist.attacks import Attack, scores_of_all
-from guestlist.case import Case
+from guestlist.case import Case, signal_of
 from guestlist.findings.luck import DRAWS
 from guestlist.randomness import stream
+from guestlist.risks import RISKS, mu, risks_of
+from guestlist.store.folder import MANY_RECORDS
 from guestlist.views.signals import Rotation
 
 MOST_CELLS = 2**20  # mock targets times records
@@ -33,18 +35,34 @@ class Sampling:
         records: of the pool.
         tried_on: records on which attacks were tried on mock targets; None: on all.
         shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
+        mu_learnt_on: records that taught how mu is spread; None: all that have one.
+        single_precision: whether what models say was kept in single precision.
     """
 
     records: int
     tried_on: int | None
     shifted: bool
+    mu_learnt_on: int | None = None
+    single_precision: bool = False
 
 
 def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
     chosen, many = case.of(sample), shifted(int(case.truth.asked.sum()), DRAWS)
     tried_on = None if chosen is None else len(chosen)
-    return Sampling(len(case.records), tried_on, many) if many or chosen is not None else None
+    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case))
+    return None if found == Sampling(len(case.records), None, False) else found
+
+
+def _mu_learnt_on(case: Case) -> int | None:
+    with_one = int((~np.isnan(risks_of(case)["mu"])).sum()) if RISKS["mu"].possible(case) else 0
+    return mu.AT_ONCE if with_one > mu.AT_ONCE else None
+
+
+def _single(case: Case) -> bool:
+    """Whether margins, of very many records, have no more digits than that."""
+    margin = signal_of(case.view, "margin") if len(case.records) > MANY_RECORDS else None
+    return margin is not None and np.array_equal(margin, margin.astype(np.float32), equal_nan=True)
 
 
 def sample(case: Case) -> np.ndarray | None:
