@@ -39,11 +39,12 @@ class Buckets:
         object.__setattr__(self, "_top", highest)
         object.__setattr__(self, "_shift", max(0, width.bit_length() - BUCKETS.bit_length() + 1))
 
-    def counts(self) -> np.ndarray:
-        """(2, buckets) non-members and members in each bucket."""
+    def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(2, buckets) non-members and members in each bucket; one of its values; and whether it has others."""
         counts = np.zeros((2, BUCKETS), dtype=np.int64)
-        _count(*self._parts, self._top, self._shift, counts)
-        return counts
+        one, others = np.empty(BUCKETS), np.zeros(BUCKETS, dtype=bool)
+        _count(*self._parts, self._top, self._shift, counts, one, others)
+        return counts, one, others
 
     def points_in(self, chosen: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The values in the buckets that are chosen, ``points`` in all; the truth about them; and their buckets."""
@@ -89,12 +90,17 @@ def _ends(values, bits, low, records, sign):  # pragma: no cover: compiled
 
 
 @njit(cache=True)
-def _count(values, bits, low, member, records, sign, top, shift, counts):  # pragma: no cover: compiled
+def _count(values, bits, low, member, records, sign, top, shift, counts, one, others):  # pragma: no cover: compiled
     for k in range(len(values)):
         for at in records:
-            if values[k, at] == values[k, at]:
-                number = (top - _key(bits[k, at], low, sign)) >> shift
-                counts[np.int64(member[k, at]), min(max(number, 0), BUCKETS - 1)] += 1
+            value = sign * values[k, at]
+            if value == value:
+                number = min(max((top - _key(bits[k, at], low, sign)) >> shift, 0), BUCKETS - 1)
+                if counts[0, number] + counts[1, number] == 0:
+                    one[number] = value
+                elif one[number] != value:
+                    others[number] = True
+                counts[np.int64(member[k, at]), number] += 1
 
 
 @njit(cache=True)

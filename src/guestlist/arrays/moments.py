@@ -82,11 +82,11 @@ def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray
     Returns:
         Moments whose arrays are (models, records).
     """
-    from guestlist.arrays.running import before_and_after  # imports numba
+    from guestlist.arrays.running import before_and_after, nearest_to_zero  # imports numba
 
     blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
-    pivot = _nearest_to_zero(values, mask)  # huge means would cost the spread its digits
+    pivot = nearest_to_zero(values, mask)  # huge means would cost the spread its digits
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
     before_and_after(values, mask, order, blocks, pivot, *_parts(result))
     return result
@@ -101,13 +101,6 @@ def _fixed(array: np.ndarray) -> np.ndarray:
 def _mean(values: np.ndarray, mask: np.ndarray, count: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no model applies
         return np.where(mask, values, 0.0).sum(axis=0) / count
-
-
-def _nearest_to_zero(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(records,) the selected value of smallest size; subtracting it never costs another one a digit it has."""
-    smallest = np.argmin(np.where(mask, np.abs(values), np.inf), axis=0)
-    columns = np.arange(values.shape[1])
-    return np.where(mask[smallest, columns], values[smallest, columns], 0.0)
 
 
 def _parts(of: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

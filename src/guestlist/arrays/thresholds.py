@@ -58,7 +58,7 @@ def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np
     from guestlist.arrays.buckets import Buckets  # imports numba
 
     buckets = Buckets(values, member, records, sign)
-    counts = buckets.counts()
+    counts, one, others = buckets.counts()
     n0, n1 = (int(total) for total in counts.sum(axis=1))
     if not n0 or not n1:
         return float("nan")
@@ -66,11 +66,15 @@ def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np
     before = after - counts[1] * n0 + counts[0] * n1
     there = counts.any(axis=0)
     candidate = there & (before + counts[1] * n0 >= after[there].max())
-    scores, inside, bucket = buckets.points_in(candidate, int(counts[:, candidate].sum()))
+    # A bucket of equal values is one point, however many there are.
+    lumps, mixed = np.flatnonzero(candidate & ~others), candidate & others
+    scores, inside, bucket = buckets.points_in(mixed, int(counts[:, mixed].sum()))
+    rises = np.append(np.where(inside, n0, -n1), counts[1, lumps] * n0 - counts[0, lumps] * n1)
+    scores, bucket = np.append(scores, one[lumps]), np.append(bucket, lumps)
     order = np.argsort(-scores)
-    ranked, inside, bucket = scores[order], inside[order], bucket[order]
+    ranked, bucket = scores[order], bucket[order]
     starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    gain = np.cumsum(np.where(inside, n0, -n1))
+    gain = np.cumsum(rises[order])
     # Between two candidates there are buckets that were left out: what they change is made up for at each start.
     own = np.append(0, gain)[starts]
     gain += np.repeat(before[bucket[starts]] - own, np.diff(np.append(starts, len(ranked))))

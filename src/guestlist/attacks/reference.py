@@ -25,6 +25,10 @@ def reference(signals: View) -> np.ndarray:
     Returns:
         (records,) scores, or (models, records); NaN where every reference trained on the record.
     """
+    return signals.once("reference", lambda: _reference(signals))  # its p-values are made of the same
+
+
+def _reference(signals: View) -> np.ndarray:
     outside = signals.outside("margin")
     pooled_freedom = np.maximum(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1)
     freedom = np.where(outside.count > 1, outside.count - 1, pooled_freedom)

@@ -15,6 +15,7 @@ from guestlist.arrays.samples import check_share
 from guestlist.evaluate.low_fpr import threshold_at_fpr
 
 TRUTH = "truth"
+AT_ONCE = 2**16  # records
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,23 @@ def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
     (('truth', 'a', 'b'), array([1. , 0.5, 1. ]))
     """
     member = np.asarray(member, dtype=bool)
-    rows = [member, *calls.values()]
+    rows = [member, *map(np.asarray, calls.values())]
     for name, row in zip((TRUTH, *calls), rows, strict=True):
         if np.shape(row) != member.shape or member.ndim != 1:
             raise ValueError(f"Expected calls of {name!r} shaped {member.shape}, found {np.shape(row)}.")
-    said = np.array(rows, dtype=np.float64)
-    if not ((said == 0.0) | (said == 1.0) | np.isnan(said)).all():
-        raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
-    return Agreement((TRUTH, *calls), _shares(said[:, member]), _shares(said[:, ~member]))
+    same, known = np.zeros((2, 2, len(rows), len(rows)))  # of non-members and of members: whole numbers, in any order
+    for start in range(0, len(member), AT_ONCE):
+        block = slice(start, start + AT_ONCE)
+        said = np.array([row[block] for row in rows], dtype=np.float64)
+        if not ((said == 0.0) | (said == 1.0) | np.isnan(said)).all():
+            raise ValueError("Expected calls to be true, false or NaN, found other numbers.")
+        for side in (0, 1):
+            yes, no = ((said[:, member[block] == side] == value).astype(np.float64) for value in (1.0, 0.0))
+            same[side] += yes @ yes.T + no @ no.T
+            known[side] += (yes + no) @ (yes + no).T
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
+        nonmembers, members = same / known
+    return Agreement((TRUTH, *calls), members, nonmembers)
 
 
 def calls_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
@@ -74,10 +84,3 @@ def calls_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarr
     """
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     return np.where(np.isnan(scores), np.nan, scores >= threshold_at_fpr(scores[~member], fpr))
-
-
-def _shares(said: np.ndarray) -> np.ndarray:
-    yes, no = (said == 1.0).astype(np.float64), (said == 0.0).astype(np.float64)
-    known = yes + no
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record about which both speak
-        return (yes @ yes.T + no @ no.T) / (known @ known.T)

@@ -116,6 +116,7 @@ def auc_difference(
     *,
     persons: np.ndarray | None = None,
     confidence: float = 0.95,
+    placed_b: Placements | None = None,
 ) -> Estimate:
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
 
@@ -128,6 +129,7 @@ def auc_difference(
         member: (records,) the truth.
         persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
+        placed_b: the placements of ``scores_b``, where they are known already: it may be compared with many.
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
@@ -135,7 +137,10 @@ def auc_difference(
     owners = Owners.of(persons_of(persons, np.where(both, scores_a, np.nan)), member)
     if member.all() or not member.any():
         return WITHHELD
-    a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
+    if both.all():
+        a, b = placements(*paired(scores_a, member)), placed_b or placements(*paired(scores_b, member))
+    else:
+        a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     return around(a.auc - b.auc, spread_of(gap, owners), error)
 

@@ -26,6 +26,7 @@ from guestlist.evaluate import (
     unscored,
 )
 from guestlist.evaluate.low_fpr import Sides, band_of, rates_of, sides_of
+from guestlist.evaluate.ranking import Placements, placements
 from guestlist.findings import headline
 from guestlist.findings.luck import SHOWN, Luck, Seen, luck_of, shown
 from guestlist.randomness import stream
@@ -138,7 +139,8 @@ def find(case: Case) -> tuple[AttackResult, ...]:
     )
     first = case.of(headline.find).name
     luck = luck_of(_seen(found, scores, first), member, stream(case.setting.seed, "luck"), case.persons)
-    return tuple(_with_luck(one, luck, first, scores, member, case.persons) for one in found)
+    place = None if np.isnan(scores[first]).any() else placements(scores[first], member)
+    return tuple(_with_luck(one, luck, first, scores, member, case.persons, place) for one in found)
 
 
 def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
@@ -156,6 +158,7 @@ def _with_luck(
     scores: Mapping[str, np.ndarray],
     member: np.ndarray,
     persons: np.ndarray | None,
+    place: Placements | None,
 ) -> AttackResult:
     rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
     found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
@@ -163,7 +166,9 @@ def _with_luck(
         return replace(found, p_reversed=luck.reversed)
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
     together = 1 - SHOWN / (len(scores) - 1)
-    gain = auc_difference(scores[found.name], scores[first], member, persons=persons, confidence=together)
+    gain = auc_difference(
+        scores[found.name], scores[first], member, persons=persons, confidence=together, placed_b=place
+    )
     return replace(found, beyond_headline=gain)
 
 

@@ -97,13 +97,11 @@ def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
 
 def calls_on_models(scores: np.ndarray, member: np.ndarray, fpr: float) -> Calls:
     """Calls at the threshold of each model that meets ``fpr`` on all of its non-members; both are (models, records)."""
+    from guestlist.arrays.tallies import count_calls  # imports numba
+
+    thresholds = [float(threshold_at_fpr(row[~inside], fpr)) for row, inside in zip(scores, member, strict=True)]
     counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-    for row, inside in zip(scores, member, strict=True):  # one by one: there may be very many records
-        known, called = ~np.isnan(row), row >= threshold_at_fpr(row[~inside], fpr)
-        for count, which in zip(
-            counts, (called & ~inside, known & ~inside, called & inside, known & inside), strict=True
-        ):
-            count += which
+    count_calls(scores, member, np.array(thresholds), *counts)
     return Calls(*counts)
 
 

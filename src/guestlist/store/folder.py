@@ -49,7 +49,7 @@ T = TypeVar("T")
 POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
 MANY_RECORDS = 100_000  # whose signals are kept in single precision
 MANY_CELLS = 2**24  # models times records: not all signals are in memory at once
-KEPT_AS_READ = 3  # signals of so many models and records
+KEPT_AS_READ = 5  # signals of so many models and records: nearly all that a classifier gives
 
 
 class Store:

@@ -46,7 +46,9 @@ def sampled(found: Sampling | None) -> tuple[str, ...]:
             "anew; the p-values keep their promise all the same."
         )
     if found is not None and found.mu_learnt_on is not None:
-        said.append(f"How mu is spread over records was learnt from a random sample of {count(found.mu_learnt_on)} of them.")
+        said.append(
+            f"How mu is spread over records was learnt from a random sample of {count(found.mu_learnt_on)} of them."
+        )
     if found is not None and found.single_precision:
         said.append("What models say about so many records was kept in single precision: about seven digits.")
     return tuple(said)
