@@ -45,14 +45,18 @@ class Moments:
 MANY_CELLS = 2**21  # models times records: more are summed up by compiled code, to the same bits
 
 
-def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
-    """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
+def moments(values: np.ndarray, mask: np.ndarray, side: bool | None = None) -> Moments:
+    """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records).
+
+    Args:
+        side: where it is given, those count where the mask is that and there is a value.
+    """
     if values.size <= MANY_CELLS:
-        return _moments(values, mask)
+        return _moments(values, mask if side is None else (mask == side) & ~np.isnan(values))
     from guestlist.arrays.running import down_the_models  # imports numba
 
     result = Moments(np.zeros(values.shape[1], dtype=np.int64), *np.zeros((2, values.shape[1])))
-    down_the_models(values, mask, *_parts(result))
+    down_the_models(values, mask, side is None or side, side is not None, *_parts(result))
     return result
 
 

@@ -89,10 +89,13 @@ def _merge(count, mean, squares, k, i, n, m, s, pivot):  # pragma: no cover: com
 
 
 @njit(cache=True, error_model="numpy")
-def down_the_models(values, mask, count, mean, squares):  # pragma: no cover: compiled
+def down_the_models(values, mask, side, asked, count, mean, squares):  # pragma: no cover: compiled
     """Fill (records,) moments of the selected values, added up in the order of the models, in double precision.
 
     A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0.
+
+    Args:
+        values, mask: (models, records); those count where the mask is ``side``, and if ``asked`` there is a value.
     """
     models, records = values.shape
     n, first, more, square = np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE)
@@ -102,7 +105,7 @@ def down_the_models(values, mask, count, mean, squares):  # pragma: no cover: co
         n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
         for k in range(models):
             for i in range(many):
-                is_in = mask[k, start + i]
+                is_in = mask[k, start + i] == side and (not asked or values[k, start + i] == values[k, start + i])
                 value = np.float64(values[k, start + i]) if is_in else 0.0
                 own[k, i], chosen[k, i] = value, 1.0 if is_in else 0.0
                 n[i] += chosen[k, i]

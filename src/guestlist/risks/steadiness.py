@@ -46,5 +46,4 @@ def apart(first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second
 
 
 def _effects(margin: np.ndarray, member: np.ndarray) -> Effects:
-    known = ~np.isnan(margin)
-    return effects(moments(margin, member & known), moments(margin, ~member & known))
+    return effects(moments(margin, member, True), moments(margin, member, False))

@@ -87,8 +87,14 @@ def in_blocks(
     signals: Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]], answers: np.ndarray, labels: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Name to (records,) of signals that are computed block by block."""
-    parts = [signals(answers[block], labels[block]) for block in blocks_of(answers)]
-    return parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found: dict[str, np.ndarray] = {}
+    for block in blocks_of(answers):
+        for name, values in signals(answers[block], labels[block]).items():
+            if len(values) == len(answers):
+                found[name] = values
+            else:
+                found.setdefault(name, np.empty(len(answers)))[block] = values
+    return found
 
 
 def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:

@@ -155,9 +155,7 @@ class Signals:
 
     def _of_references(self, name: str, inside: bool) -> Moments:
         if (name, inside) not in self._references:
-            values = self.reference(name)
-            mask = (self.reference_member == inside) & ~np.isnan(values)
-            self._references[name, inside] = locked(moments(values, mask))
+            self._references[name, inside] = locked(moments(self.reference(name), self.reference_member, inside))
         return self._references[name, inside]
 
 
