@@ -50,6 +50,11 @@ def test_what_is_no_table_is_told(source, words):
         as_data(source, side="members", label="y")
 
 
+def test_a_sparse_matrix_is_no_data_either():
+    with pytest.raises(InputError, match="x is a sparse matrix: give a dense one"):
+        gl.Data(scipy.sparse.csr_matrix(X), Y)
+
+
 def test_a_column_is_named_by_a_text_or_a_number():
     assert as_data(TABLE, side="members", label="y", group=None).groups == {}
     assert list(as_data(pd.DataFrame(X), side="members", label=1, group=0).groups) == ["0"]
