@@ -44,8 +44,8 @@ def check_finite(side: str, data: Data, predict) -> None:
         predict(data.take(np.flatnonzero(broken)[:5]).x)
     except Exception as error:
         raise InputError(
-            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), "
-            f"which the model cannot read. Drop or impute them, or audit the pipeline that does. ({error})"
+            f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot read "
+            f"({type(error).__name__}: {error}). Drop or impute them, or audit the pipeline that does."
         ) from error
 
 
