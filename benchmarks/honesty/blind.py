@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import guestlist as gl
 from guestlist.blind.baseline import Blind, blind, look
 from guestlist.datasets import load
-from guestlist.evaluate import Estimate, auc_beyond
+from guestlist.evaluate import Estimate, auc, auc_beyond
 from guestlist.findings.adjusted import Adjusted, adjusted
 from guestlist.report.sections.answer import answer
 
@@ -140,7 +140,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
     of_kind, left_out = KINDS[name]
     x, y = adult()
     kind, x = of_kind(x).to_numpy(), x.drop(columns=list(left_out))
-    yes, without, found, weighted = [], [], [], []
+    yes, without, likely, found, weighted = [], [], [], [], []
     for k in range(repeats):
         rng = np.random.default_rng([19, k])
         rows = rng.permutation(len(y))
@@ -157,6 +157,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         )
         assert results.blind is not None
         yes.append(answer(results).startswith("Yes"))
+        likely.append(answer(results).startswith("Likely"))
         without.append(answer(replace(results, blind=None)).startswith("Yes"))
         found.append(results.blind)
         weighted.append(results.adjusted)
@@ -164,6 +165,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         "audits": repeats,
         "members": each,
         "says_yes": float(np.mean(yes)),
+        "says_likely": round(float(np.mean(likely)), 4),
         "would_say_yes_without_it": round(float(np.mean(without)), 4),
         "flagged": round(float(np.mean([one.told for one in found])), 4),
         "auc": round(float(np.mean([one.auc for one in found])), 4),
@@ -207,10 +209,10 @@ LEAK = 0.7  # by how much the members' score is larger because of the training, 
 STATED = 0.015  # how near the mean must come to the truth
 
 
-def attacked(each: int, shift: float, rng: np.random.Generator) -> tuple[Sides, np.ndarray]:
+def attacked(each: int, shift: float, rng: np.random.Generator, leak: float = LEAK) -> tuple[Sides, np.ndarray]:
     """The same, and an attack whose score follows the shifted column as well as the leak."""
     sides = shifted(each, shift, rng)
-    return sides, LEAK * sides.member + sides.x[:, 2] + rng.normal(size=2 * each)
+    return sides, leak * sides.member + sides.x[:, 2] + rng.normal(size=2 * each)
 
 
 def true_tpr(fpr: float) -> float:
@@ -221,33 +223,49 @@ def true_tpr(fpr: float) -> float:
 TRUE_AUC = float(ndtr(LEAK / 2))
 
 
-def weighed(each: int, shift: float, seed: list[int]) -> tuple[Blind, Adjusted, Estimate]:
+class Weighed(NamedTuple):
+    """What is found in one world: without the model, with weights, attack minus blind; and with the true weights."""
+
+    told: Blind
+    adjusted: Adjusted
+    gain: Estimate
+    oracle: Estimate
+
+
+def weighed(each: int, shift: float, seed: list[int], leak: float = LEAK) -> Weighed:
     rng = np.random.default_rng(seed)
-    sides, scores = attacked(each, shift, rng)
+    sides, scores = attacked(each, shift, rng, leak)
     found = look(sides.x, sides.y, sides.member, rng=rng)
     assert found is not None
     told, said = found
     gain = auc_beyond(scores, said.score, sides.member, said.fold, spread=told.spread)
-    return told, adjusted("attack", scores, sides.member, said.chance), gain
+    true_weights = np.exp(shift * sides.x[:, 2] - shift**2 / 2)
+    oracle = auc(scores, sides.member, weights=true_weights)
+    return Weighed(told, adjusted("attack", scores, sides.member, said.chance, said.across_folds), gain, oracle)
 
 
 def weighting(each: int, shift: float, repeats: int) -> dict:
     """Weighted figures against the truth; and how often the interval of attack minus blind holds the mean over worlds."""
     found = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
-    given = [one for _, one, _ in found if one.auc is not None]
+    given = [one.adjusted for one in found if one.adjusted.auc is not None]
     off = np.array([one.auc.value - TRUE_AUC for one in given if one.auc is not None])
-    gains = [gain for *_, gain in found]
+    oracle = np.array([one.oracle.value - TRUE_AUC for one in found])
+    gains = [one.gain for one in found]
     mean_gain = float(np.mean([gain.value for gain in gains]))
     return {
         "worlds": repeats,
         "records": each,
         "shift": shift,
         "true_auc": round(TRUE_AUC, 4),
-        "refused": _share(one.auc is None for _, one, _ in found),
-        "effective_share": round(float(np.mean([one.effective_share for _, one, _ in found])), 4),
+        "refused": _share(one.adjusted.auc is None for one in found),
+        "effective_share": round(float(np.mean([one.adjusted.effective_share for one in found])), 4),
         "off": round(float(off.mean()), 4),
         "off_error": round(float(off.std(ddof=1) / np.sqrt(len(off))), 4),
         "spread": round(float(off.std(ddof=1)), 4),
+        "absolute": round(float(np.abs(off).mean()), 4),
+        "oracle_off": round(float(oracle.mean()), 4),
+        "oracle_absolute": round(float(np.abs(oracle).mean()), 4),
+        "oracle_held": _share(one.oracle.low <= TRUE_AUC <= one.oracle.high for one in found),
         "auc_held": _share(one.auc.low <= TRUE_AUC <= one.auc.high for one in given if one.auc is not None),
         "tpr_held": _share(
             rate.tpr.low <= true_tpr(rate.fpr) <= rate.tpr.high
@@ -267,9 +285,28 @@ def strong(shift: float, each: int = 200, repeats: int = 40) -> dict:
         "worlds": repeats,
         "records": each,
         "shift": shift,
-        "withheld": _share(told.told for told, *_ in found),
-        "weighting_refused": _share(one.refused != "" for _, one, _ in found),
-        "effective_share": round(float(np.mean([one.effective_share for _, one, _ in found])), 4),
+        "withheld": _share(one.told.told and not adds(one) for one in found),
+        "weighting_refused": _share(one.adjusted.refused != "" for one in found),
+        "effective_share": round(float(np.mean([one.adjusted.effective_share for one in found])), 4),
+    }
+
+
+def adds(found: Weighed) -> bool:
+    """Whether the answer would begin with "Likely"."""
+    return found.adjusted.auc is not None and min(found.gain.low, found.adjusted.auc.low - 0.5) > 0
+
+
+def no_leak(shift: float, each: int, repeats: int) -> dict:
+    """How often a model that gives nothing away is said to add to what is known without it."""
+    found = [weighed(each, shift, [59, each, round(10 * shift), k], leak=0.0) for k in range(repeats)]
+    return {
+        "worlds": repeats,
+        "records": each,
+        "shift": shift,
+        "flagged": _share(one.told.told for one in found),
+        "says_likely": _share(one.told.told and adds(one) for one in found),
+        "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
+        "gain_above_0": _share(one.gain.low > 0 for one in found),
     }
 
 
@@ -292,7 +329,7 @@ def cost() -> dict:
 
 
 # Records of either side, shift, worlds.
-GRID = [(1000, 0.0, 40), (1000, 0.5, 40), (1000, 1.0, 40), (200, 0.0, 60), (200, 0.5, 60), (200, 1.0, 60)]
+GRID = [(1000, 0.0, 120), (1000, 0.5, 40), (1000, 1.0, 40), (200, 0.0, 60), (200, 0.5, 150), (200, 1.0, 150)]
 WORLDS: dict[str, Callable[[], dict]] = {
     **{name: partial(one_source, name) for name in ONE_SOURCE},
     **{name: partial(two_kinds, name) for name in KINDS},
@@ -302,6 +339,7 @@ WORLDS: dict[str, Callable[[], dict]] = {
         for each, shift, repeats in GRID
     },
     **{f"strong, shift {shift:g}": partial(strong, shift) for shift in (2.0, 3.0)},
+    **{f"no leak, 200 + 200, shift {shift:g}": partial(no_leak, shift, 200, 120) for shift in (0.5, 1.0)},
     "cost": cost,
 }
 

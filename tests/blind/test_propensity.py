@@ -1,10 +1,9 @@
-"""Probabilities of membership: calibrated, learnt on other folds, finite; and what weights by them are worth."""
+"""Probabilities of membership by which non-members are weighted: scores learnt on other folds, and what weights are worth."""
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
-from guestlist.blind.propensity import chances, effective_share, odds, unasked_scores
+from guestlist.blind.propensity import chances, effective_share, odds, tree_scores
 
 
 @pytest.fixture(scope="module")
@@ -16,47 +15,69 @@ def shifted():
     return x, np.arange(800) % 5, member
 
 
-def test_a_score_that_knows_the_odds_becomes_the_probability():
-    rng = np.random.default_rng(1)
-    logit = rng.normal(size=20_000)
-    member, fold = rng.random(20_000) < expit(logit), np.arange(20_000) % 5
-    assert chances(3 * logit[None], fold, member) == pytest.approx(expit(logit), abs=0.03)
+def weights_of(x, fold, member):
+    """With a score that says nothing beside the columns."""
+    nothing = np.zeros(len(member))
+    return odds(chances(x, nothing[:, None], nothing, fold, member, np.arange(len(member))), member)
 
 
-@pytest.mark.slow
-def test_nobody_teaches_their_own_probability(shifted):
+def test_nobody_teaches_their_own_score(shifted):
     x, fold, member = shifted
     other = np.where(fold == 2, ~member, member)
-    scores, changed = (unasked_scores(x, fold, truth) for truth in (member, other))
-    assert np.array_equal(scores[:, fold == 2], changed[:, fold == 2])
-    assert not np.array_equal(scores[:, fold == 1], changed[:, fold == 1])
-    one, two = (chances(scores, fold, truth)[fold == 2] for truth in (member, other))
-    assert np.array_equal(one, two)
+    scores, changed = (tree_scores(x, fold, truth) for truth in (member, other))
+    assert np.array_equal(scores[fold == 2], changed[fold == 2])
+    assert not np.array_equal(scores[fold == 1], changed[fold == 1])
 
 
-@pytest.mark.slow
 def test_weighted_nonmembers_have_the_mean_of_members(shifted):
     x, fold, member = shifted
-    weights = odds(chances(unasked_scores(x, fold, member), fold, member), member)
+    weights = weights_of(x, fold, member)
     assert (weights[member] == 1).all()
     weighted = np.average(x[~member], weights=weights[~member], axis=0)
-    assert weighted == pytest.approx(x[member].mean(axis=0), abs=0.2)
+    assert weighted == pytest.approx(x[member].mean(axis=0), abs=0.1)
+    assert weighted[1] == pytest.approx(x[member, 1].mean(), abs=0.03)
     assert x[~member, 1].mean() < 0.2
-    assert effective_share(weights[~member]) == pytest.approx(np.exp(-1), abs=0.15)
+    assert effective_share(weights[~member]) == pytest.approx(np.exp(-1), abs=0.12)
 
 
-@pytest.mark.slow
+def test_people_who_are_spread_more_widely_are_balanced_too(shifted):
+    x, fold, member = shifted
+    wide = np.where(member[:, None], 1.3, 1.0) * x[:, :1]
+    weights = weights_of(wide, fold, member)[~member]
+    assert np.average(wide[~member, 0] ** 2, weights=weights) == pytest.approx((wide[member] ** 2).mean(), abs=0.1)
+    assert (wide[~member] ** 2).mean() < 1.2 < (wide[member] ** 2).mean()
+
+
+def test_labels_that_fit_their_features_better_are_balanced_too(shifted):
+    """Neither the feature nor the label differs; members have the label that the feature's sign says more often."""
+    x, fold, member = shifted
+    fits = np.random.default_rng(1).random(800) < np.where(member, 0.8, 0.6)
+    label = np.where(fits, 1, -1) * np.sign(x[:, 0])
+    chance = chances(x[:, :1], label[:, None], np.zeros(800), fold, member, np.arange(800))
+    together, weights = x[:, 0] * label, odds(chance, member)[~member]
+    assert together[~member].mean() < together[member].mean() - 0.2
+    assert np.average(together[~member], weights=weights) == pytest.approx(together[member].mean(), abs=0.06)
+
+
+def test_what_goes_together_is_balanced_by_trees_in_part():
+    """Either of two columns is the same on both sides; members have both large, or both small."""
+    rng = np.random.default_rng(2)
+    member, x = np.arange(1200) < 600, rng.normal(size=(1200, 2))
+    alike = x[:, 0] * x[:, 1] > 0
+    x[member & ~alike & (rng.random(1200) < 0.6), 0] *= -1
+    alike = x[:, 0] * x[:, 1] > 0
+    weights = weights_of(x, np.arange(1200) % 5, member)[~member]
+    assert alike[~member].mean() < 0.55 < 0.75 < alike[member].mean()
+    assert np.average(alike[~member], weights=weights) > 0.62  # what trees see of it, they see with noise
+
+
 def test_sides_that_do_not_overlap_have_finite_weights(shifted):
     x, fold, member = shifted
-    scores = unasked_scores(np.where(member[:, None], 9.0, -9.0) + x, fold, member)
-    found = chances(scores, fold, member)
-    assert found[member].min() > 0.9
-    assert 0 < found[~member].max() < 0.1
-    assert np.isfinite(odds(found, member)).all()
+    weights = weights_of(np.where(member[:, None], 9.0, -9.0) + x, fold, member)
+    assert np.isfinite(weights).all()
 
 
 def test_a_fold_that_others_cannot_teach_says_nothing():
-    member = np.array([True, False, False, False])
-    scores = unasked_scores(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), member)
-    assert np.isfinite(scores).all()
-    assert np.isfinite(chances(scores, np.array([0, 0, 1, 1]), member)).all()
+    member, fold = np.array([True, False, False, False]), np.array([0, 0, 1, 1])
+    assert np.isfinite(tree_scores(np.arange(4.0)[:, None], fold, member)).all()
+    assert np.isfinite(weights_of(np.arange(4.0)[:, None], fold, member)).all()

@@ -42,3 +42,16 @@ def test_private_training_is_not_contradicted_and_training_without_noise_is():
     assert gl.epsilon_of(noise, rate=RATE, steps=steps, accountant="rdp") <= EPSILON
     assert row("noise as promised", noise, 2, 100).contradicted == 0
     assert row("noise off", 0.0, 2, 200).contradicted == 1
+
+
+def test_promises_that_are_kept_are_rarely_contradicted_by_the_public_path():
+    """Through ``gl.play_many``: a few audits here, more in benchmarks/honesty; the second claim is false, and seen to be."""
+    from benchmarks.honesty.many_runs import WORLDS, Mechanism, World, rows
+
+    nothing = "randomised response, ε = 0"
+    found = list(rows({nothing: WORLDS[nothing]}, audits=4, runs=12))
+    assert [row.method for row in found] == ["Clopper-Pearson", "Gaussian", "Bayesian"]
+    assert all(row.false_claims <= 0.5 for row in found)  # 3 of 4 would come up once in 2,000
+    (broken,) = [row for row in rows({"none": World(Mechanism(epsilon=50.0), 0.2)}, 1, 24) if row.method != "Bayesian"]
+    assert broken.false_claims == 1
+    assert broken.mean_bound == pytest.approx(broken.provable)

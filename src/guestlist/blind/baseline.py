@@ -17,7 +17,7 @@ import pandas as pd
 
 from guestlist.arrays.ranks import aucs
 from guestlist.blind.columns import columns_of, design, plain
-from guestlist.blind.propensity import chances, unasked_scores
+from guestlist.blind.propensity import chances
 from guestlist.blind.ridge import Fold, cross_fitted, folds
 from guestlist.blind.units import exchanged, folds_of, some_of, units_of
 from guestlist.data import Data, row_hashes
@@ -86,6 +86,16 @@ class Unasked:
     def seen(self) -> np.ndarray:
         """(records,) true for those that were looked at."""
         return self.fold >= 0
+
+    @property
+    def across_folds(self) -> np.ndarray:
+        """(records,) the score, comparable between folds as well: records are dealt out to them at random."""
+        found = np.full(len(self.score), np.nan)
+        for one in np.unique(self.fold[self.seen]):
+            inside = self.fold == one
+            centred = self.score[inside] - self.score[inside].mean()
+            found[inside] = centred / max(float(centred.std()), 1e-12)
+        return found
 
 
 class Found(NamedTuple):
@@ -182,9 +192,9 @@ def _looked(
     )
 
     def unasked() -> Unasked:
-        score = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
-        more = unasked_scores(plain(columns, data.y, data.groups, values=values), fold, member)
-        return _spread_out(len(y), rows, score[0], fold, chances(np.vstack([score, more]), fold, member))
+        (score,) = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
+        given, labels = plain(columns, data.y, data.groups, values=values)
+        return _spread_out(len(y), rows, score, fold, chances(given, labels, score, fold, member, unit))
 
     return reached, unasked
 

@@ -110,9 +110,11 @@ def design(
     return np.hstack([_of_one_weight(straight), _of_one_weight(cells(given, own, rng))])
 
 
-def plain(x: Columns, label: np.ndarray, groups: Mapping[str, np.ndarray], *, values: bool) -> np.ndarray:
-    """(records, columns) the columns and the label alone: arguments as for :func:`design`."""
-    return np.hstack([_given(x, groups).values, _labels(label, values).values])
+def plain(
+    x: Columns, label: np.ndarray, groups: Mapping[str, np.ndarray], *, values: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """(records, columns) the columns, and those of the label: arguments as for :func:`design`."""
+    return _given(x, groups).values, _labels(label, values).values
 
 
 def _given(x: Columns, groups: Mapping[str, np.ndarray]) -> Columns:

@@ -1,11 +1,9 @@
 """How likely a record is a member's, by what it holds alone: probabilities that non-members can be weighted by.
 
-A ranking tells members apart; a weight needs a probability. Scores of classifiers that did not learn from a record are
-turned into one by logistic regression on the records of other folds (Platt 1999), whose labels are drawn in a little from 0 and
-1, so that sides which do not overlap get no infinite weight. The classifiers are of several kinds, and the regression weighs
-them: one is linear in the columns, for people around another mean; one has their squares too, for people spread more widely;
-boosted trees see what goes together. (A monotone step function in place of the regression, isotonic, makes of a few records
-at the end of the scale all of the weight.)
+What members and non-members are to be balanced in: the columns themselves, for people around another mean; their squares, for
+people spread more widely; their products with the label, for labels that fit them better or worse; and scores of classifiers
+that did not learn from the record, for what goes together: boosted trees, and the classifier by which members are told
+without the model.
 """
 
 from __future__ import annotations
@@ -13,47 +11,41 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from guestlist.blind.ridge import cross_fitted, folds
+from guestlist.blind.balance import log_odds
 
-# Small trees, and few: what they overfit, the regression on other folds shrinks again.
-TREES, LEAVES, OF_A_LEAF = 60, 8, 20
-STEPS, CLOSE = 50, 1e-9
-STEADY = 1e-3  # a penalty that decides only between scores that say the same
+PRODUCTS = 512  # of columns with those of the label, of which there may be many
+TREES, LEAVES, OF_A_LEAF = 60, 8, 20  # small trees, and few: what they overfit stands in the way of what they see
 
 
-def unasked_scores(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(classifiers, records) scores of classifiers of several kinds, each learnt on other folds.
-
-    Args:
-        x: (records, columns) centred, of about unit spread.
-    """
-    side = np.where(member, 1.0, -1.0)[None]
-    linear, squared = (cross_fitted(folds(read, fold), side) for read in (x, np.hstack([x, x**2 - 1])))
-    return np.vstack([linear, squared, _boosted(x, fold, member)])
-
-
-def chances(scores: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(records,) probability of membership among these records, each from records of other folds.
+def chances(
+    given: np.ndarray,
+    labels: np.ndarray,
+    score: np.ndarray,
+    fold: np.ndarray,
+    member: np.ndarray,
+    unit: np.ndarray,
+) -> np.ndarray:
+    """(records,) probability of membership among these records, by which non-members are weighted.
 
     Args:
-        scores: (classifiers, records) of classifiers that did not learn from the record's fold.
+        given, labels: (records, columns) of features, and of the label, centred, of about unit spread.
+        score: (records,) of a classifier that did not learn from the record's fold.
         fold: (records,) numbers.
         member: (records,) true for members.
+        unit: (records,) numbers of the persons, or records, that count as one.
     """
-    read, found = np.vstack([np.ones(len(member)), scores]), np.empty(len(member))
-    for one in np.unique(fold):
-        # Of one spread in every fold: how far a classifier shrinks its scores is its own choice in each.
-        inside = read[1:, fold == one]
-        read[1:, fold == one] = inside / np.maximum(np.sqrt(np.square(inside).mean(axis=1, keepdims=True)), 1e-12)
-    for one in np.unique(fold):
-        others = fold != one
-        found[~others] = special.expit(_logistic(read[:, others], member[others]) @ read[:, ~others])
-    return found
+    columns = np.hstack([given, labels])
+    learnt = np.stack([_of_one_spread(one, fold) for one in (score, tree_scores(columns, fold, member))], axis=1)
+    several = np.array([len(np.unique(column)) > 2 for column in columns.T], dtype=bool)
+    squares = columns[:, several] ** 2  # of two values a square is no more than the value
+    some = labels[:, : max(PRODUCTS // max(given.shape[1], 1), 1)]
+    products = (given[:, :, None] * some[:, None]).reshape(len(member), -1)
+    return special.expit(log_odds(np.hstack([columns, squares, products, learnt]), member, unit))
 
 
 def odds(chance: np.ndarray, member: np.ndarray) -> np.ndarray:
     """(records,) weights under which non-members are distributed as members are: e / (1 - e), and 1 for members."""
-    return np.where(member, 1.0, chance / (1 - chance))
+    return np.where(member, 1.0, chance / (1 - np.where(member, 0.0, chance)))
 
 
 def effective_share(weights: np.ndarray) -> float:
@@ -65,8 +57,8 @@ def effective_share(weights: np.ndarray) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum() / len(weights))
 
 
-def _boosted(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(records,) log-odds by boosted trees."""
+def tree_scores(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """(records,) log-odds by boosted trees that learnt on other folds; 0 where these have one side alone."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
 
     found = np.zeros(len(member))
@@ -80,17 +72,10 @@ def _boosted(x: np.ndarray, fold: np.ndarray, member: np.ndarray) -> np.ndarray:
     return found
 
 
-def _logistic(read: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """(columns,) coefficients of (columns, records), the first of which is constant, by Newton's method."""
-    members, nonmembers = member.sum(), (~member).sum()
-    labels = np.where(member, (members + 1) / (members + 2), 1 / (nonmembers + 2))
-    penalty = STEADY * np.diag(np.arange(len(read)) > 0)
-    found = np.zeros(len(read))
-    for _ in range(STEPS):
-        chance = special.expit(found @ read)
-        curvature = (read * (chance * (1 - chance))) @ read.T + penalty
-        step = np.linalg.solve(curvature, read @ (labels - chance) - penalty @ found)
-        found = found + step
-        if np.abs(step).max() < CLOSE:
-            break
+def _of_one_spread(score: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """The same in every fold: how far a classifier shrinks its scores is its own choice in each."""
+    found = np.empty(len(score))
+    for one in np.unique(fold):
+        inside = fold == one
+        found[inside] = score[inside] / max(float(np.sqrt(np.square(score[inside]).mean())), 1e-12)
     return found

@@ -5,8 +5,8 @@ probability that a record of that kind is a member's, non-members are distribute
 what an attack still finds is not that. Nothing is known of what was not looked at.
 
 Weights that rest on a few non-members say nothing, nor do weights that leave the two sides apart, as they must where some
-members are of a kind that no non-member is. Both are refused: the first by the effective sample size, the second if the same
-probability still tells members from weighted non-members.
+members are of a kind that no non-member is. Both are refused: the first by the effective sample size, the second if the
+classifier that never asks the model still tells members from weighted non-members.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Adjusted:
         attack: its name.
         members, nonmembers: records that were looked at.
         effective_share: as which share of the non-members the weighted ones count.
-        left: AUC at which the probability of membership still tells members from weighted non-members.
+        left: AUC at which the classifier that never asks the model still tells members from weighted non-members.
         refused: why there are no figures: ``few``, ``apart``, ``no features``; empty where there are.
         auc: of the attack; None where it is refused, like the rest.
         rates: TPR at some false-positive rates.
@@ -67,9 +67,9 @@ def find(case: Case) -> Adjusted | None:
     name, asked = case.of(headline.find).name, case.truth.asked
     seen = case.unasked.seen[asked]
     persons = None if case.persons is None else case.persons[seen]
-    chance, member = case.unasked.chance[asked][seen], case.truth.of_asked[seen]
-    looked = "features" in case.blind.looked_at
-    return adjusted(name, case.scores[name][asked][seen], member, chance, persons, features=looked)
+    chance, blind = case.unasked.chance[asked][seen], case.unasked.across_folds[asked][seen]
+    looked, member = "features" in case.blind.looked_at, case.truth.of_asked[seen]
+    return adjusted(name, case.scores[name][asked][seen], member, chance, blind, persons, features=looked)
 
 
 def adjusted(
@@ -77,6 +77,7 @@ def adjusted(
     scores: np.ndarray,
     member: np.ndarray,
     chance: np.ndarray,
+    blind: np.ndarray,
     persons: np.ndarray | None = None,
     *,
     features: bool = True,
@@ -85,10 +86,11 @@ def adjusted(
 
     Args:
         scores, member, chance, persons: (records,) of those that were looked at; ``chance`` is that of membership.
+        blind: (records,) what the classifier says that never asks the model.
         features: whether features were among what was looked at.
     """
     weights = odds(chance, member)
-    share, left = effective_share(weights[~member]), auc(chance, member, persons=persons, weights=weights)
+    share, left = effective_share(weights[~member]), auc(blind, member, persons=persons, weights=weights)
     refused = UNSEEN if not features else FEW if share < FEWEST else APART if left.low > CHANCE else ""
     found = Adjusted(name, int(member.sum()), int((~member).sum()), share, left, refused)
     if refused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
+from guestlist.report.sections.blind import added
 
 DEFEND = (
     "Try defences: guestlist defend FOLDER (in Python gl.defend) audits those that fit this model on the same records, and tells "
@@ -30,8 +31,7 @@ def next_steps(results: Results) -> tuple[str, ...]:
         [f"Settle first what stands beside the answer: {words.listed(codes)}."] if (codes := _codes(results)) else []
     )
     if results.blind is not None and results.blind.told:
-        gain = results.beyond_blind
-        clear = results.references is not None and gain is not None and gain.gain.low > 0
+        clear = results.references is not None and added(results) > 0
         return (*first, *([DEFEND] if clear else []))  # the answer says what to do about the records
     blind = results.check("GL119")
     unlooked = [BLIND] if results.blind is None and blind is not None and blind.state == "not run" else []

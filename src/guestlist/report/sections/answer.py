@@ -10,7 +10,7 @@ from guestlist.report import checks, words
 from guestlist.report.format import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
 from guestlist.report.next_steps import next_steps
 from guestlist.report.section import Section, filled
-from guestlist.report.sections.blind import unclear
+from guestlist.report.sections.blind import with_differences
 from guestlist.report.sections.groups import exposed_group, unjudged
 from guestlist.report.sections.headline import picks
 
@@ -46,7 +46,7 @@ def answer(results: Results) -> str:
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
     if results.blind is not None and results.blind.told:
-        return unclear(results, results.blind, attack)
+        return with_differences(results, results.blind, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from guestlist.blind.baseline import Blind
 from guestlist.evaluate import Estimate
-from guestlist.findings.attacks import AttackResult
+from guestlist.findings.attacks import CHANCE, AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import count, decimal, tiny, with_interval
@@ -21,6 +21,8 @@ NO_FEATURES = (
 
 
 WEAK = 0.01  # above this p-value the reader is told that it may be chance
+# How the answer begins where the model likely adds to that: by how much more AUC at least.
+LIKELY = ((0.1, "Likely, beyond what the records themselves give away."), (0.0, "Likely, but only slightly."))
 BY_CHANCE = "Of audits with one source for both, one in twenty is told so by chance."
 
 
@@ -70,14 +72,29 @@ def blind(results: Results) -> str:
     return " ".join([f"{said} without the model. {reached}, {asked}. {_unseen(found)}", *alone])
 
 
-def unclear(results: Results, found: Blind, attack: AttackResult) -> str:
-    """The answer where members can be told without the model: what attacks find is not the model's doing alone."""
+def with_differences(results: Results, found: Blind, attack: AttackResult) -> str:
+    """The answer where members can be told without the model: what attacks find is not the model's doing alone.
+
+    Where an attack is shown to do better than whoever never asks the model, and to tell members from non-members who are weighted
+    to be like them, the model likely adds to what is known without it. Never "Yes": what nobody looked at may differ too.
+    """
+    least = added(results)
+    begin = "Unclear." if least <= 0 else next(said for above, said in LIKELY if least >= above)
     differ = f"Members and non-members differ without the model: a classifier that never asks it {_reaches(found)}"
     model = "so what attacks find, or miss, cannot be put down to the model alone"
     own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
     weak = BY_CHANCE if found.p_value > WEAK else ""
-    said = [f"Unclear. {differ}, {model}.", own, beyond(results), in_short(results), weak, words.advice(found.game)]
+    said = [f"{begin} {differ}, {model}.", own, beyond(results), in_short(results), weak, words.advice(found.game)]
     return " ".join(filter(None, said))
+
+
+def added(results: Results) -> float:
+    """The least that the model is shown to add, in AUC, by both ways to set aside what is known without it; 0: nothing."""
+    gain, left = results.beyond_blind, results.adjusted
+    if gain is None or left is None or left.auc is None:
+        return 0.0
+    lows = gain.gain.low, left.auc.low - CHANCE
+    return 0.0 if any(map(math.isnan, lows)) else max(min(lows), 0.0)
 
 
 def _reaches(found: Blind) -> str:

@@ -1,0 +1,149 @@
+"""``python -m benchmarks.honesty.many_runs``: how often ``gl.play_many`` contradicts a promise that is kept.
+
+Mechanisms whose epsilon is known stand in for training: they look whether the record in question is among those they are given,
+and answer with randomised response or Gaussian noise about that alone. Everything else is the public path: the game tosses
+the coins, models are trained, written and read, margins become scores, and a claim is judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import guestlist as gl
+from guestlist.privacy import gaussian_epsilon
+
+HERE = Path(__file__).parent
+DELTA, OTHERS = 1e-5, 3
+HOWS = {"Clopper-Pearson": gl.ClopperPearson(), "Gaussian": gl.GaussianRuns(), "Bayesian": gl.BayesianRuns()}
+POOL = np.arange(1.0 + OTHERS)[:, None], np.array([1, 0, 1, 0])  # the first is the record in question
+
+
+class Mechanism(ClassifierMixin, BaseEstimator):
+    """Says whether it was given the record in question, with noise.
+
+    Args:
+        epsilon: of randomised response; None: Gaussian noise.
+        mu: by how much the record moves what is said, in standard deviations of the noise.
+    """
+
+    def __init__(self, epsilon: float | None = None, mu: float = 0.0, random_state: int | None = None):
+        self.epsilon = epsilon
+        self.mu = mu
+        self.random_state = random_state
+
+    def fit(self, x, y):
+        rng = np.random.default_rng(self.random_state)
+        inside = bool((np.asarray(x) == 0).any())
+        if self.epsilon is None:
+            self.said_ = self.mu * inside + rng.normal()
+        else:
+            self.said_ = 1.0 if inside == (rng.random() < expit(self.epsilon)) else -1.0
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, x):
+        return np.tile([expit(-self.said_), expit(self.said_)], (len(x), 1))
+
+    def predict(self, x):
+        return np.full(len(x), int(self.said_ > 0))
+
+
+@dataclass(frozen=True)
+class World:
+    """A mechanism, and the epsilon that it keeps."""
+
+    mechanism: Mechanism
+    epsilon: float
+    gaussian: bool = False
+
+
+WORLDS = {
+    "randomised response, ε = 0": World(Mechanism(epsilon=0.0), 0.0, gaussian=True),
+    "randomised response, ε = 0.5": World(Mechanism(epsilon=0.5), 0.5),
+    "Gaussian noise, μ = 1": World(Mechanism(mu=1.0), gaussian_epsilon(1.0, DELTA), gaussian=True),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What audits of one mechanism said by one method.
+
+    Args:
+        truth: the epsilon that the mechanism keeps, which was claimed.
+        false_claims: share of audits that contradicted it.
+        half_contradicted: share that would have contradicted a claim of half as much.
+    """
+
+    world: str
+    method: str
+    truth: float
+    false_claims: float
+    half_contradicted: float
+    mean_bound: float
+    provable: float
+    runs: int
+    audits: int
+
+
+def audited(world: World, seed: int, runs: int) -> dict[str, gl.Epsilon]:
+    """One audit, judged by every method that promises something of the mechanism; its models are trained once."""
+    first, *others = [name for name in HOWS if world.gaussian or name != "Gaussian"]
+    options: dict[str, Any] = {"claimed": gl.Claim(world.epsilon, DELTA), "engine": gl.Here(), "progress": False}
+    game = gl.Strong(against="nothing", record="data:0")
+    with tempfile.TemporaryDirectory() as folder:
+        place = f"{folder}/a"
+        found = gl.play_many(
+            game, world.mechanism, POOL, runs=runs, seed=seed, folder=place, how=HOWS[first], **options
+        )
+        case = gl.read_case(place)
+        judged = {how: gl.epsilon_bound(case, delta=DELTA, claimed=world.epsilon, how=HOWS[how]) for how in others}
+        return {first: found, **judged}
+
+
+def rows(worlds: dict[str, World], audits: int, runs: int) -> Iterator[Row]:
+    for name, world in worlds.items():
+        found = [audited(world, seed, runs) for seed in range(audits)]
+        for method in found[0]:
+            judged = [one[method] for one in found]
+            bounds = np.array([one.bound.epsilon for one in judged if one.bound is not None])
+            provable = np.array([one.bound.provable for one in judged if one.bound is not None])
+            assert len(bounds) == audits
+            yield Row(
+                name,
+                method,
+                world.epsilon,
+                float(np.mean([one.contradicted for one in judged])),
+                float((bounds > world.epsilon / 2).mean()),
+                float(bounds.mean()),
+                float(provable.mean()),
+                runs,
+                audits,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=60, help="models of each audit")
+    options = parser.parse_args()
+    kept = []
+    for row in rows(WORLDS, options.audits, options.runs):
+        kept.append({name: round(value, 4) if isinstance(value, float) else value for name, value in vars(row).items()})
+        print(*kept[-1].values(), sep="  ", flush=True)
+        command = f"python -m benchmarks.honesty.many_runs --audits {options.audits} --runs {options.runs}"
+        content = {"command": command, "delta": DELTA, "rows": kept}
+        (HERE / "many_runs.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

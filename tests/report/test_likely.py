@@ -1,0 +1,50 @@
+"""The answer where members can be told without the model: what the model adds to that, if it is shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from guestlist.blind.baseline import Blind
+from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.findings.adjusted import FEW, Adjusted
+from guestlist.findings.beyond_blind import BeyondBlind
+from guestlist.report.next_steps import DEFEND, next_steps
+from guestlist.report.sections.answer import answer
+from report_worlds import leaking
+
+
+def two_kinds(gain, left, refused=""):
+    """An audit in which members are told without the model, with a clear leak as the attacks see it."""
+    base = leaking()
+    blind = Blind(0.52, 0.0475, 399, 0.52, 500, 500, 1000, 5, ("features", "label"), spread=0.01)
+    name = base.headline.name
+    weighted = Adjusted(name, 500, 500, 0.9, Estimate(0.5, 0.46, 0.54), refused, left)
+    return replace(base, blind=blind, beyond_blind=BeyondBlind(name, gain, 500, 500), adjusted=weighted)
+
+
+@pytest.mark.parametrize(
+    ("gain", "left", "begins"),
+    [
+        (
+            Estimate(0.22, 0.18, 0.26),
+            Estimate(0.74, 0.70, 0.78),
+            "Likely, beyond what the records themselves give away. ",
+        ),
+        (Estimate(0.22, 0.18, 0.26), Estimate(0.60, 0.55, 0.65), "Likely, but only slightly. "),
+        (Estimate(0.05, 0.01, 0.09), Estimate(0.74, 0.70, 0.78), "Likely, but only slightly. "),
+        (Estimate(0.22, 0.18, 0.26), Estimate(0.52, 0.48, 0.56), "Unclear. "),
+        (Estimate(0.02, -0.02, 0.06), Estimate(0.74, 0.70, 0.78), "Unclear. "),
+        (WITHHELD, Estimate(0.74, 0.70, 0.78), "Unclear. "),
+        (Estimate(0.22, 0.18, 0.26), WITHHELD, "Unclear. "),
+    ],
+)
+def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, begins):
+    found = two_kinds(gain, left)
+    assert answer(found).startswith(begins)
+    assert "Members and non-members differ without the model" in answer(found)
+    assert answer(replace(found, blind=None)).startswith("Yes")
+    assert (DEFEND in next_steps(found)) == begins.startswith("Likely")
+
+
+def test_refused_weights_withhold_the_answer():
+    assert answer(two_kinds(Estimate(0.22, 0.18, 0.26), None, FEW)).startswith("Unclear. ")
