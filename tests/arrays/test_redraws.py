@@ -83,6 +83,18 @@ def test_figures_of_several_attacks_are_those_of_each():
         assert found == pytest.approx(rank_gaps(row[None, known], Masks(deals).within(known))[0])
 
 
+@pytest.mark.parametrize("largest", [2**24, 2**24 + 1], ids=["in single precision", "beyond it"])
+def test_sums_of_whole_numbers_are_exact(largest):
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 1000, size=(3, 50))
+    weights[0, 0] += largest - 1 - weights[0].sum()
+    deals = Masks(rng.random((20, 50)) < 0.5)
+    deals.member[0] = True
+    expected = [[sum(int(one) for one in row[draw]) for draw in deals.member] for row in weights]
+    assert expected[0][0] == largest - 1
+    assert deals.sums(weights.astype(float)).tolist() == expected
+
+
 def test_equally_good_deals_are_found_equal():
     """Of 0/1 scores many deals are: a sum that is off by rounding would call them worse."""
     rng = np.random.default_rng(2)

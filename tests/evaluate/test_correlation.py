@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from guestlist.evaluate.correlation import pearson, spearman
 
@@ -46,3 +47,11 @@ def test_what_differs_by_rounding_alone_is_withheld():
     assert np.isnan(spearman(b, a).value)
     assert not np.isnan(pearson(1e-15 * rng.normal(size=20), b).value)
     assert not np.isnan(spearman(np.r_[np.inf, b[1:]], b).value)
+
+
+def test_spearman_is_scipys():
+    rng = np.random.default_rng(0)
+    a, b = np.round(rng.normal(size=(2, 200)), 1)
+    b[:50] += a[:50]
+    b[7] = np.inf
+    assert spearman(a, b).value == spearmanr(a, b).statistic

@@ -18,23 +18,15 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     >>> aucs(np.array([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]), np.array([[False, True, False], [True, True, False]]))
     array([0.75, 0.5 ])
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    from guestlist.arrays.rank_sums import doubled_rank_sums  # imports numba
+
+    scores = np.array(scores, dtype=np.float64, order="C")  # a copy: compiled once for arrays that may be written to
     inside = member & ~np.isnan(scores)
     members, scored = inside.sum(axis=1), (~np.isnan(scores)).sum(axis=1)
     order = np.argsort(scores, axis=1)  # NaN last
-    ranks = _mid_ranks(np.take_along_axis(scores, order, axis=1))
-    # Halves add up exactly, in whatever order.
-    sums = np.einsum("ij,ij->i", np.take_along_axis(inside, order, axis=1).astype(np.float64), ranks)
+    sums = doubled_rank_sums(scores, order, inside, scored) / 2  # halves, which are exact
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: one kind only
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
-
-
-def _mid_ranks(ordered: np.ndarray) -> np.ndarray:
-    """Ranks from 1 of values that are sorted within each row, equal ones sharing the mean of theirs."""
-    if (ordered[:, 1:] == ordered[:, :-1]).any():
-        first, last = tie_ends(ordered)
-        return (first + last) / 2 + 1
-    return np.broadcast_to(np.arange(1.0, ordered.shape[1] + 1), ordered.shape)
 
 
 def counts_among(values: np.ndarray, mask: np.ndarray) -> np.ndarray:

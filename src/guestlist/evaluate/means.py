@@ -107,6 +107,9 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+_FIELDS = ("total", "squares", "cross", "records", "size_squares", "persons")
+
+
 @dataclass(frozen=True)
 class _Means:
     """Several means of values in [0, 1]; NaN where there is no record."""
@@ -116,10 +119,15 @@ class _Means:
 
     @classmethod
     def of(cls, parts: Sequence[Sums]) -> _Means:
-        fields = ("total", "squares", "cross", "records", "size_squares", "persons")
-        columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in fields]
+        columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
             return cls(columns[0] / columns[3], Sums(*columns))
+
+    @classmethod
+    def where(cls, first: np.ndarray, means: _Means, others: _Means) -> _Means:
+        """The first ones where ``first`` is true, else the others."""
+        pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
+        return cls(np.where(first, means.mean, others.mean), Sums(*(np.where(first, *pair) for pair in pairs)))
 
     def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -142,10 +150,15 @@ def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[n
 def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
     """The errors at which the intervals of the differences end at 0, by halving, all at once; NaN without a difference."""
     gap = inside.mean - outside.mean
+    # Only the end that faces 0 is asked for: the lower end of the larger mean and the upper end of the smaller.
+    above = gap > 0
+    larger, smaller = _Means.where(above, inside, outside), _Means.where(above, outside, inside)
     low, high = np.full(len(gap), np.log(SMALLEST_P)), np.zeros(len(gap))
     for _ in range(STEPS):
         middle = (low + high) / 2
-        below, above = _ends(inside, outside, np.exp(middle))
-        apart = np.where(gap > 0, below > 0, above < 0)
+        half = np.exp(middle) / 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            room = np.hypot(larger.mean - larger.sums.lower(half), smaller.sums.upper(half) - smaller.mean)
+        apart = np.abs(gap) > room
         low, high = np.where(apart, low, middle), np.where(apart, middle, high)
     return np.where(np.isnan(gap), np.nan, np.where(gap == 0, 1.0, np.exp(high)))

@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from guestlist.arrays.digits import rounded
 from guestlist.blind.propensity import effective_share, odds
 from guestlist.case import Case
 from guestlist.evaluate import Estimate, auc, steps, tpr_at_fpr
 from guestlist.findings import headline
-from guestlist.findings.attacks import CHANCE, FPRS, rounded
+from guestlist.findings.attacks import CHANCE, FPRS
 
 FEWEST = 0.1  # of the non-members, as which weighted ones must count
 FEW, APART, UNSEEN = "few", "apart", "no features"  # reasons of a refusal

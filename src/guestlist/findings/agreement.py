@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from guestlist.arrays.digits import rounded
 from guestlist.case import Case
 from guestlist.evaluate import agreement, calls_at_fpr, calls_at_level
 from guestlist.findings import hypothesis_tests
-from guestlist.findings.attacks import rounded
 
 ALPHA = 0.1
 

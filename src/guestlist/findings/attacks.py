@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from guestlist.arrays.digits import rounded
 from guestlist.attacks import Attack
 from guestlist.case import PRIOR, Case
 from guestlist.collecting.evidence.table import EVIDENCE
@@ -200,11 +201,6 @@ def evaluate_attack(
         curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
     )
-
-
-def rounded(values: np.ndarray) -> tuple[float, ...]:
-    """To six digits, which no chart resolves further."""
-    return tuple(float(f"{v:.6g}") for v in values)
 
 
 def _threshold(attack: Attack, scores: np.ndarray, member: np.ndarray, view: Signals) -> float:

@@ -9,10 +9,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.stats import rankdata
 
+from guestlist.arrays.digits import rounded
 from guestlist.case import Case
 from guestlist.evaluate.correlation import FEWEST, constant, spearman
 from guestlist.findings import headline, slices
-from guestlist.findings.attacks import rounded
 from guestlist.risks import risks_of
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
