@@ -1,6 +1,7 @@
 """Npz files that lie about themselves: told in a sentence, before their claims are believed."""
 
 import io
+import re
 import zipfile
 
 import numpy as np
@@ -41,6 +42,34 @@ def test_a_header_that_claims_what_is_not_there(tmp_path, claims, words):
         read_npz(path)
     with pytest.raises(InputError, match=f"{path.name} cannot be read as npz .*{words}"):
         read_predictions(path)
+
+
+def test_plain_headers_are_read_as_numpy_reads_them(tmp_path, monkeypatch):
+    shapes, kinds = (
+        [(), (3,), (0, 4), (2, 1, 3)],
+        ["?", "i1", ">u2", "i8", "f2", "f4", ">f8", "c8", "c16", "U3", "S2", "M8[s]"],
+    )
+    arrays = {f"{kind} {len(shape)}": np.zeros(shape, kind) for kind in kinds for shape in shapes}
+    arrays["fortran"] = np.asfortranarray(np.zeros((2, 3)))
+    np.savez(tmp_path / "all.npz", **arrays)
+    with zipfile.ZipFile(tmp_path / "all.npz") as archive:
+
+        def claimed():
+            return {part.filename: archives._claimed(part, archive.open(part)) for part in archive.infolist()}
+
+        quick = claimed()
+        plain = [name for name in arrays if archives.PLAIN.search(archive.read(f"{name}.npy"))]
+        assert len(plain) == 9 * len(shapes) + 1  # texts and dates are numpy's
+        monkeypatch.setattr(archives, "PLAIN", re.compile(b"never"))
+        assert quick == claimed() == {f"{name}.npy": array.nbytes for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize("header", ["'f3'", "'<f16'", "'<i3'", "'|O'"])
+def test_odd_headers_are_left_to_numpy(header):
+    text = f"{{'descr': {header}, 'fortran_order': False, 'shape': (3,), }}\n".encode()
+    assert not archives.PLAIN.fullmatch(text)
+    assert not archives.PLAIN.fullmatch(text.replace(header.encode(), b"'<f8'").replace(b"(3,)", b"(03,)"))
+    assert archives.PLAIN.fullmatch(text.replace(header.encode(), b"'<f8'"))
 
 
 def test_little_that_unpacks_to_much(tmp_path, monkeypatch):

@@ -123,6 +123,25 @@ def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
         view.target("margin")
 
 
+def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch):
+    for k in range(3):
+        store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
+    looked, plain = [], folder.check_sealed_npz
+    monkeypatch.setattr(folder, "check_sealed_npz", lambda path, seal: looked.append(path.name) or plain(path, seal))
+    path = folder.model_path(store.folder, 1)
+    assert store.check(path) == store.check(path) == ["loss", "margin"]
+    store.rotation()
+    assert sorted(looked) == ["model-0000.npz", "model-0001.npz", "model-0002.npz"]
+    store.write_model(1, {"loss": np.zeros(3)})
+    assert store.check(path) == ["loss"]
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(FolderError, match="does not belong there"):
+        store.check(path)
+    path.unlink()
+    with pytest.raises(FolderError, match="is damaged"):
+        store.check(path)
+
+
 @pytest.mark.slow
 def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, monkeypatch):
     gl.audit(tree, *blobs, references=2, attacks=["loss"], folder=tmp_path, jobs=1)

@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from guestlist.errors import unwritten
-from guestlist.store.archives import check_archive
+from guestlist.store.archives import checked_archive
 from guestlist.store.lock import PRIVATE, alive, is_private
 
 T = TypeVar("T")
@@ -97,8 +97,7 @@ def in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
     """What ``look`` finds in an npz file; ValueError where it is damaged."""
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
         try:
-            check_archive(file)
-            with np.load(file, allow_pickle=False) as archive:
+            with checked_archive(file) as archive:
                 return look(archive)
         except (OSError, ValueError, KeyError):
             raise

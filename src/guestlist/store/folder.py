@@ -60,6 +60,7 @@ class Store:
         self.manifest = manifest
         self._split: Split | None = None
         self._row_digests: dict[int, str] = {}
+        self._looked_at: dict[Path, tuple[tuple, list[str]]] = {}
 
     # -- what was planned -------------------------------------------------------------------------------------
 
@@ -147,8 +148,15 @@ class Store:
         )
 
     def check(self, path: Path) -> list[str]:
-        """The names of the arrays in a file, which are not read; the same errors."""
-        return read_or_explain(path, lambda path: check_sealed_npz(path, self._seal(path)))
+        """The names of the arrays in a file, which are not read; the same errors. Looked at again only where it has changed."""
+        return list(read_or_explain(path, self._names))
+
+    def _names(self, path: Path) -> list[str]:
+        status, seal = path.stat(), self._seal(path)
+        known = (status.st_ino, status.st_mtime_ns, status.st_size, seal)
+        if self._looked_at.get(path, ((), []))[0] != known:
+            self._looked_at[path] = known, check_sealed_npz(path, seal)
+        return self._looked_at[path][1]
 
     def checked(self, paths: Mapping[int, Path]) -> set[int]:
         """The numbers of these files, each of which is checked: before the long work, not after it."""
