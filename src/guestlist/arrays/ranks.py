@@ -20,8 +20,8 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     """
     from guestlist.arrays.rank_sums import doubled_rank_sums  # imports numba
 
-    scores = np.array(scores, dtype=np.float64, order="C")  # a copy: compiled once for arrays that may be written to
-    inside = member & ~np.isnan(scores)
+    scores = np.array(scores, dtype=np.float64, order="C")  # a copy, in order, that may be written to: compiled once
+    inside = np.ascontiguousarray(member & ~np.isnan(scores))
     members, scored = inside.sum(axis=1), (~np.isnan(scores)).sum(axis=1)
     order = np.argsort(scores, axis=1)  # NaN last
     sums = doubled_rank_sums(scores, order, inside, scored) / 2  # halves, which are exact
