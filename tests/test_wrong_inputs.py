@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,17 @@ import polars as pl
 import pytest
 import scipy.sparse
 from benchmarks.environments import lowest, requirements
+from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from guestlist import arguments
+from guestlist import arguments, neighbours
 from guestlist.data import as_data, read_table
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit, Verdict
+from guestlist.findings.risk_spread import Spread
 from guestlist.lines import for_spreadsheets, line
+from guestlist.neighbours.encoding import encoded
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.targets.prediction_files import read_predictions
 from pages import FORMULAS, NO_FORMULAS
@@ -154,3 +158,25 @@ def test_the_lowest_versions_are_named_and_safe():
     with open(Path(__file__).parents[1] / "pyproject.toml", "rb") as file:
         said = tomllib.load(file)["project"]["classifiers"]
     assert {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)} <= set(said)
+
+
+def test_distances_and_their_models_are_told_of(tmp_path):
+    with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be a whole number"):
+        neighbours.Knn(k=10**20)
+    with pytest.raises(InputError, match="there are infinite ones in a"):
+        encoded(TABLE.assign(a=[np.inf, 0, 1, 2, 3, 4]))
+    with pytest.raises(ValueError, match=r"cannot be fitted or asked here \(ValueError: Unknown label type"):
+        neighbours.minimisation_curve(
+            X, Y + 0.5, X, Y + 0.5, np.arange(6.0), model=LogisticRegression(), rng=np.random.default_rng(0), repeats=1
+        )
+
+
+def test_edited_results_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="Expected 5 quantiles of 3 members, found 2"):
+        Spread("mu", {}, 3, (0.1, 0.2))
+    member = np.arange(40) < 20
+    answers = np.random.default_rng(0).dirichlet((1, 1), 40)
+    found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], blind=False)
+    other = replace(found, headline=replace(found.headline, name=""))
+    with pytest.raises(InputError, match="'b' has no scores of its headline attack, ''"):
+        gl.compare({"a": found, "b": other})

@@ -48,7 +48,10 @@ def side_of(name: str, results: Results) -> Side:
     table = results.records.set_index("id").sort_index(kind="stable")
     if table.index.has_duplicates:
         raise InputError(f"In the audit {name!r} several records have one id, so that they cannot be paired.")
-    return Side(name, results.headline.name, table, results)
+    attack = results.headline.name
+    if f"score_{attack}" not in table:
+        raise InputError(f"The audit {name!r} has no scores of its headline attack, {attack!r}: audit again.")
+    return Side(name, attack, table, results)
 
 
 def check_pairs(first: Side, second: Side) -> None:

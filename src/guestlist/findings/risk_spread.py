@@ -27,6 +27,12 @@ class Spread:
     members: int
     quantiles: tuple[float, ...]
 
+    def __post_init__(self):
+        if len(self.quantiles) != (len(LEVELS) if self.members else 0):
+            raise ValueError(
+                f"Expected {len(LEVELS)} quantiles of {self.members} members, found {len(self.quantiles)}."
+            )
+
 
 @dataclass(frozen=True)
 class RiskSpread:

@@ -147,7 +147,10 @@ def _accuracy(x, y, x_test, y_test, model) -> float:
         model = KNeighborsClassifier(min(model.k, len(x)), metric=model.metric)
     else:
         model = clone(model)
-    return float(model.fit(x, y).score(x_test, y_test))
+    try:
+        return float(model.fit(x, y).score(x_test, y_test))
+    except Exception as error:
+        raise ValueError(f"The model cannot be fitted or asked here ({type(error).__name__}: {error}).") from error
 
 
 def _values(values, n: int) -> np.ndarray:

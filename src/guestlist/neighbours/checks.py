@@ -11,6 +11,8 @@ from guestlist import arguments
 # Squared distances of larger entries would overflow, in the precision used.
 LARGEST = {"exact": 1e150, "fast": 1e15}
 MOST_THREADS = 1024
+# More than anybody has records.
+MOST_NEIGHBOURS = 10**9
 
 
 def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
@@ -54,7 +56,7 @@ def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndar
 
 def neighbours(k) -> int:
     """``k`` as an integer of at least 1."""
-    return arguments.whole("k", k, 1)
+    return arguments.whole("k", k, 1, MOST_NEIGHBOURS)
 
 
 def keep_probability(p) -> float:

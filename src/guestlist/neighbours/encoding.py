@@ -21,6 +21,10 @@ def encoded(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
         missing = each.columns[each.isna().any()]
         if len(missing):
             raise InputError(f"Distances need values, but there are missing ones in {', '.join(map(str, missing))}.")
+        numeric = each.select_dtypes("number")
+        infinite = numeric.columns[np.isinf(numeric.to_numpy(dtype=np.float64)).any(axis=0)]
+        if len(infinite):
+            raise InputError(f"Distances need numbers, but there are infinite ones in {', '.join(map(str, infinite))}.")
     numbers = list(table.select_dtypes("number").columns)
     words = [column for column in table.columns if column not in numbers]
     encoder = make_column_transformer(
