@@ -5,7 +5,7 @@ Imports numba, so it is itself imported only where there are very many values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
@@ -29,6 +29,8 @@ class Buckets:
     member: np.ndarray
     records: np.ndarray
     sign: int
+    _top: int = field(init=False)
+    _shift: int = field(init=False)
 
     def __post_init__(self) -> None:
         some = self.records[:: max(1, self.values.shape[0] * len(self.records) // SOME)]
@@ -36,7 +38,7 @@ class Buckets:
         width = max(int(highest) - int(lowest), 0)
         # Floats are taken as whole numbers in the same order: a bucket holds so many neighbours that nearly all find room,
         # and the last on either side what lies beyond.
-        object.__setattr__(self, "_top", highest)
+        object.__setattr__(self, "_top", int(highest))
         object.__setattr__(self, "_shift", max(0, width.bit_length() - BUCKETS.bit_length() + 1))
 
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -239,9 +239,10 @@ def _beginnings(
     outside = 1 - members.mean() / max(len(order), 1)
     if not isinstance(deals, Shifts) or not 0 < outside < 1:
         return begin, false, before
+    records = len(deals.place)
 
     def members_above(rank: int) -> np.ndarray:
-        top = np.zeros(len(deals.place))
+        top = np.zeros(records)
         top[order[:rank]] = 1.0
         return deals.sums(top[None])[0].astype(np.int64)
 
