@@ -62,7 +62,8 @@ def calls(
     for half in (~late, late):
         learn = ranked[half]
         learnt.append(best_threshold_in_order(scores[learn], member[learn]))
-    return scores >= np.where(second, learnt[0], learnt[1])  # whoever is in the second half is called by what the first one teaches
+    # Whoever is in the second half is called by what the first one teaches.
+    return scores >= np.where(second, learnt[0], learnt[1])
 
 
 def advantage(
