@@ -50,6 +50,34 @@ def _blind() -> Iterator[tuple[str, ...]]:
             yield what, _percent(world["flagged"]), f"≤ {_percent(world['at_most'])}", f"{world['repeats']} splits"
         elif "says_yes" in world:
             yield f"answers Yes, two kinds: {name}", _percent(world["says_yes"]), "≤ 5 %", f"{world['audits']} audits"
+        elif "withheld" in world:
+            what = f"the headline is withheld, two kinds: {name}"
+            yield what, _percent(world["withheld"]), "≥ 95 %", f"{world['worlds']} worlds"
+        elif "gain_above_0" in world:
+            what = f"answers Likely, two kinds and no leak: {name.removeprefix('no leak, ')}"
+            yield what, _percent(world["says_likely"]), "≤ 5 %", f"{world['worlds']} worlds"
+        elif "held" in world:
+            yield f"the interval covers: {name}", _percent(world["held"]), "≥ 93 %", f"{world['worlds']} worlds"
+        elif "oracle_off" in world:
+            yield from _weighted(name.removeprefix("weighted, "), world)
+
+
+def _weighted(name: str, world: dict) -> Iterator[tuple[str, ...]]:
+    """Weighted non-members, beside what the true weights, which nobody knows, would come to."""
+    count = f"{world['worlds']} worlds"
+    beside = "with the true weights"
+    off, oracle = world["off"], world["oracle_off"]
+    yield (
+        f"weighted AUC minus the truth, on average: {name}",
+        f"{off:+.3f} ({beside} {oracle:+.3f})",
+        "± .015",
+        count,
+    )
+    near = f"{world['absolute']:.3f} ({beside} {world['oracle_absolute']:.3f})"
+    yield f"the same, mean absolute: {name}", near, "", count
+    held = f"{_percent(world['auc_held'])} ({beside} {_percent(world['oracle_held'])})"
+    yield f"its 95 % interval covers: {name}", held, "≥ 93 %", count
+    yield f"the interval of attack minus blind covers: {name}", _percent(world["gain_held"]), "≥ 93 %", count
 
 
 def _claims() -> Iterator[tuple[str, ...]]:
@@ -125,6 +153,12 @@ def _epsilon() -> Iterator[tuple[str, ...]]:
         worst = max(believed, key=lambda row: row["false_claims"])
         what = f"the same of a Bayesian belief ({worst['threshold']}; {worst['world']})"
         yield what, _percent(worst["false_claims"]), "not promised", f"{worst['runs']:,} runs"
+    through = _read("many_runs")["rows"]
+    for method in dict.fromkeys(row["method"] for row in through):
+        worst = max((row for row in through if row["method"] == method), key=lambda row: row["false_claims"])
+        what = f"`gl.play_many` contradicts a promise that is kept ({method}; {worst['world']})"
+        wanted = "not promised" if method == "Bayesian" else "≤ 5 %"
+        yield what, _percent(worst["false_claims"]), wanted, f"{worst['audits']:,} audits of {worst['runs']} models"
     for row in _read("dp_sgd")["rows"]:
         wanted = "≤ 5 %" if row["world"] == "noise as promised" else "100 %"
         yield (

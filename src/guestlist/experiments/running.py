@@ -206,7 +206,7 @@ def _begin(
     place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, seed: int, cover: Cover | None
 ) -> Cover | None:
     """Write down what the runs depend on, or refuse a folder whose runs depend on something else; the cover that stays."""
-    fixed = {
+    fixed: dict[str, Any] = {
         "game": options_of(game),
         "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
         "seed": seed,

@@ -187,9 +187,10 @@ def _on_a_narrow_grid():
     t = 3, whatever epsilon is, and for a tiny one nearly all of its grid is empty. Here t is
     small, and delta smaller by that factor.
     """
+    from opacus.accountants import PRVAccountant
     from opacus.accountants.analysis.prv import Domain
 
-    class Narrow(_opacus().PRVAccountant):
+    class Narrow(PRVAccountant):
         def _get_domain(self, prvs, num_self_compositions, eps_error, delta_error):
             (steps,), (one,) = num_self_compositions, prvs
             within = delta_error * -expm1(-BEYOND) / 2  # half of it on either side
