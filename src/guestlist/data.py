@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -134,7 +134,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         text: columns of a CSV file that are names, and not numbers: 007 is not 7.
     """
     path = Path(path)
-    readers = {
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".csv": partial(_read_csv, text=text),
         ".parquet": read_parquet,
         ".pq": read_parquet,

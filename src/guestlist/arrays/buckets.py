@@ -56,13 +56,14 @@ class Buckets:
         return found, inside, bucket
 
     @property
-    def _parts(self) -> tuple:
-        return self.values, *_bits(self.values), self.member, self.records, self.sign
+    def _parts(self) -> tuple[np.ndarray, np.ndarray, np.int64, np.ndarray, np.ndarray, int]:
+        bits, low = _bits(self.values)
+        return self.values, bits, low, self.member, self.records, self.sign
 
 
 def _bits(values: np.ndarray) -> tuple[np.ndarray, np.int64]:
     """The values as whole numbers, and the one that stands for -0.0."""
-    kind = {4: np.int32, 8: np.int64}[values.dtype.itemsize]
+    kind: type[np.signedinteger] = np.int32 if values.dtype.itemsize == 4 else np.int64
     return values.view(kind), np.int64(np.iinfo(kind).min)
 
 
