@@ -232,7 +232,7 @@ def copies(case: Case) -> Outcome:
     if np.isnan(furthest).any():
         return NOT_APPLICABLE
     same = furthest < SAME_ANSWER
-    return _state(same.any(), {"copies": int(same.sum()), "references": case.view.references})
+    return _state(bool(same.any()), {"copies": int(same.sum()), "references": case.view.references})
 
 
 def same_distilled(case: Case) -> Outcome:
