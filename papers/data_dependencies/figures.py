@@ -40,6 +40,9 @@ FIGURES: dict[str, tuple[Played, ...]] = {
     "figure5": tuple(
         Played("adult education", f"p = {share:g}", gl.Bias("source", "low", share, FEW, FEW)) for share in SHARES
     ),
+    # Shadows for one share each, at which members differ most from non-members.
+    "figure4_shadow": (Played("adult gender", "p = 0", gl.Bias("source", "Male", 0.0, FEW, FEW), SHADOWS),),
+    "figure5_shadow": (Played("adult education", "p = 1", gl.Bias("source", "low", 1.0, FEW, FEW), SHADOWS),),
     "figure6": tuple(Played("heart", name, gl.Sources("source", name)) for name in HOSPITALS),
     "figure7": (Played("students", "Gabriel Pereira", gl.Sources("source", "GP")),),
     "figure9": (Played("census", "census", gl.Sources("source", "census", members=10_000, nonmembers=10_000)),),

@@ -25,8 +25,8 @@ are 95 %, over repeats, those of differences together; a statement is said to co
 """
 CLOSING = """## Not run
 
-Figure 8 (Texas hospital discharges): the data are not at hand. Shadows in Figures 4 and 5. A figure, a size or a share p that
-is missing above has not been run.
+Figure 8 (Texas hospital discharges): the data are not at hand. Shadows in Figures 4 and 5, but for one share each. A figure,
+a size or a share p that is missing above has not been run.
 """
 
 
@@ -152,9 +152,11 @@ SECTIONS = {
         BIASED_HIGHER,
         AVERAGE_UNDER,
     ),
+    "figure4_shadow": _figure(f"Figure 4, no men among members, {SHADOWED}", SHADOW_HIGHER, HIGHER, AVERAGE_UNDER),
     "figure5": _figure(
         f"Figure 5: adult, share p of low education among members, {FEWER}", BIASED_HIGHER, AVERAGE_UNDER
     ),
+    "figure5_shadow": _figure(f"Figure 5, low education alone, {SHADOWED}", SHADOW_HIGHER, HIGHER, AVERAGE_UNDER),
     "figure6": _figure("Figure 6: heart, one hospital against the others", HIGHER, UNDER, AVERAGE_UNDER),
     "figure7": _figure("Figure 7: students, one school against the other", HIGHER, UNDER, AVERAGE_UNDER),
     "figure9": _figure("Figure 9: census against adult", HIGHER, UNDER, AVERAGE_UNDER),
