@@ -138,12 +138,15 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     assert "no attack can exceed" in _problems(peeking)
 
 
+# Networks take more time than all others together; tests/attacks/test_contract.py holds them to the same.
+NETWORKS = ("nn_shokri", "nn_nasr")
+SHIPPED = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up]
+
+
 @pytest.mark.slow
 def test_everything_that_is_shipped_is_calibrated():
-    found = selftest(scale=0.15)
-    assert [check.name for check in found.attacks] == [
-        name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up
-    ]
+    found = selftest([name for name in SHIPPED if name not in NETWORKS], scale=0.15)
+    assert len(found.attacks) == len(SHIPPED) - len(NETWORKS)
     assert {check.name: check.problems for check in found.attacks if check.problems} == {}
     assert [check.name for check in found.intervals if not check.calibrated] == []
     assert {check.name for check in found.intervals} == set(simulations())
