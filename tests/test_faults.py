@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guestlist.arrays.shares import share_above
-from guestlist.data import read_table
+from guestlist.tables import read_table
 
 EXAMPLES = {"predictions": 80, "audit_predictions": 10, "audit": 12, "neighbours": 40, "files": 10, "folders": 12}
 CHANCES = st.randoms(use_true_random=False)

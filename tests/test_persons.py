@@ -7,9 +7,10 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist.collecting.inputs import prepare
-from guestlist.data import as_data, fingerprint
+from guestlist.data import as_data
 from guestlist.errors import AuditWarning, InputError
 from guestlist.games import Bernoulli, Sides, draw
+from guestlist.hashes import fingerprint
 
 
 def visits(persons, each, seed, first=0):

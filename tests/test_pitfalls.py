@@ -20,11 +20,12 @@ from sklearn.svm import SVC
 import guestlist as gl
 from guestlist.auditing import prepare
 from guestlist.checks import members_again
-from guestlist.data import as_data, concatenate, fingerprint, row_hashes
+from guestlist.data import as_data, concatenate
 from guestlist.errors import FolderError, InputError
 from guestlist.evaluate import Estimate
 from guestlist.findings.headline import SameRecipe
 from guestlist.fingerprints import describe
+from guestlist.hashes import fingerprint, row_hashes
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import standing
 from guestlist.store import Manifest, locked, open_store
@@ -151,7 +152,7 @@ def test_twins_are_found_whatever_their_types(change):
 @pytest.mark.slow
 def test_records_of_objects_have_a_fingerprint_that_lasts():
     code = (
-        "import numpy as np; from guestlist.data import as_data, fingerprint;"
+        "import numpy as np; from guestlist.data import as_data; from guestlist.hashes import fingerprint;"
         "x = np.array([['a', 1], ['b', 2]], dtype=object);"
         "print(fingerprint(as_data((x, np.array([0, 1])), side='members')))"
     )

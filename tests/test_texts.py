@@ -11,8 +11,9 @@ from guestlist.cli import main
 from guestlist.collecting.evidence.perturbations import perturbed, spreads
 from guestlist.collecting.evidence.regression import features
 from guestlist.collecting.inputs import prepare
-from guestlist.data import as_data, fingerprint, row_hashes
+from guestlist.data import as_data
 from guestlist.errors import InputError
+from guestlist.hashes import fingerprint, row_hashes
 from guestlist.neighbours.near_twins import near_twins
 from guestlist.report.features import _columns
 from guestlist.texts import grams, is_free

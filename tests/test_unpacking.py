@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import guestlist as gl
 from guestlist import unpacking
 from guestlist.cli import main
-from guestlist.data import read_table
 from guestlist.errors import FolderError, InputError
+from guestlist.tables import read_table
 from guestlist.unpacking import in_bytes, memory, read_parquet
 
 MANY = 300_000

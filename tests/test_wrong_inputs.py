@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist import arguments, neighbours
-from guestlist.data import as_data, read_table
+from guestlist.data import as_data
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit, Verdict
@@ -23,6 +23,7 @@ from guestlist.findings.risk_spread import Spread
 from guestlist.lines import for_spreadsheets, line
 from guestlist.neighbours.encoding import encoded
 from guestlist.store.jsonable import from_json, to_json
+from guestlist.tables import read_table
 from guestlist.targets.prediction_files import read_predictions
 from pages import FORMULAS, NO_FORMULAS
 

@@ -7,11 +7,8 @@ labels, groups and ids into plain arrays. Nothing here knows about models.
 from __future__ import annotations
 
 import datetime
-import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +16,8 @@ import pandas as pd
 
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
+from guestlist.tables import names_of, read_table, require
 from guestlist.texts import is_text
-from guestlist.unpacking import read_parquet
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
@@ -127,64 +124,6 @@ def _is_name(value) -> bool:
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
-def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
-    """The table in a CSV or Parquet file.
-
-    Args:
-        text: columns of a CSV file that are names, and not numbers: 007 is not 7.
-    """
-    path = Path(path)
-    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
-        ".csv": partial(_read_csv, text=text),
-        ".parquet": read_parquet,
-        ".pq": read_parquet,
-    }
-    if path.suffix.lower() not in readers:
-        raise InputError(f"Expected a .csv or .parquet file, found {path}.")
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
-    try:
-        return readers[path.suffix.lower()](path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
-    except Exception as error:  # the readers have many words for a damaged file
-        words = " ".join(str(error).split()).rstrip(".")
-        raise InputError(
-            f"{path} cannot be read as {path.suffix[1:]} ({words}). Is it whole, and of that kind?"
-        ) from error
-
-
-def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
-
-
-def _form_of(path: Path) -> dict[str, str]:
-    """How a CSV file separates its columns, told by its first line, and its decimals: a comma where semicolons separate."""
-    with open(path, encoding="utf-8", errors="replace") as lines:
-        first, second = lines.readline(), lines.readline()
-    separators = {one: first.count(one) for one in ",;\t|"}
-    separator = max(separators, key=lambda one: separators[one])
-    if not separators[separator] or separators[","] == separators[separator]:
-        return {}
-    comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for cell in second.split(separator))
-    return {"sep": separator, "decimal": "," if comma else "."}
-
-
-def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
-    """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
-    path, wanted = Path(path), [column for column in columns if column is not None]
-    try:
-        if path.suffix == ".csv":
-            head = pd.read_csv(path, nrows=0, **_form_of(path))
-        else:
-            import pyarrow.parquet
-
-            head = pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names)
-    except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
-        return
-    _require(head, wanted, side)
-
-
 def without(data: Data, columns: Sequence[str]) -> Data:
     """The same records without some of the columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):
@@ -242,75 +181,6 @@ def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return pd.Index(classes).get_indexer(pd.Index(y))
 
 
-def row_hashes(data: Data) -> np.ndarray:
-    """(records,) 64-bit hashes of features and label: equal records have equal hashes.
-
-    Numbers are compared as float64, so that 1 and 1.0, or 0.0 and -0.0, are one value.
-    """
-    if not isinstance(data.x, pd.DataFrame) and data.x.dtype != object:
-        numbers = data.x.dtype.kind in "iufb"
-        flat = data.x.reshape(len(data), -1)
-        rows = np.frombuffer(b"".join(_digests(flat, np.float64 if numbers else None)), dtype=np.uint64)
-    else:
-        table = data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.reshape(len(data), -1))
-        rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
-    return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
-    """Of each row, numbers as such with one 0; cut from the bytes of many rows, which is faster than to ask each for its own."""
-    width = flat.shape[1] * np.dtype(number or flat.dtype).itemsize
-    for start in range(0, len(flat), at_once):
-        block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
-        content = (block if number is None else block + 0.0).tobytes()
-        for at in range(len(block)):
-            yield hashlib.blake2b(content[at * width : (at + 1) * width], digest_size=8).digest()
-
-
-def _label_hashes(y: np.ndarray) -> np.ndarray:
-    """(records,) of labels as text, each different one made once; objects may be equal and yet of different texts."""
-    if y.dtype != object:
-        y, which = np.unique(y, return_inverse=True)
-        return _label_hashes(y.astype(object))[which]
-    return pd.util.hash_array(np.array([str(label) for label in _plain_labels(y)], dtype=object))
-
-
-def _hashable(table: pd.DataFrame) -> pd.DataFrame:
-    """The same values in forms that hash alike wherever they are equal."""
-    columns = []
-    for position in range(table.shape[1]):
-        column = table.iloc[:, position]
-        if pd.api.types.is_numeric_dtype(column):
-            column = column.astype("float64" if not column.isna().any() else "Float64").astype("float64") + 0.0
-        else:
-            column = column.astype(object).map(str)
-        columns.append(column.rename(position))
-    return pd.concat(columns, axis=1)
-
-
-def _plain_labels(y: np.ndarray):
-    """Labels with whole numbers written as such: 1 and 1.0 are one label."""
-    return (int(v) if isinstance(v, (float, np.floating)) and float(v).is_integer() else v for v in y)
-
-
-def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
-    """Hexadecimal digest of features, labels, ids, groups and persons, in order.
-
-    Args:
-        hashes: those of the rows, where they are known already.
-    """
-    digest = hashlib.sha256((row_hashes(data) if hashes is None else hashes).tobytes())
-    if isinstance(data.x, pd.DataFrame):
-        digest.update(repr([(str(c), str(t)) for c, t in data.x.dtypes.items()]).encode())
-    else:
-        digest.update(repr((data.x.dtype.str, data.x.shape)).encode())
-    persons = {} if data.persons is None else {"whose": data.persons}
-    for name, values in {"id": data.ids, **data.groups, **persons}.items():
-        digest.update(name.encode())
-        digest.update(pd.util.hash_array(values.astype(object)).tobytes())
-    return digest.hexdigest()
-
-
 def _from_arrays(x, y, *, side: str, group: Sequence[str], id: str | None, person: str | None) -> Data:
     named: np.ndarray | None = None
     if hasattr(x, "toarray"):
@@ -341,8 +211,8 @@ def _from_table(
 ) -> Data:
     _check_levels(table, side)
     if label is None:
-        raise InputError(f"Which column of {side} is the label? Its columns are {_names(table)}.")
-    _require(table, [label], side)
+        raise InputError(f"Which column of {side} is the label? Its columns are {names_of(table)}.")
+    require(table, [label], side)
     if (table.columns == label).sum() > 1:
         raise InputError(f"{side} has several columns named {label!r}; which is the label?")
     rest = table.drop(columns=label)
@@ -353,7 +223,7 @@ def _features(
     x: pd.DataFrame, y: np.ndarray, *, side: str, group: Sequence[str], id: str | None, person: str | None
 ) -> Data:
     _check_levels(x, side)
-    _require(x, [*group, *(name for name in (id, person) if name is not None)], side)
+    require(x, [*group, *(name for name in (id, person) if name is not None)], side)
     repeated = x.columns[x.columns.duplicated()]
     if len(repeated):
         raise InputError(f"{side} has several columns named {', '.join(map(repr, sorted(set(map(str, repeated)))))}.")
@@ -442,16 +312,6 @@ def as_text(column: pd.Series) -> np.ndarray:
 
 def _made_up_ids(side: str, records: int) -> np.ndarray:
     return np.array([f"{side}:{row}" for row in range(records)], dtype=object)
-
-
-def _require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise InputError(f"{side} has no column {', '.join(map(repr, missing))}; its columns are {_names(table)}.")
-
-
-def _names(table: pd.DataFrame) -> str:
-    return ", ".join(map(str, table.columns))
 
 
 def _is_frame(value) -> bool:

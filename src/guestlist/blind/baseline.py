@@ -20,7 +20,8 @@ from guestlist.blind.columns import columns_of, design, plain
 from guestlist.blind.propensity import chances
 from guestlist.blind.ridge import Fold, cross_fitted, folds
 from guestlist.blind.units import exchanged, folds_of, some_of, units_of
-from guestlist.data import Data, row_hashes
+from guestlist.data import Data
+from guestlist.hashes import row_hashes
 
 LEVEL = 0.05
 POWER_80 = 1.645 + 0.842  # standard deviations from the mean of the exchanges to what is seen four times in five

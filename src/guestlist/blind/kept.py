@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from guestlist.blind.baseline import Blind, Unasked, look
-from guestlist.data import Data, row_hashes
+from guestlist.data import Data
 from guestlist.games import is_alike
+from guestlist.hashes import row_hashes
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
 from guestlist.store.jsonable import from_json, to_json

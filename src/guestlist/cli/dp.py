@@ -110,9 +110,10 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     import numpy as np
     import pandas as pd
 
-    from guestlist.data import as_data, check_columns, read_table
+    from guestlist.data import as_data
     from guestlist.errors import InputError
     from guestlist.experiments import as_numbers
+    from guestlist.tables import check_columns, read_table
 
     check_columns(path, (label, *drop), side=str(path))
     table = read_table(path)

@@ -147,11 +147,11 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     import json
 
     from guestlist.collecting.progress import show_progress
-    from guestlist.data import read_table
     from guestlist.errors import InputError
     from guestlist.experiments import ExperimentSetting
     from guestlist.report.experiment import experiment
     from guestlist.report.experiment.page import answer, described
+    from guestlist.tables import read_table
 
     table = read_table(data)
     unknown = [name for name in (label, *drop) if name not in table.columns]

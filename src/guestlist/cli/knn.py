@@ -190,7 +190,7 @@ def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
     """Neighbour lists of these records: those that were kept, or new ones."""
     import numpy as np
 
-    from guestlist.data import fingerprint
+    from guestlist.hashes import fingerprint
     from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
     from guestlist.store.files import read_npz, write_npz
 

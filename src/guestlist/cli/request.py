@@ -173,7 +173,7 @@ def carry_out(
 
 def check_tables(request: Request) -> None:
     """A misspelt column is told at once: models, and the libraries that read them, take seconds to load."""
-    from guestlist.data import check_columns
+    from guestlist.tables import check_columns
 
     columns = (request.label, *request.group, request.id, request.person)
     for side in ("members", "nonmembers", "population"):

@@ -14,9 +14,10 @@ import pandas as pd
 
 from guestlist import checks
 from guestlist.arguments import one_of, shown
-from guestlist.data import Data, as_data, column_names, concatenate, fingerprint, ordered_like, row_hashes
+from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
+from guestlist.hashes import fingerprint, row_hashes
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.jsonable import to_json

@@ -15,7 +15,7 @@ from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
 from guestlist.collecting.progress import telling
 from guestlist.cover import Cover, noted
-from guestlist.data import Data, as_data, row_hashes, without
+from guestlist.data import Data, as_data, without
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
 from guestlist.errors import FolderError, InputError
@@ -27,6 +27,7 @@ from guestlist.experiments.summary import Experiment, Run, summed_up
 from guestlist.games import Clusters, Sources, check_game, draw, hidden_by, options_of
 from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, Parts, like_members
+from guestlist.hashes import row_hashes
 from guestlist.randomness import stream
 from guestlist.store.files import read_json, read_npz, remove_parts, write_json
 from guestlist.store.jsonable import from_json

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from guestlist.case import Case
-from guestlist.data import read_table
 from guestlist.errors import InputError
 from guestlist.risks.table import RISKS
+from guestlist.tables import read_table
 
 EVERYBODY = "everybody"  # the row that every table of worth begins with
 Own = Mapping[str, "np.ndarray | pd.Series"]

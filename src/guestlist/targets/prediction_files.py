@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.data import as_text, persons_of, read_table
+from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.store.files import read_npz
+from guestlist.tables import read_table
 from guestlist.targets.predictions import Predictions
 from guestlist.targets.scales import Scale, as_scale
 
