@@ -50,9 +50,9 @@ class Added:
         return wrapped
 
     def watch(self) -> None:
-        """Look at every finding, and at what luck gives, which was added to one that was there."""
-        from guestlist import auditing, case
-        from guestlist.findings import attacks, groups
+        """Look at every finding, and at what was added to those that were there: luck, halves, distances from the headline."""
+        from guestlist import auditing, case, checks
+        from guestlist.findings import attacks, choosing, groups
 
         asked = case.Case.of
 
@@ -62,8 +62,18 @@ class Added:
             return self.timed(lambda: asked(one, find), added)()
 
         case.Case.of = of
-        for module, name in ((attacks, "luck_of"), (groups, "luck_of_groups"), (auditing, "_blind")):
+        for module, name in (
+            (attacks, "luck_of"),
+            (attacks, "_with_luck"),
+            (groups, "luck_of_groups"),
+            (auditing, "_blind"),
+            (checks, "twins_among"),
+            (checks, "repeated_in_population"),
+        ):
             setattr(module, name, self.timed(getattr(module, name), True))
+        # Every attack was tried on all mock targets; that the best is chosen on half of them for the other half is new.
+        on_all, on_half = self.timed(choosing._tried, False), self.timed(choosing._tried, True)
+        choosing._tried = lambda *given, **more: (on_all if "keep" in more else on_half)(*given, **more)
 
 
 def main(references: int, repeats: int) -> None:

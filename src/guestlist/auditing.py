@@ -281,8 +281,9 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
-            results = judge(case, Results, progress=judging(settings.progress))
-            write_results(work.site.store.folder, results, case.scores)
+            results, scores = judge(case, Results, progress=judging(settings.progress)), case.scores
+            del case  # what models say of very many records is large, and tables are to be written
+            write_results(work.site.store.folder, results, scores)
             return results
 
         return run(settings.fewest) if settings.until is None else grow(run, _width, settings.until)

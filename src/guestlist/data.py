@@ -64,6 +64,8 @@ class Data:
 
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
+        if np.asarray(records).dtype == bool:
+            records = np.flatnonzero(records)  # counted once, not for everything that is taken
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
         return Data(_rows(self.x, records), self.y[records], self.ids[records], groups, persons, marked)
@@ -327,6 +329,4 @@ def _to_pandas(value, side: str):
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
-    if not isinstance(x, pd.DataFrame):
-        return x[records]
-    return x.loc[records] if np.asarray(records).dtype == bool else x.iloc[records]
+    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]

@@ -76,5 +76,6 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
     persons = {} if data.persons is None else {"whose": data.persons}
     for name, values in {"id": data.ids, **data.groups, **persons}.items():
         digest.update(name.encode())
-        digest.update(pd.util.hash_array(values.astype(object)).tobytes())
+        # Names are nearly all different: to look for equal ones would take most of the time.
+        digest.update(pd.util.hash_array(values.astype(object), categorize=name != "id").tobytes())
     return digest.hexdigest()

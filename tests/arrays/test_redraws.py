@@ -29,6 +29,14 @@ def test_as_many_on_either_side_and_nothing_else_is_kept():
     assert found.mean(axis=0) == pytest.approx(np.full(30, 1 / 3), abs=0.05)
 
 
+@pytest.mark.parametrize("members", [2, 3])  # the smaller side is that of members, or that of the others
+def test_every_deal_is_as_likely(members):
+    found = dealt(np.arange(5) < members, 20_000)
+    numbers = np.bincount(found @ 2 ** np.arange(5))
+    assert (numbers > 0).sum() == 10
+    assert numbers[numbers > 0] == pytest.approx(np.full(10, 2000), abs=200)  # 4.7 standard deviations
+
+
 def test_blocks_give_every_draw(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.redraws.CELLS_AT_ONCE", 100)
     blocks = list(redraws(np.arange(30) < 10, 10, np.random.default_rng(0)))

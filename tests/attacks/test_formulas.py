@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.special import ndtr
 
 import oracles
@@ -108,9 +108,38 @@ def test_tails_agree_with_scipy_and_go_on_where_it_underflows():
     expected = stats.t.logcdf(t, freedom) - stats.t.logsf(t, freedom)
     np.testing.assert_allclose(log_odds_of_tail(t, freedom), expected, rtol=1e-9, atol=1e-12)
     far = log_odds_of_tail(np.geomspace(1e2, 1e8, 200), np.full(200, 130.0))
-    # Beyond all digits of the tail it falls as t^-freedom; where the series takes over nothing jumps.
+    # Beyond all digits of the tail it falls as t^-freedom, and nothing jumps.
     slopes = np.diff(far) / np.diff(np.log(np.geomspace(1e2, 1e8, 200)))
     np.testing.assert_allclose(slopes, 130.0, rtol=0.02)
+
+
+def test_tails_have_all_digits_wherever_scipy_has_some():
+    rng = np.random.default_rng(0)
+    freedom, t = np.exp(rng.uniform(np.log(0.25), np.log(1e4), 20_000)), rng.standard_t(2, 20_000)
+    tail = special.stdtr(freedom, -np.abs(t))
+    some = (tail > 1e-290) & (np.abs(t) > 0.05)  # scipy's tail is a difference from one half where t is small
+    expected = np.sign(t[some]) * np.log((1 - tail[some]) / tail[some])
+    np.testing.assert_allclose(log_odds_of_tail(t[some], freedom[some]), expected, rtol=1e-12)
+    assert some.mean() > 0.9
+
+
+@pytest.mark.parametrize("freedom", [0.25, 1.0, 7.5, 130.0, 9999.0])
+def test_tails_beyond_all_digits_are_those_of_the_hypergeometric_series(freedom):
+    t, a = np.geomspace(50, 1e150, 40), freedom / 2
+    x = 1 / (1 + np.square(t) / freedom)
+    log_x = np.log(freedom) - 2 * np.log(t) - np.log1p(freedom / np.square(t))
+    series = np.log(special.hyp2f1(a + 0.5, 1.0, a + 1, x))
+    log_tail = a * log_x + 0.5 * np.log1p(-x) - np.log(2 * a) - special.betaln(a, 0.5) + series
+    far = log_tail < np.log(1e-20)  # the rest is 1 for all that a float knows
+    np.testing.assert_allclose(log_odds_of_tail(t[far], np.full(far.sum(), freedom)), -log_tail[far], rtol=1e-12)
+    assert far.sum() >= 19
+
+
+def test_tails_of_special_values():
+    t = np.array([0.0, np.inf, -np.inf, np.nan, 1e-100])
+    np.testing.assert_array_equal(np.isnan(log_odds_of_tail(t, np.full(5, 5.0))), [False, False, False, True, False])
+    np.testing.assert_array_equal(log_odds_of_tail(t, np.full(5, 5.0))[:3], [0.0, np.inf, -np.inf])
+    np.testing.assert_allclose(log_odds_of_tail(t, np.full(5, 1.0))[4], 4e-100 / np.pi, rtol=1e-12)  # Cauchy's density
 
 
 def test_the_tuned_a_is_found_where_there_is_one():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.arrays.thresholds import best_threshold_over_rows, class_thresholds
+from guestlist.arrays.thresholds import class_thresholds, thresholds_over_rows
 from guestlist.arrays.thresholds_of_others import thresholds_of_others
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
@@ -96,29 +96,41 @@ def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypat
         values = values.astype(digits)
         values[rng.random(values.shape) < 0.1] = np.nan
         values[0, :3], member[0, :3] = (0.0, -0.0, np.inf), (True, False, True)
-        records = np.flatnonzero(rng.random(60) < 0.7)
+        group = rng.integers(0, 3, 60)
         for sign in (1, -1):
-            own, truth = sign * values[:, records].ravel(), member[:, records].ravel()
-            assert best_threshold_over_rows(values, member, records, sign) == best_threshold(own, truth)
+            found = thresholds_over_rows(values, member, group, 3, sign)
+            parts = [group == number for number in range(3)] + [np.ones(60, dtype=bool)]
+            every = [best_threshold(sign * values[:, part].ravel(), member[:, part].ravel()) for part in parts]
+            assert found.tolist() == every
 
 
 def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
     everyone = np.ones((2, 5), dtype=bool)
-    assert np.isnan(best_threshold_over_rows(np.ones((2, 5)), everyone, np.arange(5), 1))
+    everyone[:, 2] = False
+    found = thresholds_over_rows(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
+    np.testing.assert_array_equal(found, [np.nan, 1.0, np.nan, np.nan, 1.0])
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_thresholds_of_many_classes_are_those_of_each(kind):
+@pytest.mark.parametrize("many", [2**19, 0])  # points that are sorted; more are counted in buckets
+@pytest.mark.parametrize("few", [50, 0])  # groups that buckets tell apart
+def test_thresholds_of_classes_are_those_of_each(monkeypatch, kind, many, few):
+    monkeypatch.setattr("guestlist.arrays.thresholds.MANY", many)
+    monkeypatch.setattr("guestlist.arrays.thresholds.FEW_GROUPS", few)
     rng = np.random.default_rng(9)
     labels = rng.integers(-1, 40, 300)
     for digits in (1, 8):
         values = np.round(rng.normal(size=(5, 300)), digits).astype(kind)
         values[rng.random(values.shape) < 0.1] = np.nan
+        values[:2, 5] = np.inf, -np.inf
         member = rng.random(values.shape) < 0.5
         member[:, labels == 7] = True  # one kind alone
         for sign in (1, -1):
-            one_by_one = class_thresholds(values, member, labels, sign, few=40)
-            at_once = class_thresholds(values, member, labels, sign, few=0)
-            assert np.isnan(one_by_one[(labels == 7) | (labels < 0)]).all()
-            np.testing.assert_array_equal(at_once, one_by_one)
+            found = class_thresholds(values, member, labels, sign)
+            assert np.isnan(found.of_class[(labels == 7) | (labels < 0)]).all()
+            for label in set(range(40)) - {7}:
+                own = labels == label
+                expected = best_threshold(sign * values[:, own].ravel(), member[:, own].ravel())
+                assert set(found.of_class[own]) == {expected}
+            assert found.overall == best_threshold(sign * values.ravel(), member.ravel())

@@ -107,3 +107,17 @@ def test_intervals_hold_the_truth_where_weights_are_known():
     assert ranked > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 300)
     assert called > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 300)
     assert np.mean(unweighted) < 0.1  # the shift alone does it
+
+
+def test_rates_hold_where_those_with_the_highest_scores_have_most_of_the_weight():
+    """Non-members stand for people of another kind, with higher scores: by chance, one of the few that decide is missing."""
+    rng, worlds, shift = np.random.default_rng(5), 400, 1.0
+    member, truth = np.arange(400) < 200, ndtr(ndtri(0.05) + 0.5)
+    below = above = 0
+    for _ in range(worlds):
+        kind = rng.normal(size=400) + shift * member
+        scores = 0.5 * np.sqrt(2) * member + kind + rng.normal(size=400)
+        found = tpr_at_fpr(scores, member, 0.05, weights=np.exp(shift * kind - shift**2 / 2))
+        below, above = below + (truth < found.low), above + (truth > found.high)
+    # Each end may fail in 2.5 %; were the unseen one of average weight, the lower end would fail in 5 %.
+    assert max(below, above) <= worlds * 0.025 + 3 * np.sqrt(worlds * 0.025 * 0.975)

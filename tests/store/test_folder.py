@@ -148,9 +148,9 @@ def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, mon
     read = []
     plain = folder.read_sealed_npz
 
-    def noted(path, seal, *names):
+    def noted(path, seal, *names, **more):
         read.append((path.name, names))
-        return plain(path, seal, *names)
+        return plain(path, seal, *names, **more)
 
     monkeypatch.setattr(folder, "read_sealed_npz", noted)
     rotation = folder.open_store(tmp_path).rotation(together=["loss", "p_y", "nothing"])

@@ -23,9 +23,10 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     monkeypatch.setattr("guestlist.store.folder.MANY_RECORDS", 50)
     monkeypatch.setattr("guestlist.store.folder.MANY_CELLS", 50)
     found = audit(tmp_path / "many")
-    for name, kind in (("exact", np.float64), ("many", np.float32)):
+    for name, kind, of_two in (("exact", np.float64, np.float64), ("many", np.float32, np.bool_)):
         kept = read_npz(tmp_path / name / "signals" / "model-0003.npz")
-        assert {values.dtype for values in kept.values()} == {np.dtype(kind)}
+        assert {kept[signal].dtype for signal in kept.keys() - {"correct"}} == {np.dtype(kind)}
+        assert kept["correct"].dtype == of_two
     for one, other in zip(found.outcomes, exact.outcomes, strict=True):
         assert one.auc == pytest.approx(other.auc, abs=0.003)  # ranks of records that are all but equal
     np.testing.assert_allclose(found.records["score_lira_bayes"], exact.records["score_lira_bayes"], atol=1e-3)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from mpmath import mp
 
-from guestlist.arrays.moments import moments
+from guestlist.arrays.moments import moments_of_sides
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
@@ -124,11 +124,11 @@ def test_nobody_can_change_what_all_attacks_share():
 
 def test_what_references_say_is_summed_up_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(views, "moments", lambda *given: calls.append(given) or moments(*given))
+    monkeypatch.setattr(views, "moments_of_sides", lambda *given: calls.append(given) or moments_of_sides(*given))
     signals = gaussian_world(1.0, records=20, models=9).facing(0)
     for name in ("lira", "lira_bayes", "difficulty", "reference", "rmia", "base", "lira_offline"):
         ATTACKS[name].score(signals)
-    assert len(calls) == 4  # margin and p_y, inside and outside
+    assert len(calls) == 2  # margin and p_y, inside and outside at once
     moved = signals.with_target({"margin": signals.target("margin") + 1})
     np.testing.assert_array_equal(moved.target("margin"), signals.target("margin") + 1)
     assert moved.outside("margin") is signals.outside("margin")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,22 +46,15 @@ class Moments:
 MANY_CELLS = 2**21  # models times records: more are summed up by compiled code, to the same bits
 
 
-def moments(values: np.ndarray, mask: np.ndarray, side: bool | None = None) -> Moments:
-    """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records).
+class Sides(NamedTuple):
+    """Moments of the models that trained on a record, and of those that did not."""
 
-    Args:
-        side: where it is given, those count where the mask is that and there is a value.
-    """
-    if values.size <= MANY_CELLS:
-        return _moments(values, mask if side is None else (mask == side) & ~np.isnan(values))
-    from guestlist.arrays.running import down_the_models  # imports numba
-
-    result = Moments(np.zeros(values.shape[1], dtype=np.int64), *np.zeros((2, values.shape[1])))
-    down_the_models(values, mask, side is None or side, side is not None, *_parts(result))
-    return result
+    inside: Moments
+    outside: Moments
 
 
-def _moments(values: np.ndarray, mask: np.ndarray) -> Moments:
+def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
+    """Moments over the models (axis 0) that ``mask`` selects; both arguments are (models, records)."""
     count, values = mask.sum(axis=0), values.astype(np.float64, copy=False)
     first = _mean(values, mask, count)
     # A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0:
@@ -69,6 +63,23 @@ def _moments(values: np.ndarray, mask: np.ndarray) -> Moments:
         mean = first + _mean(values - first, mask, count)
         squares = np.square(np.where(mask, values - mean, 0.0)).sum(axis=0)
     return Moments(count, mean, squares)
+
+
+def moments_of_sides(values: np.ndarray, member: np.ndarray) -> Sides:
+    """Moments over the models (axis 0) that trained on a record, and over the others; both arguments are (models, records).
+
+    A value that is NaN is left out.
+    """
+    if values.size <= MANY_CELLS:
+        known = ~np.isnan(values)
+        return Sides(moments(values, member & known), moments(values, ~member & known))
+    from guestlist.arrays.running import down_the_models  # imports numba
+
+    records = values.shape[1]
+    parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
+    down_the_models(values, member, *parts)
+    outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
+    return Sides(inside, outside)
 
 
 def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray | None = None) -> Moments:

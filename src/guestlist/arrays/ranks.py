@@ -20,9 +20,10 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     """
     from guestlist.arrays.rank_sums import doubled_rank_sums  # imports numba
 
-    scores = np.array(scores, dtype=np.float64, order="C")  # a copy, in order, that may be written to: compiled once
-    inside = np.ascontiguousarray(member & ~np.isnan(scores))
-    members, scored = inside.sum(axis=1), (~np.isnan(scores)).sum(axis=1)
+    scores = np.require(scores, np.float64, ["C", "W"])  # in order, and such as may be written to: compiled once
+    known = ~np.isnan(scores)
+    inside = np.ascontiguousarray(member & known)
+    members, scored = np.count_nonzero(inside, axis=1), np.count_nonzero(known, axis=1)
     order = np.argsort(scores, axis=1)  # NaN last
     sums = doubled_rank_sums(scores, order, inside, scored) / 2  # halves, which are exact
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: one kind only

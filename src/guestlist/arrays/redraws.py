@@ -146,12 +146,14 @@ def redraws(
     if shifted(len(member), draws):
         yield _shifts(side, unit, layers, draws, rng)
         return
+    from guestlist.arrays.dealing import deal  # imports numba
+
     places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
     step = max(1, CELLS_AT_ONCE // max(len(member), 1))
     for start in range(0, draws, step):
         dealt = np.empty((min(step, draws - start), len(side)), dtype=bool)
         for place in places:
-            dealt[:, place] = rng.permuted(np.broadcast_to(side[place], (len(dealt), len(place))), axis=1)
+            deal(side[place], place, dealt, rng)
         yield Masks(dealt if persons is None else dealt[:, unit])
 
 
@@ -269,9 +271,8 @@ def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
+    from guestlist.arrays.rank_sums import doubled_ranks  # imports numba
+
     ranks, known = np.zeros(len(scores)), int((~np.isnan(scores)).sum())
-    if known:
-        order = rising(scores)[:known]  # NaN last
-        first, last = tie_ends(scores[order][None])
-        ranks[order] = first[0] + last[0] + 2
+    doubled_ranks(scores, rising(scores)[:known], ranks)  # NaN last
     return ranks

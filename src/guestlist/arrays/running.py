@@ -13,7 +13,7 @@ from numba import njit
 AT_ONCE = 256  # records: what all models say of them stays in the cache
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def before_and_after(values, mask, order, blocks, pivot, count, mean, squares):  # pragma: no cover: compiled
     """Fill (models, records) moments of the selected values of the models in other blocks.
 
@@ -59,24 +59,25 @@ def nearest_to_zero(values, mask):  # pragma: no cover: compiled
     found, least = np.zeros(records), np.full(records, np.inf)
     for k in range(models):
         for i in range(records):
-            if mask[k, i] and abs(values[k, i]) < least[i]:
-                found[i], least[i] = values[k, i], abs(values[k, i])
+            size = np.float64(abs(values[k, i])) if mask[k, i] else np.inf
+            found[i] = values[k, i] if size < least[i] else found[i]
+            least[i] = min(size, least[i])
     return found
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def _add(values, mask, k, pivot, n, m, s):  # pragma: no cover: compiled
     """One model joins (Welford 1962)."""
-    for i in range(len(n)):
-        if mask[k, i]:
-            value = values[k, i] - pivot[i]
-            n[i] += 1
-            deviation = value - m[i]
-            m[i] += deviation / n[i]
-            s[i] += deviation * (value - m[i])
+    for i in range(len(n)):  # without branches: who trained on what is a coin, which no processor foresees
+        counts = mask[k, i]
+        value = values[k, i] - pivot[i] if counts else m[i]
+        n[i] += 1.0 if counts else 0.0
+        deviation = value - m[i]
+        m[i] += deviation / max(n[i], 1.0)
+        s[i] += deviation * (value - m[i])
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, inline="always", error_model="numpy")
 def _merge(count, mean, squares, k, i, n, m, s, pivot):  # pragma: no cover: compiled
     """Two disjoint sets of models become one (Chan et al. 1979); the mean gets its pivot back, NaN where there is no model."""
     total = count[k, i] + n
@@ -89,37 +90,44 @@ def _merge(count, mean, squares, k, i, n, m, s, pivot):  # pragma: no cover: com
 
 
 @njit(cache=True, error_model="numpy")
-def down_the_models(values, mask, side, asked, count, mean, squares):  # pragma: no cover: compiled
-    """Fill (records,) moments of the selected values, added up in the order of the models, in double precision.
+def down_the_models(values, member, count, mean, squares):  # pragma: no cover: compiled
+    """Fill (2, records) moments of non-members and members, added up in the order of the models, in double precision.
 
-    A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0.
+    A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0. Both sides are
+    summed up while what is said of some records is in the cache.
 
     Args:
-        values, mask: (models, records); those count where the mask is ``side``, and if ``asked`` there is a value.
+        values, member: (models, records); a value that is NaN does not count.
     """
     models, records = values.shape
-    n, first, more, square = np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE), np.empty(AT_ONCE)
-    own, chosen = np.empty((models, AT_ONCE)), np.empty((models, AT_ONCE))
+    own, counts = np.empty((models, AT_ONCE)), np.empty((2, models, AT_ONCE))
+    n, first, more, square = np.empty((4, 2, AT_ONCE))
     for start in range(0, records, AT_ONCE):
         many = min(AT_ONCE, records - start)
         n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
         for k in range(models):
             for i in range(many):
-                is_in = mask[k, start + i] == side and (not asked or values[k, start + i] == values[k, start + i])
-                value = np.float64(values[k, start + i]) if is_in else 0.0
-                own[k, i], chosen[k, i] = value, 1.0 if is_in else 0.0
-                n[i] += chosen[k, i]
-                first[i] += value
-        for i in range(many):
-            first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
-        for k in range(models):
+                value = np.float64(values[k, start + i])
+                known = value == value
+                own[k, i] = value if known else 0.0
+                counts[0, k, i] = 1.0 if known and not member[k, start + i] else 0.0
+                counts[1, k, i] = 1.0 if known and member[k, start + i] else 0.0
+        for side in range(2):
+            for k in range(models):
+                for i in range(many):
+                    n[side, i] += counts[side, k, i]
+                    first[side, i] += own[k, i] if counts[side, k, i] > 0 else 0.0
             for i in range(many):
-                more[i] += own[k, i] - first[i] if chosen[k, i] > 0 else 0.0
-        for i in range(many):
-            more[i] = first[i] + more[i] / n[i]
-        for k in range(models):
+                first[side, i] = first[side, i] / n[side, i]  # 0 / 0 is NaN: no model applies
+            for k in range(models):
+                for i in range(many):
+                    more[side, i] += own[k, i] - first[side, i] if counts[side, k, i] > 0 else 0.0
             for i in range(many):
-                away = own[k, i] - more[i] if chosen[k, i] > 0 else 0.0
-                square[i] += away * away
-        for i in range(many):
-            count[start + i], mean[start + i], squares[start + i] = np.int64(n[i]), more[i], square[i]
+                more[side, i] = first[side, i] + more[side, i] / n[side, i]
+            for k in range(models):
+                for i in range(many):
+                    away = own[k, i] - more[side, i] if counts[side, k, i] > 0 else 0.0
+                    square[side, i] += away * away
+            for i in range(many):
+                count[side, start + i], mean[side, start + i] = np.int64(n[side, i]), more[side, i]
+                squares[side, start + i] = square[side, i]

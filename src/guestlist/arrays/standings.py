@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.ranks import counts_among
 from guestlist.arrays.samples import rows_of_each
 
 FEW = 3  # values that are counted one by one, without sorting
@@ -39,20 +38,10 @@ def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels:
 
 def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
     """Of every model in turn as the target, among the models of other blocks: arrays are (models, records)."""
+    from guestlist.arrays.counting import counts_of_others  # imports numba
 
-    outside = ~member & ~np.isnan(values)
-
-    def within(records: np.ndarray) -> np.ndarray:
-        own, mask = values[:, records], outside[:, records]
-        every = _together(own, mask)
-        if len(np.unique(blocks)) == len(blocks):
-            return every - counts_among(own, mask)
-        for block in np.unique(blocks):
-            left_out = blocks == block
-            every[:, left_out] -= _together(own[left_out], mask[left_out])
-        return every
-
-    return _by_class(values, labels, within)
+    outside, block = ~member & ~np.isnan(values), np.unique(blocks, return_inverse=True)[1]
+    return _by_class(values, labels, lambda records: counts_of_others(values[:, records], outside[:, records], block))
 
 
 def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> Standing:
@@ -64,11 +53,6 @@ def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarr
         found[:, missing] = within(np.arange(len(labels)))[:, missing]
     found[:, np.isnan(values)] = np.nan
     return Standing(*found)
-
-
-def _together(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(3, models, records) counts among the values of all these models at once."""
-    return counts_among(values.reshape(1, -1), mask.reshape(1, -1)).reshape(3, *values.shape)
 
 
 def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from guestlist.arrays.orders import rising
 from guestlist.arrays.samples import paired, rows_of_each
 
-FEW_CLASSES = 50
+if TYPE_CHECKING:
+    from guestlist.arrays.buckets import Points
+
+FEW_GROUPS = 50  # that are told apart in buckets; more of them, in one sort of all values
 MANY = 2**19  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
 
 
@@ -34,86 +38,100 @@ def best_threshold_in_order(ranked: np.ndarray, is_member: np.ndarray) -> float:
     return float(ranked[last[np.argmax(gain[last])]])
 
 
-def best_threshold_over_rows(values: np.ndarray, member: np.ndarray, records: np.ndarray, sign: int) -> float:
-    """What :func:`best_threshold` gives for ``sign`` times the values of all rows together; NaN where they are of one kind.
+def thresholds_over_rows(
+    values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int
+) -> np.ndarray:
+    """(groups + 1,) what :func:`best_threshold` gives for ``sign`` times the values of all rows: group by group, and of all.
 
-    Linear in the number of values: they are counted in buckets, and within a bucket the advantage can rise by no more than
-    its members allow, so that hardly more than one has to be sorted.
+    Of very many values in few groups it is linear in their number: they are counted in buckets, and within a bucket the
+    advantage can rise by no more than its members allow, so that hardly more than one has to be sorted.
 
     Args:
         values: (models, records) NaN is left out.
         member: (models, records) the truth.
-        records: positions of those that count.
+        group: (records,) number of the group that a record belongs to, from 0.
+        groups: how many there are.
         sign: 1 or -1.
+
+    Returns:
+        NaN where there is but one kind.
     """
+    if values.size <= MANY or groups > FEW_GROUPS:
+        from guestlist.arrays.sweeping import best_of_groups  # imports numba
 
-    def rows() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for row, inside in zip(values, member, strict=True):
-            known = records[~np.isnan(row[records])]
-            yield sign * row[known], inside[known]
+        known = ~np.isnan(values)
+        scores, inside, own = sign * values[known], member[known], np.broadcast_to(group, values.shape)[known]
+        order = rising(scores)[::-1]  # equals in any order: ties are called together
+        return best_of_groups(scores[order], inside[order], own[order], groups)
+    from guestlist.arrays.buckets import Buckets, Points  # imports numba
 
-    if len(values) * len(records) <= MANY:
-        scores, inside = (np.concatenate(part) for part in zip(*rows(), strict=True))
-        return best_threshold(scores, inside) if inside.any() and not inside.all() else float("nan")
-    from guestlist.arrays.buckets import Buckets  # imports numba
+    buckets = Buckets(values, member, np.ascontiguousarray(group, dtype=np.int64), groups, sign)
+    counts = buckets.counts()
+    candidates = [_may_hold_the_best(sides) for sides in counts.sides]
+    mixed = np.stack(candidates) & counts.others  # a bucket of equal values is one point, however many there are
+    chosen = mixed[:-1] | mixed[-1]
+    points = buckets.points_in(chosen, int(counts.sides[:-1].sum(axis=1)[chosen].sum()))
+    found = np.empty(groups + 1)
+    for number, (sides, one, candidate) in enumerate(zip(counts.sides, counts.one, candidates, strict=True)):
+        own = mixed[number, points.bucket] & ((points.group == number) | (number == groups))
+        lumps = np.flatnonzero(candidate & ~mixed[number])
+        found[number] = _best_in(Points(*(part[own] for part in points)), lumps, one[lumps], sides)
+    return found
 
-    buckets = Buckets(values, member, records, sign)
-    counts, one, others = buckets.counts()
-    n0, n1 = (int(total) for total in counts.sum(axis=1))
+
+def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
+    """(buckets,) whether the best threshold may be one of the values in a bucket; ``sides`` are non-members and members."""
+    n0, n1 = sides.sum(axis=1)
+    there = sides.any(axis=0)
     if not n0 or not n1:
+        return np.zeros_like(there)
+    after = np.cumsum(sides[1] * n0 - sides[0] * n1)
+    return there & (after + sides[0] * n1 >= after[there].max())
+
+
+def _best_in(points: Points, lumps: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
+    """The best threshold, which is among these points and lumps; NaN where there is none.
+
+    Args:
+        lumps: buckets that hold one value, and how large that is.
+        sides: (2, buckets) non-members and members in each bucket.
+    """
+    if not len(points.values) and not len(lumps):
         return float("nan")
-    after = np.cumsum(counts[1] * n0 - counts[0] * n1)
-    before = after - counts[1] * n0 + counts[0] * n1
-    there = counts.any(axis=0)
-    candidate = there & (before + counts[1] * n0 >= after[there].max())
-    # A bucket of equal values is one point, however many there are.
-    lumps, mixed = np.flatnonzero(candidate & ~others), candidate & others
-    scores, inside, bucket = buckets.points_in(mixed, int(counts[:, mixed].sum()))
-    rises = np.append(np.where(inside, n0, -n1), counts[1, lumps] * n0 - counts[0, lumps] * n1)
-    scores, bucket = np.append(scores, one[lumps]), np.append(bucket, lumps)
+    n0, n1 = sides.sum(axis=1)
+    rise = sides[1] * n0 - sides[0] * n1
+    scores, bucket = np.append(points.values, values), np.append(points.bucket, lumps)
     order = np.argsort(-scores)
     ranked, bucket = scores[order], bucket[order]
     starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    gain = np.cumsum(rises[order])
+    gain = np.cumsum(np.append(np.where(points.inside, n0, -n1), rise[lumps])[order])
     # Between two candidates there are buckets that were left out: what they change is made up for at each start.
-    own = np.append(0, gain)[starts]
-    gain += np.repeat(before[bucket[starts]] - own, np.diff(np.append(starts, len(ranked))))
+    before = (np.cumsum(rise) - rise)[bucket[starts]]
+    gain += np.repeat(before - np.append(0, gain)[starts], np.diff(np.append(starts, len(ranked))))
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     return float(ranked[last[np.argmax(gain[last])]])
 
 
-def class_thresholds(
-    values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int, *, few: int = FEW_CLASSES
-) -> np.ndarray:
-    """(records,) for each record, what :func:`best_threshold_over_rows` gives for the records of its class.
+@dataclass(frozen=True)
+class Thresholds:
+    """The best threshold of each record's class, (records,), and that of all records, (1,); NaN where there is one kind."""
+
+    of_class: np.ndarray
+    overall: np.ndarray
+
+
+def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> Thresholds:
+    """What :func:`best_threshold` gives for ``sign`` times the values of all rows, class by class and of all classes.
 
     Args:
+        values: (models, records) NaN is left out.
+        member: (models, records) the truth.
         labels: (records,) classes; a negative one is none.
-        few: classes that are gone through one by one; more of them, in one sort of all values.
+        sign: 1 or -1.
     """
-    found, classes = np.full(len(labels), np.nan), rows_of_each(labels)
-    if len(classes) <= few:
-        for records in classes:
-            found[records] = best_threshold_over_rows(values, member, records, sign)
-        return found
-    codes = np.full(len(labels), -1)
+    classes = rows_of_each(labels)
+    codes = np.full(len(labels), len(classes))  # the last are of no class
     for code, records in enumerate(classes):
         codes[records] = code
-    known = ~np.isnan(values) & (codes >= 0)
-    scores, inside = sign * values[known].astype(np.float64), member[known]
-    own = np.broadcast_to(codes, values.shape)[known]
-    order = np.lexsort((-scores, own))
-    scores, inside, own = scores[order], inside[order], own[order]
-    totals = np.array([np.bincount(own[kind], minlength=len(classes)) for kind in (~inside, inside)])
-    n0, n1 = totals[:, own]
-    gain = np.cumsum(np.where(inside, n0, -n1))
-    # Where a class begins, those before it have added up to 0: members times non-members, minus the same.
-    last = np.append((scores[1:] != scores[:-1]) | (own[1:] != own[:-1]), True)
-    scores, own, gain = scores[last], own[last], gain[last]
-    first = np.lexsort(
-        (np.arange(len(own)), -gain, own)
-    )  # of each class the largest gain, the highest score among equals
-    best = first[np.append(True, own[first][1:] != own[first][:-1])] if len(own) else first
-    thresholds = np.full(len(classes), np.nan)
-    thresholds[own[best]] = np.where(totals[:, own[best]].all(axis=0), scores[best], np.nan)
-    return np.where(codes >= 0, thresholds[codes], np.nan)
+    found = thresholds_over_rows(values, member, codes, len(classes) + 1, sign)
+    return Thresholds(np.where(codes < len(classes), found[codes], np.nan), found[-1:])

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, digamma, gammaln, hyp2f1, polygamma, stdtr
+from scipy.special import digamma, gammaln, polygamma
 
 from guestlist.arrays.moments import Moments
 from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
@@ -29,9 +29,6 @@ from guestlist.views.view import View
 # The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
 # differ.
 SHAPE_RANGE = (0.25, 50.0)
-
-# Below this, a tail probability has lost digits or is 0, and its logarithm is computed by a series instead.
-_SMALLEST_TAIL = 1e-290
 
 
 class Prior(NamedTuple):
@@ -42,11 +39,15 @@ class Prior(NamedTuple):
 
 
 class Predictive(NamedTuple):
-    """What a further model would say about each record: Student-t with these degrees of freedom."""
+    """What a further model would say about each record: Student-t with these degrees of freedom.
+
+    ``peak`` is the logarithm of the density at the mean, where the scale is 1.
+    """
 
     freedom: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
+    peak: np.ndarray
 
 
 def lira_bayes(signals: View) -> np.ndarray:
@@ -80,10 +81,14 @@ def predictive(over: Moments) -> Predictive:
     The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
     """
     prior = prior_of(over)
-    shape, scale = prior.shape + np.maximum(over.count - 1, 0) / 2, prior.scale + over.squares / 2
+    # There are few counts, and many records with each.
+    shapes = prior.shape + np.maximum(np.arange(np.max(over.count, initial=0) + 1) - 1, 0) / 2
+    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    index = over.count.astype(np.intp)
+    shape, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
-        variance = scale * (1 + 1 / over.count) / shape
-    return Predictive(2 * shape, over.mean, np.sqrt(variance))
+        variance = (prior.scale + over.squares / 2) * (1 + 1 / over.count) / shape
+    return Predictive(2 * shape, over.mean, np.sqrt(variance), peak)
 
 
 def prior_of(over: Moments) -> Prior:
@@ -131,25 +136,14 @@ def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
     array([   0. , 1123.5])
     """
-    tail = stdtr(freedom, -np.abs(t))
-    far = tail < _SMALLEST_TAIL  # False for NaN
-    with np.errstate(divide="ignore"):
-        log_tail = np.log(tail)
-    if far.any():
-        t, freedom = np.broadcast_arrays(t, freedom)
-        log_tail[far] = _log_far_tail(t[far], freedom[far])
-    return np.sign(t) * (np.log1p(-tail) - log_tail)
+    from guestlist.arrays.student import fill_log_odds  # imports numba
 
-
-def _log_far_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Logarithm of P(T > |t|) where it is tiny: the incomplete beta function by its hypergeometric series."""
-    a, x = freedom / 2, freedom / (freedom + np.square(t))
-    series = np.log(hyp2f1(a + 0.5, 1.0, a + 1, x))
-    return a * np.log(x) + 0.5 * np.log1p(-x) - np.log(2 * a) - betaln(a, 0.5) + series
+    t, freedom = np.broadcast_arrays(t, freedom)
+    found = np.empty(t.shape)
+    fill_log_odds(t.ravel(), freedom.ravel(), found.reshape(-1))
+    return found
 
 
 def _log_density(x: np.ndarray, of: Predictive) -> np.ndarray:
     t = (x - of.mean) / of.scale
-    half = of.freedom / 2
-    constant = gammaln(half + 0.5) - gammaln(half) - 0.5 * np.log(2 * np.pi * half) - np.log(of.scale)
-    return constant - (half + 0.5) * np.log1p(np.square(t) / of.freedom)
+    return of.peak - np.log(of.scale) - (of.freedom + 1) / 2 * np.log1p(np.square(t) / of.freedom)

@@ -53,7 +53,7 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
     thresholds = view.class_thresholds(name, sign) if per_class else np.full(view.target(name).shape, np.nan)
     missing = np.isnan(thresholds)
     if missing.any():
-        overall = view.best_threshold(name, sign, np.arange(len(view.labels)))
+        overall = view.best_threshold(name, sign)
         thresholds = np.where(missing, overall, thresholds)
     return sign * view.target(name) - thresholds
 
@@ -72,4 +72,4 @@ def single_threshold(signals: Signals, name: str) -> float:
     """The one threshold on the rising score of signal ``name``, learnt from the references; NaN without any."""
     if not signals.references:
         return float("nan")
-    return float(signals.best_threshold(name, SIGN[name], np.arange(len(signals.labels)))[0])
+    return float(signals.best_threshold(name, SIGN[name])[0])

@@ -13,6 +13,9 @@ from guestlist.attacks.bayes import log_odds_of_tail
 from guestlist.attacks.likelihood import spread
 from guestlist.views.view import View
 
+# Degrees of freedom that a pooled variance counts as at most: its tail is then nearly normal, and never too light.
+PLENTY = 10_000
+
 
 def reference(signals: View) -> np.ndarray:
     """Attack R, smoothed: log-odds that a model which did not train on the record has a smaller margin.
@@ -30,7 +33,7 @@ def reference(signals: View) -> np.ndarray:
 
 def _reference(signals: View) -> np.ndarray:
     outside = signals.outside("margin")
-    pooled_freedom = np.maximum(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1)
+    pooled_freedom = np.clip(np.maximum(outside.count - 1, 0).sum(axis=-1, keepdims=True), 1, PLENTY)
     freedom = np.where(outside.count > 1, outside.count - 1, pooled_freedom)
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         scale = spread(outside, True) * np.sqrt(1 + 1 / outside.count)

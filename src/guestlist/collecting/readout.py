@@ -29,12 +29,20 @@ class Readout:
     columns: int
     scale: Scale
 
-    def trained_answers(self, name: str, train: Callable[[], Predict], x, rng: np.random.Generator) -> np.ndarray:
+    def trained_answers(
+        self,
+        name: str,
+        train: Callable[[], Predict],
+        x,
+        rng: np.random.Generator,
+        details: Callable[[], str] = str,
+    ) -> np.ndarray:
         """(records, columns) what the model that ``train`` makes says about ``x``.
 
         Args:
             name: of the model, for messages.
             rng: also seeds the generators that some libraries read behind our back.
+            details: more to say of it in messages; asked for only then.
         """
         # What the recipe has to warn of, the user heard when the target was trained.
         with one_thread(), global_generators(rng), warnings.catch_warnings():
@@ -42,11 +50,11 @@ class Readout:
             try:
                 return answers(train(), x, self.columns, self.scale)
             except AuditError as error:
-                raise AuditError(f"{name}: {error}") from error
+                raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:
                 raise AuditError(
-                    f"{name} could not be trained or asked ({type(error).__name__}: {error}). What was collected before "
-                    "it is kept."
+                    f"{name}{details()} could not be trained or asked ({type(error).__name__}: {error}). What was collected "
+                    "before it is kept."
                 ) from error
 
     def take(self, records: np.ndarray) -> Readout:

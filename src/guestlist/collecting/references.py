@@ -62,11 +62,12 @@ class TrainReference:
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return what it answers about every record of the pool."""
         rng, rows = stream(self.seed, "training", k), self.rows[k]
-        name = f"Reference {k} ({rows.sum()} records{self._rarest(rows)})"
-        return self.readout.trained_answers(name, lambda: self.train(pool.take(rows), rng), pool.x, rng)
+        train, details = lambda: self.train(pool.take(rows), rng), lambda: self._details(rows)
+        return self.readout.trained_answers(f"Reference {k}", train, pool.x, rng, details)
 
-    def _rarest(self, rows: np.ndarray) -> str:
-        """How many records of its rarest class a reference has, for messages."""
+    def _details(self, rows: np.ndarray) -> str:
+        """How many records a reference has, and how many of its rarest class."""
         if not self.readout.scale.has_classes:
-            return ""
-        return f", {np.bincount(self.readout.labels[rows], minlength=self.readout.columns).min()} of its rarest class"
+            return f" ({rows.sum()} records)"
+        rarest = np.bincount(self.readout.labels[rows], minlength=self.readout.columns).min()
+        return f" ({rows.sum()} records, {rarest} of its rarest class)"

@@ -50,5 +50,5 @@ def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
     if found is None or not scale.has_classes:
         return None
     log_p = scale.resolved(found, rotation.labels).log_probabilities(found)
-    silent = np.isnan(rotation.target(next(iter(rotation.values)))[0])
+    silent = np.isnan(next(iter(store.model(0).values()))) | store.split.told
     return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p

@@ -4,8 +4,9 @@ Records of one person resemble each other, so a hundred of them may be worth ten
 whatever the resemblance, up to persons of whom all records are called. Clopper and Pearson's are the special case of
 one record each of a bound by Gaffke (2004) on the mean of draws from [0, 1]: give the draws, and one more that stands at
 the far end, random weights (uniform on the simplex), and take a quantile of the weighted mean. Here a draw is a person,
-and the one more has as many records as persons have on average. The quantile is that of the beta distribution with the
-weighted mean's first two moments, which is exact where every person is called wholly or not at all.
+and the one more has as many records as the person of a record has on average: whoever was missed may be one of those that
+decide. The quantile is that of the beta distribution with the weighted mean's first two moments, which is exact where every
+person is called wholly or not at all.
 
 The price is width: with few persons no bound is narrower than what one unseen person could change.
 """
@@ -106,8 +107,12 @@ class Sums:
         return self.records**2 / self.size_squares
 
     def upper(self, error: np.ndarray | float) -> np.ndarray:
-        """Upper bound on the mean, ``error`` all on this side."""
-        one_more = self.records / self.persons
+        """Upper bound on the mean, ``error`` all on this side.
+
+        Where a few have most of the records, or of the weight, and high scores too, it may be one of those that was missed: who
+        was not seen counts as one of as many as these are worth.
+        """
+        one_more = self.records / self.worth
         records, draws = self.records + one_more, self.persons + 1
         mean = (self.total + one_more) / records
         off = self.squares - 2 * mean * self.cross + mean**2 * self.size_squares + ((1 - mean) * one_more) ** 2

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from guestlist.arrays.orders import rising
+from guestlist.arrays.orders import MANY, rising
 from guestlist.arrays.ranks import tie_ends
 from guestlist.arrays.samples import error_of, of_those, paired, persons_of, weights_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
@@ -53,9 +53,14 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     if weights is not None:
         members, nonmembers = scores[member], scores[~member]
         return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
-    order = rising(scores)
+    order, place = rising(scores), np.empty(len(scores))
+    if len(scores) > MANY:
+        from guestlist.arrays.rank_sums import placed  # imports numba
+
+        placed(scores, order, member, place)
+        return Placements(place[member], 1 - place[~member])
     (first,), (last,) = tie_ends(scores[order][None])
-    inside, place = member[order], np.empty(len(scores))
+    inside = member[order]
     for own in (inside, ~inside):
         others = np.append(0, np.cumsum(~own))  # that many of the other side are among the lowest so many
         place[order[own]] = (others[first[own]] + others[last[own] + 1]) / (2 * others[-1])

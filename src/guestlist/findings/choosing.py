@@ -28,7 +28,9 @@ from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.views.signals import Rotation
 
 FPR = 0.01
+AT_RATE = f"tpr@{FPR:g}"
 TARGET = 0
+ENOUGH = 1000  # records on which halves of the mock targets are tried, where there are more
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,15 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
         asked: (records,) true for the records that count; by default all.
     """
     asked = np.ones(len(mocks.labels), dtype=bool) if asked is None else asked
-    second = halves(mocks.blocks)
-    # An attack that learns takes seconds for every model; any rule that looks at one half alone may choose for the other.
-    quick = {name: attack for name, attack in attacks.items() if not attack.learns}
-    on_first, on_second = (_tried(mocks.take(np.flatnonzero(half)), quick, asked) for half in (~second, second))
-    found = _tried(mocks, attacks, asked, keep=(on_first.best, on_second.best))
+    second, measure = halves(mocks.blocks), _measure(mocks, asked)
+    # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
+    # and of many records some will do.
+    quick, some = {name: attack for name, attack in attacks.items() if not attack.learns}, some_of(len(asked))
+    fewer, asked_of_fewer = (mocks, asked) if some is None else (mocks.of_records(some), asked[some])
+    on_first, on_second = (
+        _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
+    )
+    found = _tried(mocks, attacks, asked, measure, keep=(on_first.best, on_second.best))
     if not found.means:
         raise InputError(f"None of the attacks can be chosen with {len(mocks.member)} references; give more of them.")
     # Where a half is too small to try any attack on, the first one serves: it, too, was not chosen by its luck.
@@ -81,7 +87,7 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
     ranked = dict(sorted(found.means.items(), key=lambda item: -item[1]))  # stable: the first among equals stays first
     return Choice(
         found.best,
-        found.measure,
+        measure,
         ranked,
         len(mocks.member),
         found.scores[found.best],
@@ -95,22 +101,33 @@ def halves(blocks: np.ndarray) -> np.ndarray:
     return np.unique(blocks, return_inverse=True)[1] % 2 == 1
 
 
+def some_of(records: int) -> np.ndarray | None:
+    """Half of the records, drawn at random; None, where there are too few for that."""
+    if records < 2 * ENOUGH:
+        return None
+    return np.sort(np.random.default_rng(0).permutation(records)[: records // 2])
+
+
+def _measure(mocks: Rotation, asked: np.ndarray) -> str:
+    """What is compared: a rate, where the mock target with the fewest non-members can resolve it."""
+    fewest = int((~mocks.member[:, asked]).sum(axis=1).min(initial=asked.sum()))
+    return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
+
+
 @dataclass(frozen=True)
 class _Trial:
     """Attack to its mean over mock targets; the best one; the scores of that, of the first and of those that were to be kept."""
 
-    measure: str
     means: Mapping[str, float]
     best: str
     scores: Mapping[str, np.ndarray]
 
 
-def _tried(mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, keep: tuple[str, ...] = ()) -> _Trial:
+def _tried(
+    mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
+) -> _Trial:
     """Every attack that can on every mock target."""
-    member = mocks.member[:, asked]
-    fewest = int((~member).sum(axis=1).min(initial=member.shape[1]))
-    at_rate = resolution(FPR, fewest) is Resolution.GOOD
-    measure = mean_tpr if at_rate else mean_auc
+    member, mean = mocks.member[:, asked], mean_tpr if measure == AT_RATE else mean_auc
     references = len(mocks.others(0)) if len(member) else 0
     means: dict[str, float] = {}
     kept: dict[str, np.ndarray] = {}
@@ -118,11 +135,11 @@ def _tried(mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, ke
     for name, attack in attacks.items() if references else ():
         if _can(attack, mocks, references):
             scores = scores_of_all(attack, mocks)[:, asked]
-            means[name] = measure(scores, member)
+            means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
             kept = {one: values for one, values in {**kept, name: scores}.items() if one in wanted}
-    return _Trial(f"tpr@{FPR:g}" if at_rate else "auc", means, best, kept)
+    return _Trial(means, best, kept)
 
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:

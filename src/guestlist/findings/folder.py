@@ -21,6 +21,7 @@ from guestlist.findings.choosing import mock_targets
 from guestlist.findings.records import SAID
 from guestlist.privacy import Claim
 from guestlist.store import Store, open_store
+from guestlist.store.folder import MANY_CELLS
 from guestlist.store.jsonable import from_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.scales import as_scale
@@ -60,9 +61,10 @@ def case_in(
     setting = _setting(store, answers, until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
     unasked = None if blind is None else unasked_in(store)
-    return Case(
-        rotation.facing(0), truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner, unasked
-    )
+    view = rotation.facing(0)
+    if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
+        view = view.with_target({name: np.where(split.told, np.nan, values) for name, values in store.model(0).items()})
+    return Case(view, truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner, unasked)
 
 
 def read_case(folder: str | Path, references: int | None = None) -> Case:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.moments import moments
+from guestlist.arrays.moments import moments_of_sides
 from guestlist.case import Case
 from guestlist.risks.mu import Effects, effects
 
@@ -46,4 +46,4 @@ def apart(first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second
 
 
 def _effects(margin: np.ndarray, member: np.ndarray) -> Effects:
-    return effects(moments(margin, member, True), moments(margin, member, False))
+    return effects(*moments_of_sides(margin, member))

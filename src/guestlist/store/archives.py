@@ -33,10 +33,7 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     """
     size = file.seek(0, 2)
     file.seek(0)
-    try:
-        found = np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which would also take other files
-    except zipfile.BadZipFile as error:
-        raise ValueError("it is no npz archive, or a part of one") from error
+    found = opened_archive(file)
     archive = found.zip
     assert archive is not None  # it is until it is closed
     unpacked = sum(part.file_size for part in archive.infolist())
@@ -49,6 +46,14 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
         if part.filename.endswith(".npy"):
             _check_array(archive, part)
     return found
+
+
+def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
+    """The same of a file whose headers are known to be true."""
+    try:
+        return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which would also take other files
+    except zipfile.BadZipFile as error:
+        raise ValueError("it is no npz archive, or a part of one") from error
 
 
 def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:

@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from guestlist.errors import unwritten
-from guestlist.store.archives import checked_archive
+from guestlist.store.archives import checked_archive, opened_archive
 from guestlist.store.lock import PRIVATE, alive, is_private
 
 T = TypeVar("T")
@@ -93,11 +93,15 @@ def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
     return in_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
 
 
-def in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T]) -> T:
-    """What ``look`` finds in an npz file; ValueError where it is damaged."""
+def in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
+    """What ``look`` finds in an npz file; ValueError where it is damaged.
+
+    Args:
+        known: whether the same file was looked through before: what its headers claim need not be checked again.
+    """
     with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
         try:
-            with checked_archive(file) as archive:
+            with opened_archive(file) if known else checked_archive(file) as archive:
                 return look(archive)
         except (OSError, ValueError, KeyError):
             raise
@@ -118,8 +122,8 @@ def write_npy(path: Path, array: np.ndarray) -> None:
 
 
 def write_parquet(path: Path, table) -> None:
-    # Of very many numbers hardly two are equal: to look for those that are would take most of the time.
-    texts = [name for name in table if table[name].dtype.kind not in "fiu"]
-    options = {"use_dictionary": texts} if len(table) > MANY_ROWS else {}
+    options = {}
+    if len(table) > MANY_ROWS:  # hardly two numbers are equal: to look for those that are would take most of the time
+        options["use_dictionary"] = [name for name, kind in table.dtypes.items() if kind.kind not in "fiu"]
     with written_aside(path) as file:
         table.to_parquet(file, index=False, **options)

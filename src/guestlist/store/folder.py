@@ -133,27 +133,33 @@ class Store:
         """Write signals or evidence, with a seal that says what they were made of.
 
         Signals of very many records are kept in single precision: what it rounds away is far below what differs between models.
+        Those that are 0 or 1 take a byte each.
         """
         if path.parent.name == "signals":
             arrays = {
-                name: values if len(values) <= MANY_RECORDS else values.astype(np.float32)
+                name: values
+                if len(values) <= MANY_RECORDS
+                else values.astype(bool if _two_valued(values) else np.float32)
                 for name, values in arrays.items()
             }
         write_sealed_npz(path, self._seal(path), arrays)
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
         """Arrays of a file, all or those named; an error where it was made for another place, audit or plan."""
-        return read_or_explain(
-            self._there(self._name(path)), lambda path: read_sealed_npz(path, self._seal(path), *names)
-        )
+
+        def reader(path: Path) -> dict[str, np.ndarray]:
+            known, seal = self._looked_at.get(path), self._seal(path)
+            return read_sealed_npz(path, seal, *names, known=known is not None and known[0] == _state(path, seal))
+
+        return read_or_explain(self._there(self._name(path)), reader)
 
     def check(self, path: Path) -> list[str]:
         """The names of the arrays in a file, which are not read; the same errors. Looked at again only where it has changed."""
         return list(read_or_explain(path, self._names))
 
     def _names(self, path: Path) -> list[str]:
-        status, seal = path.stat(), self._seal(path)
-        known = (status.st_ino, status.st_mtime_ns, status.st_size, seal)
+        seal = self._seal(path)
+        known = _state(path, seal)
         if self._looked_at.get(path, ((), []))[0] != known:
             self._looked_at[path] = known, check_sealed_npz(path, seal)
         return self._looked_at[path][1]
@@ -269,8 +275,10 @@ class Store:
             # Of very many, single precision stays what it is: who computes with them makes it double, block by block.
             return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
 
-        most = KEPT_AS_READ if many else None
-        return Rotation(matrices(there, load, most), member, self.pool["class"].to_numpy())
+        # What takes a byte each is soon read again.
+        passing = [name for name, values in self._signals(0).items() if values.dtype == bool] if many else ()
+        values = matrices(there, load, KEPT_AS_READ if many else None, passing)
+        return Rotation(values, member, self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
@@ -324,6 +332,17 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
         found = replace(found, about=about)
         write_manifest(path, found)
     return Store(folder, found)
+
+
+def _state(path: Path, seal: dict[str, str]) -> tuple:
+    """What tells whether a file has changed since it was looked at, or what is expected of it."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size, seal
+
+
+def _two_valued(values: np.ndarray, some: int = 1000) -> bool:
+    """Whether all are 0 or 1; most of what is not is found out by looking at some."""
+    return all(bool(((part == 0) | (part == 1)).all()) for part in (values[:some], values[some:]))
 
 
 def _stacked(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], models: int) -> dict[str, np.ndarray]:

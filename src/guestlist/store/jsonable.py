@@ -14,14 +14,15 @@ import numpy as np
 
 def to_json(value) -> Any:
     """Plain lists, dicts, numbers and text. NaN and infinities become null: JSON has no others."""
-    if type(value) is float:  # most of what there is: curves
+    if type(value) is float:
         return value if math.isfinite(value) else None
     if is_dataclass(value):
         return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(k): to_json(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [to_json(v) for v in value]
+        # Most of what there is are curves: finite numbers, which stay what they are.
+        return [v if type(v) is float and math.isfinite(v) else to_json(v) for v in value]
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (int, np.integer)):

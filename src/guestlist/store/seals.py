@@ -50,14 +50,18 @@ def write_sealed_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -
     return holds
 
 
-def read_sealed_npz(path: Path, seal: Seal, *names: str) -> dict[str, np.ndarray]:
-    """Arrays of a sealed file, all or those named; an error where it is not what belongs there."""
+def read_sealed_npz(path: Path, seal: Seal, *names: str, known: bool = False) -> dict[str, np.ndarray]:
+    """Arrays of a sealed file, all or those named; an error where it is not what belongs there.
+
+    Args:
+        known: whether the same file was checked before.
+    """
 
     def look(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
         _check_archive(archive.zip, seal)
         return {name: archive[name] for name in names or archive.files}
 
-    return in_npz(path, look)
+    return in_npz(path, look, known=known)
 
 
 def check_sealed_npz(path: Path, seal: Seal) -> list[str]:

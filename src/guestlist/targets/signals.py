@@ -121,13 +121,11 @@ def signals_of_probabilities(
     Args:
         smallest: what an answer of 0 stands for in logarithms; see :func:`smallest_answer`.
     """
-    p = np.asarray(probabilities, dtype=np.float64)
+    # Of two columns each by itself in memory, as each is worked on: of more, rows are added up.
+    p = np.asarray(probabilities, dtype=np.float64, order="F" if np.shape(probabilities)[1] == 2 else None)
     rest = _rest(p)
-    log_p, log_rest, floor = (
-        _log(p),
-        _log(rest),
-        np.log(smallest),
-    )  # most of the time goes into logarithms: each is taken once
+    # Most of the time goes into logarithms: each is taken once.
+    log_p, log_rest, floor = _log(p), _log(rest), np.log(smallest)
     log_true = np.maximum(_true(log_p, labels), floor)
     return {
         "loss": -log_true,
@@ -234,9 +232,11 @@ def _entropy(p: np.ndarray, log_p: np.ndarray) -> np.ndarray:
 
 
 def _mentr(p: np.ndarray, rest: np.ndarray, labels: np.ndarray, log_p: np.ndarray, log_rest: np.ndarray) -> np.ndarray:
-    terms = -p * log_rest
-    terms[np.arange(len(labels)), labels] = -_true(rest, labels) * _true(log_p, labels)
-    return row_sums(terms)
+    own, terms = -_true(rest, labels) * _true(log_p, labels), -p * log_rest
+    if p.shape[1] == 2:
+        return np.where(labels == 1, terms[:, 0] + own, own + terms[:, 1])
+    terms[np.arange(len(labels)), labels] = own
+    return terms.sum(axis=1)
 
 
 def _true(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -265,7 +265,7 @@ def _rest(p: np.ndarray) -> np.ndarray:
     rest = row_sums(p)[:, None] - p
     rows, top = np.arange(len(p)), _top(p)
     if p.shape[1] == 2:
-        return np.column_stack([np.where(top, rest[:, 0], p[:, 1]), np.where(top, p[:, 0], rest[:, 1])])
+        return np.stack([np.where(top, rest[:, 0], p[:, 1]), np.where(top, p[:, 0], rest[:, 1])]).T
     others = p.copy()
     others[rows, top] = 0.0
     rest[rows, top] = others.sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -16,14 +16,18 @@ class Lazily(Mapping[str, T]):
 
     Args:
         most: how many are kept, those that were asked for last; by default all.
+        passing: names of those that are never kept, as they are soon made again.
 
     >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
     >>> squares["2"], list(squares), "3" in squares
     (4, ['1', '2'], False)
     """
 
-    def __init__(self, names: Iterable[str], make: Callable[[str], T], most: int | None = None):
+    def __init__(
+        self, names: Iterable[str], make: Callable[[str], T], most: int | None = None, passing: Collection[str] = ()
+    ):
         self._names = dict.fromkeys(names)
+        self._passing = passing
         self._make = make
         self._most = len(self._names) if most is None else most
         self._made: dict[str, T] = {}
@@ -34,6 +38,8 @@ class Lazily(Mapping[str, T]):
         else:
             if name not in self._names:
                 raise KeyError(name)
+            if name in self._passing:
+                return self._make(name)
             while self._made and len(self._made) >= self._most:
                 del self._made[next(iter(self._made))]
             found = self._make(name)
@@ -72,9 +78,11 @@ def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
     return slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
 
 
-def matrices(names: Iterable[str], make: Callable[[str], np.ndarray], most: int | None = None) -> Lazily[np.ndarray]:
-    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept."""
-    return Lazily(names, lambda name: read_only(make(name)), most)
+def matrices(
+    names: Iterable[str], make: Callable[[str], np.ndarray], most: int | None = None, passing: Collection[str] = ()
+) -> Lazily[np.ndarray]:
+    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept, and none that are ``passing``."""
+    return Lazily(names, lambda name: read_only(make(name)), most, passing)
 
 
 def rows_of(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> Lazily[np.ndarray]:

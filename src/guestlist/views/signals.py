@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.arrays.moments import Moments, moments, moments_of_others
+from guestlist.arrays.moments import Moments, Sides, moments_of_others, moments_of_sides
 from guestlist.arrays.samples import rows_of_each
 from guestlist.arrays.shares import share_above, share_above_of_others
 from guestlist.arrays.standings import Standing, standing, standing_of_others
-from guestlist.arrays.thresholds import best_threshold_over_rows, class_thresholds
+from guestlist.arrays.thresholds import Thresholds, class_thresholds
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
 from guestlist.views.lazily import in_a_row, locked, matrices, read_only, rows_of
@@ -73,11 +73,11 @@ class Signals:
 
     def inside(self, name: str) -> Moments:
         """Moments, per record, of the references that trained on it."""
-        return self._of_references(name, True)
+        return self._of_references(name).inside
 
     def outside(self, name: str) -> Moments:
         """Moments, per record, of the references that did not train on it."""
-        return self._of_references(name, False)
+        return self._of_references(name).outside
 
     def share_above(self, name: str) -> np.ndarray:
         """(records,) share of OUT references with a larger value than the target's, equals half; NaN: there is none."""
@@ -92,11 +92,15 @@ class Signals:
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """(records,) the threshold that tells references' members among the records of a class best; NaN: of one kind."""
-        return class_thresholds(self.reference(name), self.reference_member, self.labels, sign)
+        return self._thresholds(name, sign).of_class
 
-    def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
-        """(1,) the threshold that tells references' members among these records best; NaN where they are of one kind."""
-        return np.array([best_threshold_over_rows(self.reference(name), self.reference_member, records, sign)])
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """(1,) the threshold that tells references' members among all records best; NaN where they are of one kind."""
+        return self._thresholds(name, sign).overall
+
+    def _thresholds(self, name: str, sign: int) -> Thresholds:
+        make = lambda: class_thresholds(self.reference(name), self.reference_member, self.labels, sign)  # noqa: E731
+        return self.once(("thresholds", name, sign), make)
 
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
@@ -150,13 +154,14 @@ class Signals:
         return self.values
 
     @cached_property
-    def _references(self) -> dict[tuple[str, bool], Moments]:
+    def _references(self) -> dict[str, Sides]:
         return {}
 
-    def _of_references(self, name: str, inside: bool) -> Moments:
-        if (name, inside) not in self._references:
-            self._references[name, inside] = locked(moments(self.reference(name), self.reference_member, inside))
-        return self._references[name, inside]
+    def _of_references(self, name: str) -> Sides:
+        if name not in self._references:
+            found = moments_of_sides(self.reference(name), self.reference_member)
+            self._references[name] = Sides(*map(locked, found))
+        return self._references[name]
 
 
 def _no_evidence(_model: int) -> Evidence:
@@ -228,10 +233,14 @@ class Rotation:
         """(models, records) the threshold that tells the other models' members among the records of a class best."""
         found = np.full(self.member.shape, np.nan)
         for of_class in rows_of_each(self.labels):
-            found[:, of_class] = self.best_threshold(name, sign, of_class)
+            found[:, of_class] = self._best_among(name, sign, of_class)
         return found
 
-    def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """(models, 1) the threshold that tells the other models' members among all records best."""
+        return self._best_among(name, sign, np.arange(len(self.labels)))
+
+    def _best_among(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
         """(models, 1) the threshold that tells the other models' members among these records best."""
         from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
 

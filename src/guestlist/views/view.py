@@ -47,9 +47,9 @@ class View(Protocol):
         """For each record, the threshold on ``sign`` times the signal that tells references' members of its class best; NaN where
         they are of one kind."""
 
-    def best_threshold(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
-        """(1,) or (models, 1): the threshold on ``sign`` times the signal that tells references' members among some
-        records from non-members best; NaN where they are of one kind."""
+    def best_threshold(self, name: str, sign: int) -> np.ndarray:
+        """(1,) or (models, 1): the threshold on ``sign`` times the signal that tells references' members among all records
+        best; NaN where they are of one kind."""
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` makes, made once for this view: several attacks may need it."""
