@@ -77,6 +77,7 @@ def _weighted(name: str, world: dict) -> Iterator[tuple[str, ...]]:
     yield f"the same, mean absolute: {name}", near, "", count
     held = f"{_percent(world['auc_held'])} ({beside} {_percent(world['oracle_held'])})"
     yield f"its 95 % interval covers: {name}", held, "≥ 93 %", count
+    yield f"95 % intervals of weighted rates cover: {name}", _percent(world["tpr_held"]), "≥ 93 %", count
     yield f"the interval of attack minus blind covers: {name}", _percent(world["gain_held"]), "≥ 93 %", count
 
 

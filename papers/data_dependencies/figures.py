@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,19 +31,22 @@ class Played:
     shadows: int = 0
 
 
+def _biased(table: str, value: str, shares: Sequence[float], shadows: int = 0) -> tuple[Played, ...]:
+    """A game for each share of members with the attribute."""
+    return tuple(
+        Played(table, f"p = {share:g}", gl.Bias("source", value, share, FEW, FEW), shadows) for share in shares
+    )
+
+
 FIGURES: dict[str, tuple[Played, ...]] = {
     "figure2": (Played("adult", "clusters", gl.Clusters(10_000, 10_000)),),
     "figure2_shadow": (Played("adult", "clusters", gl.Clusters(FEW, FEW), SHADOWS),),
     "figure3": (Played("compas", "clusters", gl.Clusters(2000, 2000)),),
-    "figure4": tuple(
-        Played("adult gender", f"p = {share:g}", gl.Bias("source", "Male", share, FEW, FEW)) for share in SHARES
-    ),
-    "figure5": tuple(
-        Played("adult education", f"p = {share:g}", gl.Bias("source", "low", share, FEW, FEW)) for share in SHARES
-    ),
-    # Shadows for one share each, at which members differ most from non-members.
-    "figure4_shadow": (Played("adult gender", "p = 0", gl.Bias("source", "Male", 0.0, FEW, FEW), SHADOWS),),
-    "figure5_shadow": (Played("adult education", "p = 1", gl.Bias("source", "low", 1.0, FEW, FEW), SHADOWS),),
+    "figure4": _biased("adult gender", "Male", SHARES),
+    "figure4_shadow": _biased("adult gender", "Male", SHARES, SHADOWS),
+    "figure5": _biased("adult education", "low", SHARES),
+    # The paper shows the optimal threshold alone; shadows where members are all of one kind, and differ most from non-members.
+    "figure5_shadow": _biased("adult education", "low", (1.0, 0.0), SHADOWS),
     "figure6": tuple(Played("heart", name, gl.Sources("source", name)) for name in HOSPITALS),
     "figure7": (Played("students", "Gabriel Pereira", gl.Sources("source", "GP")),),
     "figure9": (Played("census", "census", gl.Sources("source", "census", members=10_000, nonmembers=10_000)),),

@@ -25,6 +25,11 @@ def at(rows: Rows, epsilon: float | None) -> Rows:
     return [row for row in rows if row["epsilon"] == epsilon]
 
 
+def one_kind(rows: Rows) -> Rows:
+    """Those of games in which all members have the attribute, or none has."""
+    return [row for row in rows if row["game"] in ("p = 0", "p = 1")]
+
+
 def beside(rows: Rows, epsilon: float, others: Rows, other: float | None) -> dict:
     """A row with the advantage of another ``beside`` it."""
     return {**at(rows, epsilon)[0], "beside": at(others, other)[0]["apart"]}
