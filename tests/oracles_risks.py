@@ -34,7 +34,8 @@ def risk_scores(values, labels, shadow_values, shadow_labels, shadow_member, *, 
 
 def _one(value, shadow, prior, every, bins=5) -> float:
     smallest, largest = min(v for v, _ in shadow), max(v for v, _ in shadow)
-    edges = list(np.logspace(math.log10(smallest), math.log10(largest), bins + 1))
+    # numpy's logarithm, as a plain use of numpy has it: on some processors its last bit is not that of math.log10.
+    edges = list(np.logspace(np.log10(smallest), np.log10(largest), bins + 1))
     counts = {True: [0] * bins, False: [0] * bins}
     for v, member in shadow:
         if edges[0] <= v <= edges[-1] or every:

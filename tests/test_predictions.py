@@ -330,3 +330,18 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     assert found.subject.accuracy_members is None
     assert found.check("GL122").state == "issue"
     assert "without labels" in found.summary()
+    assert found.blind is None  # what the model answers is not known without asking it
+
+
+def test_without_labels_only_features_are_known_without_the_model(people):
+    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    features = pd.DataFrame({"age": np.random.default_rng(0).normal(size=60)})
+    given = {"member": people["is_train"].astype(bool), "features": features}
+    found = {
+        labelled: gl.audit_predictions(
+            gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **given, labelled=labelled)
+        ).blind
+        for labelled in (True, False)
+    }
+    assert found[True].looked_at == ("features", "label")
+    assert found[False].looked_at == ("features",)

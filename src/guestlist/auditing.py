@@ -49,11 +49,11 @@ from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.games import hidden_by
 from guestlist.privacy import Claim
+from guestlist.privacy.claim import claim_about
 from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, locked
-from guestlist.store.jsonable import to_json
 from guestlist.store.passing import kept_or_passing
 from guestlist.targets import Target, as_target
 
@@ -233,8 +233,7 @@ class Settings:
     claimed: Claim | None = None
 
     def __post_init__(self):
-        if self.claimed is not None and not isinstance(self.claimed, Claim):
-            raise ValueError(f"Expected claimed={self.claimed!r} to be gl.Claim(epsilon=…, delta=…).")
+        claim_about(self.claimed)
         whole("references", self.fewest, high=MOST_REFERENCES)
         whole("seed", self.seed)
         number("prior", self.prior, 0, 1)
@@ -380,7 +379,7 @@ def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
         except InputError:  # without Opacus nobody can say
             return {}
         claim = Claim(counted.epsilon, counted.delta) if isfinite(counted.epsilon) else None
-    return {} if claim is None else {"claimed": to_json(claim)}
+    return claim_about(claim)
 
 
 def _checks(inputs: Inputs, settings: Settings) -> tuple[Check, ...]:

@@ -170,8 +170,7 @@ def play_many(
 
     def bound(case: Case) -> Epsilon:
         promise = case.setting.claimed
-        at, epsilon = (delta, None) if promise is None else (promise.delta, promise.epsilon)
-        return epsilon_bound(case, delta=at, claimed=epsilon, how=how, threshold=threshold, confidence=confidence)
+        return epsilon_bound(case, delta=delta, claimed=promise, how=how, threshold=threshold, confidence=confidence)
 
     return gathered(inputs, settings, bound)
 

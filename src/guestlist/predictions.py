@@ -31,6 +31,8 @@ from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
 from guestlist.games import Sides, Split, options_of
+from guestlist.privacy import Claim
+from guestlist.privacy.claim import claim_about
 from guestlist.randomness import stream
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
@@ -53,18 +55,19 @@ def audit_predictions(
     ignore: Sequence[str] = (),
     blind: bool = True,
     cover: Cover | None = None,
+    claimed: Claim | None = None,
 ) -> Results:
     """Audit a model by its answers alone; with a ``shadow`` model's answers, thresholds and classifiers are learnt on those.
 
     Args:
-        attacks, folder, prior, about, ignore, cover: as for ``audit``.
+        attacks, folder, prior, about, ignore, cover, claimed: as for ``audit``.
         blind: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
             features.
     """
     check_codes(ignore)
     number("prior", prior, 0, 1)
     flag("blind", blind)
-    about = noted(about, cover)
+    about = {**claim_about(claimed), **noted(about, cover)}
     check_about(about)
     check_folder(folder)
     for name, given in {"predictions": predictions, "shadow": shadow}.items():
@@ -112,11 +115,17 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
 
 
 def _blind(target: Predictions, store: Store) -> Blind | None:
-    """How well members are told without the model; the target's records stand first in the pool."""
+    """How well members are told without the model; the target's records stand first in the pool.
+
+    Classes that nobody knows are those that the model answers, which is to ask it; None where there is nothing else.
+    """
+    if not target.labelled and target.features is None and not target.groups:
+        return None
     said = target.take(store.pool["row"].to_numpy()[store.split.asked[0]])  # in the order of the pool
     with one_thread():  # the same bits on any number of cores
         values = not said.scale.has_classes
-        return blind_baseline(store, said.features, said.labels, said.groups, said.persons, values=values)
+        labels = said.labels if said.labelled else None
+        return blind_baseline(store, said.features, labels, said.groups, said.persons, values=values)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
@@ -12,12 +13,23 @@ from sklearn.tree import DecisionTreeClassifier
 import guestlist as gl
 from cases import case_of
 from guestlist.cli import main
+from guestlist.exports.markdown import markdown
+from guestlist.exports.model_card import model_card
 from guestlist.findings import epsilon
 from guestlist.findings.results import Results, from_document
 from guestlist.games.bernoulli import first_toss_suffices
-from guestlist.privacy import Claim, largest_tpr
+from guestlist.privacy import (
+    Claim,
+    about_together,
+    allowed_advantage,
+    allowed_tpr,
+    gaussian_mu,
+    group_privacy,
+    humphries,
+    largest_tpr,
+)
 from guestlist.report.page import charts, page
-from guestlist.report.sections.epsilon import judged
+from guestlist.report.sections.epsilon import HOLDS, HOLDS_NOT, about_claim, judged
 from report_worlds import leaking
 from worlds import gaussian_world
 
@@ -71,6 +83,25 @@ def test_a_bound_about_gaussian_noise_says_so(case):
     assert "Gaussian" not in judged(gl.epsilon_bound(case, how=gl.OneRunCurve()))
 
 
+def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
+    """Randomised response, say, keeps an epsilon that no Gaussian noise with the same scores would keep."""
+    how = gl.OneRunCurve(curve="gaussian")
+    proved = gl.epsilon_bound(case, how=how).bound.epsilon
+    plain, noise = (gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), how=how) for gaussian in (False, True))
+    assert proved > 1 == plain.allowed.epsilon
+    assert (plain.contradicted, noise.contradicted) == (False, True)
+    assert "is not contradicted by what is shown of Gaussian noise" in judged(plain)
+    assert judged(noise).startswith("No: the claim of Gaussian noise with ε = 1 at δ = 1e-05 is contradicted.")
+    # What is shown of any mechanism is shown of this one too.
+    assert gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian=True)).contradicted
+
+
+def test_a_contradicted_claim_is_told_with_what_could_have_been_proved(case):
+    found = epsilon.find(case)
+    assert found.contradicted
+    assert f"would have proved {found.bound.provable:.3f}" in judged(found)
+
+
 def test_where_nothing_is_claimed_there_is_no_finding(case):
     assert epsilon.find(replace(case, setting=replace(case.setting, claimed=None))) is None
 
@@ -101,6 +132,56 @@ def test_refused_where_a_coin_decided_about_a_person(case):
         gl.epsilon_bound(persons)
     alone = replace(case, records=case.records.assign(person=np.arange(400)))
     assert gl.epsilon_bound(alone).bound == epsilon.find(case).bound
+
+
+def test_a_claim_about_one_record_allows_more_of_a_person_with_several(case):
+    """Half of the persons have four records, which are in or out together."""
+    whose = np.where(np.arange(400) < 200, np.arange(400) // 4, np.arange(400))
+    found = epsilon.find(replace(case, records=case.records.assign(person=whose)))
+    assert (found.together, found.allowed) == (4, group_privacy(1.0, 1e-5, 4))
+    assert found.advantage == pytest.approx(humphries(found.allowed.epsilon, found.allowed.delta))
+    alone = epsilon.find(replace(case, records=case.records.assign(person=np.arange(400))))
+    assert (alone.together, alone.allowed) == (1, Claim(1.0))
+    said = " ".join(about_claim(replace(Results(), epsilon=found)))
+    assert "ε = 1 at δ = 1e-05 of one record, ε = 4 at δ = " in said
+    assert "of the 4 records that a person has at most" in said
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_bounds_of_a_claim_are_those_of_its_curve(gaussian):
+    claim, fpr = Claim(1.0, 1e-5, gaussian), np.linspace(0, 1, 101)
+    rates = allowed_tpr(claim, fpr)
+    assert allowed_advantage(claim) == pytest.approx(
+        (allowed_tpr(claim, np.linspace(0, 1, 10_001)) - np.linspace(0, 1, 10_001)).max(), abs=1e-4
+    )
+    assert (rates <= largest_tpr(fpr, 1.0, 1e-5) + 1e-12).all()
+    assert (rates < largest_tpr(fpr, 1.0, 1e-5) - 0.01).any() == gaussian
+    two = about_together(claim, 2)
+    assert two.gaussian == gaussian
+    if gaussian:
+        assert gaussian_mu(two.epsilon, two.delta) == pytest.approx(2 * gaussian_mu(1.0, 1e-5), rel=1e-6)
+    assert about_together(claim, 1) == claim
+
+
+def test_no_claim_of_gaussian_noise_at_delta_0():
+    with pytest.raises(ValueError, match="Gaussian noise promises nothing"):
+        Claim(1.0, 0.0, gaussian=True)
+
+
+def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
+    apart = epsilon.find(drawn({"name": "clusters"}, Claim(1.0)))
+    mixed = epsilon.find(drawn({"name": "clusters", "iid": True}, Claim(1.0)))
+    assert (apart.apart, mixed.apart) == (True, False)
+    for found, said in ((apart, HOLDS_NOT), (mixed, HOLDS)):
+        assert about_claim(replace(Results(), epsilon=found))[-1] == said
+
+
+@pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
+def test_attacks_that_were_told_some_sides_prove_nothing(case, evidence):
+    """Of those whose side they were not told, more than half may be members, whatever the model does."""
+    taught = replace(case.attacks["loss"], evidence=evidence)
+    with pytest.raises(gl.InputError, match="whose side it was told"):
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "taught": taught}), attack="taught")
 
 
 def test_refused_by_methods_for_many_runs(case):
@@ -177,14 +258,17 @@ def test_the_command_reads_the_claim_from_the_folder(folder):
     assert CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "inf"]).exit_code == 2
     told = CliRunner().invoke(main, ["epsilon", str(folder), "--claimed", "5", "--delta", "0.00001", "--json"])
     found = json.loads(told.output)
-    assert found["claimed"] == {"epsilon": 5.0, "delta": 1e-5}
+    assert found["claimed"] == {"epsilon": 5.0, "delta": 1e-5, "gaussian": False}
     assert not found["contradicted"]
     for option in (
         ["--method", "curve"],
         ["--threshold", "median"],
-        ["--method", "gaussian", "--threshold", "hold-out"],
+        ["--method", "gaussian", "--threshold", "hold-out", "--claimed", "0.5", "--gaussian-noise"],
     ):
         assert "is contradicted" in CliRunner().invoke(main, ["epsilon", str(folder), *option]).output
+    told = CliRunner().invoke(main, ["epsilon", str(folder), "--method", "gaussian", "--json"])
+    assert not json.loads(told.output)["contradicted"]  # the claim is not one of Gaussian noise
+    assert "give that too" in CliRunner().invoke(main, ["epsilon", str(folder), "--gaussian-noise"]).output
 
 
 def test_the_command_refuses_sides_of_the_users_own(tmp_path, blobs, tree):
@@ -216,3 +300,23 @@ def test_a_private_recipe_brings_its_own_claim(blobs):
     given = gl.play(gl.Bernoulli(0.5), Promising(), blobs[0], claimed=Claim(3.0, 1e-6), **options)
     assert given.epsilon.claimed == Claim(3.0, 1e-6)
     assert gl.play(gl.Bernoulli(0.5), Promising(np.inf), blobs[0], **options).epsilon is None
+
+
+def test_a_claim_about_predictions_is_kept_drawn_and_exported(tmp_path):
+    rng = np.random.default_rng(0)
+    member, right = np.arange(400) < 200, rng.random(400)
+    table = pd.DataFrame({"label": 1, "member": member.astype(int), "p_1": np.where(member, 1, right), "p_0": 0.0})
+    table["p_0"] = 1 - table["p_1"]
+    table.loc[::2, "label"] = 0
+    table.to_csv(tmp_path / "said.csv", index=False)
+    order = ["audit", "--predictions", str(tmp_path / "said.csv"), "--out", str(tmp_path / "a"), "--no-blind"]
+    done = CliRunner().invoke(main, [*order, "--claimed", "1", "--delta", "1e-6"])
+    assert done.exit_code == 0, done.output
+    results = gl.read_results(tmp_path / "a")
+    assert results.epsilon.claimed == Claim(1.0, 1e-6)
+    assert "Does the claimed ε of 1 hold?" in (tmp_path / "a" / "report.html").read_text()
+    for made in (markdown(results), model_card(results)):
+        assert "Whether the claimed ε = 1 at δ = 1e-06 holds was not tested" in made
+        assert "no attack has an advantage above 0.462" in made
+    for wrong in (["--delta", "1e-6"], ["--gaussian-noise"], ["--claimed", "1", "--delta", "0", "--gaussian-noise"]):
+        assert CliRunner().invoke(main, [*order, *wrong]).exit_code == 2

@@ -25,9 +25,13 @@ def again(x, y, gone, k, p=0.5):
     return change
 
 
-@pytest.mark.parametrize(("n", "grid"), [(6, 1), (40, 2), (900, 3), (900, 1000)])
+# Of many features distances are a matrix product, whose last bits depend on the other records: there ties need numbers that are
+# exact in binary, thirds are for few features.
+@pytest.mark.parametrize(
+    ("n", "grid", "features"),
+    [(6, 1, 2), (40, 2, 2), (900, 3, 2), (900, 1000, 2), (6, 1, 40), (40, 2, 40), (900, 4, 40), (900, 1000, 40)],
+)
 @pytest.mark.parametrize("k", [1, 3, 10])
-@pytest.mark.parametrize("features", [2, 40])
 def test_removing_a_set_equals_computing_again(n, grid, k, features):
     x, y = world(n, grid, features=features)
     gone = np.random.default_rng(1).random(n) < 0.1

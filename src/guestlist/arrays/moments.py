@@ -97,13 +97,12 @@ def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray
     Returns:
         Moments whose arrays are (models, records).
     """
-    from guestlist.arrays.running import before_and_after, nearest_to_zero  # imports numba
+    from guestlist.arrays.running import before_and_after  # imports numba
 
     blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
-    pivot = nearest_to_zero(values, mask)  # huge means would cost the spread its digits
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    before_and_after(values, mask, order, blocks, pivot, *_parts(result))
+    before_and_after(values, mask, order, blocks, *_parts(result))
     return result
 
 

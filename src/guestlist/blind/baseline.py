@@ -108,7 +108,7 @@ class Found(NamedTuple):
 
 def blind(
     x: np.ndarray | pd.DataFrame | None,
-    y: np.ndarray,
+    y: np.ndarray | None,
     member: np.ndarray,
     persons: np.ndarray | None = None,
     groups: Mapping[str, np.ndarray] | None = None,
@@ -123,7 +123,7 @@ def blind(
 
 def look(
     x: np.ndarray | pd.DataFrame | None,
-    y: np.ndarray,
+    y: np.ndarray | None,
     member: np.ndarray,
     persons: np.ndarray | None = None,
     groups: Mapping[str, np.ndarray] | None = None,
@@ -136,7 +136,7 @@ def look(
 
     Args:
         x: (records, …) features; None where there are none.
-        y: (records,) labels: classes or, if ``values``, numbers.
+        y: (records,) labels: classes or, if ``values``, numbers; None where nobody knows them.
         member: (records,) true for members.
         persons: (records,) whose records these are; by default each stands alone, but for copies (``units_of``).
         groups: name to (records,) texts.
@@ -151,7 +151,7 @@ def look(
 
 def _looked(
     x: np.ndarray | pd.DataFrame | None,
-    y: np.ndarray,
+    y: np.ndarray | None,
     member: np.ndarray,
     persons: np.ndarray | None,
     groups: Mapping[str, np.ndarray] | None,
@@ -162,9 +162,10 @@ def _looked(
 ) -> tuple[Blind, Callable[[], Unasked]] | None:
     """How well members are told; and what says it of each record, which takes several times as long."""
     none = x is None or not np.prod(np.shape(x)[1:])
-    x = np.zeros((len(y), 1)) if x is None or none else x
+    x = np.zeros((len(member), 1)) if x is None or none else x
     names = set(map(str, x.columns)) if isinstance(x, pd.DataFrame) else set()
     others = {name: texts for name, texts in (groups or {}).items() if name not in names}
+    labelled, y = y is not None, np.zeros(len(member), dtype=np.int64) if y is None else y
     data = Data(x, y, groups=others)
     counted, unit = units_of(member, persons, row_hashes(data) if hashes is None else hashes)
     some = some_of(unit, member[counted], MOST_RECORDS, rng)
@@ -187,7 +188,7 @@ def _looked(
         units=int(unit.max()) + 1,
         columns=0 if none else columns.sources,
         looked_at=tuple(
-            name for name, there in {"features": not none, "label": True, "groups": bool(groups)}.items() if there
+            name for name, there in {"features": not none, "label": labelled, "groups": bool(groups)}.items() if there
         ),
         spread=float(others_aucs.std(ddof=1)),
     )

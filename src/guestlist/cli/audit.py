@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from guestlist.cli.claim import claim, claim_of
 from guestlist.cli.common import as_json, conclude, notices
 from guestlist.cli.cover import cover, cover_of
 from guestlist.cli.kinds import PLACE, REFERENCES
@@ -57,6 +58,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     help="Models to train for comparison.  [default: 32, or none where the model has no recipe, as an ONNX file]",
 )
 @how_to_judge
+@claim
 @cover
 @means
 @as_json
@@ -128,6 +130,7 @@ def _of_predictions(out: Path, options: dict):
         prior=options["prior"],
         ignore=options["ignore"],
         blind=not options["no_blind"],
+        claimed=claim_of(options["claimed"], options["delta"], options["gaussian_noise"]),
         about={"name": path.name},
         cover=cover_of(options),
     )

@@ -6,22 +6,24 @@ import json
 
 import click
 
+from guestlist.cli.claim import CHANCE, EPSILON, claim_of, gaussian_noise
 from guestlist.cli.common import as_json
-from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
+from guestlist.cli.kinds import PLACE, SHARE
 
 
 @click.command()
 @click.argument("folder", type=PLACE)
 @click.option(
     "--delta",
-    type=Number(0, 1, "[)"),
+    type=CHANCE,
     help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
 )
 @click.option(
     "--claimed",
-    type=Number(0, MOST, "[]"),
+    type=EPSILON,
     help="The epsilon of the promise.  [default: the one kept in FOLDER, at its delta]",
 )
+@gaussian_noise
 @click.option("--attack", help="Whose scores to look at, named before you saw them.  [default: the headline]")
 @click.option(
     "--method",
@@ -44,7 +46,7 @@ from guestlist.cli.kinds import MOST, PLACE, SHARE, Number
     help="Of the bound; for bayesian-runs, the probability with which it is believed.",
 )
 @as_json
-def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_json):
+def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, confidence, as_json):
     """Say what the audit in FOLDER proves about the model's epsilon, and whether a claim is contradicted.
 
     \b
@@ -85,14 +87,16 @@ def epsilon(folder, delta, claimed, attack, method, threshold, confidence, as_js
     }
     case = read_case(folder)
     kept = case.setting.claimed
+    if gaussian_noise and claimed is None:
+        raise click.UsageError("--gaussian-noise says what kind of promise --claimed is: give that too.")
     if delta is None:
         delta = DELTA if kept is None else kept.delta
-    if claimed is None and kept is not None and delta == kept.delta:  # a claim is about its own delta alone
-        claimed = kept.epsilon
+    if claimed is not None:
+        kept = claim_of(claimed, delta, gaussian_noise)
     found = epsilon_bound(
         case,
         delta=delta,
-        claimed=claimed,
+        claimed=kept if kept is not None and delta == kept.delta else None,  # a claim is about its own delta alone
         attack=attack,
         how=ways[method],
         threshold=paid[threshold],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from guestlist.cli.claim import claim_of
 from guestlist.cli.common import (
     address,
     allow_pickle,
@@ -55,6 +56,9 @@ class Request:
     blind: bool = True
     scale: str | None = None
     classes: tuple[str, ...] = ()
+    claimed: float | None = None
+    delta: float | None = None
+    gaussian_noise: bool = False
 
     def seen_from(self, folder: Path) -> Request:
         """The same with paths seen from the folder, so that a project can be moved as a whole."""
@@ -137,6 +141,9 @@ def request_of(options: dict) -> Request:
         blind=not options["no_blind"],
         scale=options.get("scale"),
         classes=options.get("classes", ()),
+        claimed=options.get("claimed"),
+        delta=options.get("delta"),
+        gaussian_noise=options.get("gaussian_noise", False),
     )
 
 
@@ -165,10 +172,12 @@ def carry_out(
     request: Request, folder: Path, references: int | UntilWidth | None, means: Means, cover: Cover | None = None
 ) -> Results:
     """Audit as the request says, in a folder that keeps it."""
+    claimed = claim_of(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
     from guestlist.auditing import audit
 
-    return audit(references=references, folder=folder, cover=cover, **arguments(request, folder, means))
+    given = arguments(request, folder, means)
+    return audit(references=references, folder=folder, cover=cover, claimed=claimed, **given)
 
 
 def check_tables(request: Request) -> None:

@@ -10,6 +10,7 @@ from guestlist.report.format import decimal, percent, with_interval
 from guestlist.report.legible import legible
 from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.answer import answer
+from guestlist.report.sections.epsilon import about_claim
 from guestlist.report.sections.groups import small_groups
 
 
@@ -21,6 +22,7 @@ def markdown(results: Results) -> str:
         cover(results),
         plain(answer(results)),
         beside(results),
+        plain(promised(results)),
         plain(words.basis(results)),
     ]
     parts += [plain(small_groups(results)), table(results)]
@@ -41,6 +43,11 @@ def beside(results: Results) -> str:
     """What changes the answer."""
     found = [f"- {plain(row.text)}" for row in checks.beside(results)]
     return "\n".join(["Before you rely on it:", "", *found]) if found else ""
+
+
+def promised(results: Results) -> str:
+    """Whether a claimed epsilon holds, and what it allows; empty where none is claimed."""
+    return " ".join(filter(None, about_claim(results)))
 
 
 def table(results: Results) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.exports.markdown import beside, cover, plain, table
+from guestlist.exports.markdown import beside, cover, plain, promised, table
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.legible import legible
@@ -22,6 +22,7 @@ def model_card(results: Results) -> str:
         cover(results),
         f"**{plain(words.question(results))}** {plain(answer(results))}",
         beside(results),
+        plain(promised(results)),
         plain(words.basis(results)),
         plain(words.fit(results)),
         table(results),

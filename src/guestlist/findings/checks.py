@@ -129,6 +129,7 @@ def of_blind(found: Blind) -> Check:
         "auc": found.auc,
         "p_value": found.p_value,
         "detectable_auc": found.detectable_auc,
+        "looked_at": " ".join(found.looked_at),
         **({"game": found.game} if found.game else {}),
     }
     return Check("GL119", *_state(found.told, figures))

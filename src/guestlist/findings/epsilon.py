@@ -15,7 +15,7 @@ from guestlist.errors import InputError
 from guestlist.findings import headline
 from guestlist.findings.folder import read_case
 from guestlist.findings.trials import SIGNAL, Runs, trials_of
-from guestlist.games import Provable, game_of
+from guestlist.games import Provable, game_of, is_alike
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
@@ -29,9 +29,9 @@ from guestlist.privacy import (
     Median,
     OneRun,
     OneRunCurve,
+    about_together,
+    allowed_advantage,
     epsilon_lower_bound,
-    group_privacy,
-    humphries,
 )
 from guestlist.privacy.lower import How
 from guestlist.privacy.thresholds import Threshold
@@ -47,11 +47,14 @@ REFUSED = {
     "game": "the game does not draw members from one pool by chance alone: play gl.Bernoulli(0.5)",
     "attack": "the attack compares with models that were trained on the true members, and guesses that know the others are "
     "right or wrong together: play gl.Bernoulli(0.5) with another attack",
+    "taught": "the attack learnt from records of this game whose side it was told, and leaves these out: who is left says "
+    "something of all. Play gl.Bernoulli(0.5) with another attack",
     "runs": "every model of this game is a trial with one coin, and the method is for one model with many: take "
     "gl.ClopperPearson(), gl.GaussianRuns() or gl.BayesianRuns()",
 }
-# Evidence that is made with a look at who else is a member. Each guess alone is an honest one; their number is not.
-OTHERS_KNOWN = ("left_out",)
+# Evidence that is made with a look at who else is a member, and why that will not do. Each guess alone is an honest one; their
+# number is not.
+OTHERS_KNOWN = {"left_out": "attack", "quantiles": "taught", "white_box": "taught"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Epsilon:
 
     Args:
         claimed: what is promised; None where only a bound was asked for.
-        advantage: the largest that any attack can have under the claim (Humphries et al. 2023), where members and non-members
-            are exchangeable.
+        advantage: the largest that any attack can have under what is ``allowed``, where members and non-members are
+            exchangeable.
         attack: whose scores were looked at.
         bound: on epsilon from below; None where nothing can be proved, ``refused`` then says why.
         refused: a code of ``REFUSED``.
@@ -71,6 +74,10 @@ class Epsilon:
         replaced: whether the bound is about one record in the place of another, which a claim about one record more or less
             allows more of.
         believed: whether the bound is what is believed after the scores, and not proved by them.
+        together: the largest number of records that one person has: they are in or out together, and a claim about one record
+            allows more of them.
+        apart: whether the game draws members and non-members from different kinds of people: what a claim allows does not
+            bind attacks there.
     """
 
     claimed: Claim | None
@@ -83,18 +90,25 @@ class Epsilon:
     runs: bool = False
     replaced: bool = False
     believed: bool = False
+    together: int = 1
+    apart: bool = False
 
     @property
     def allowed(self) -> Claim | None:
         """What the claim promises about the records that were looked at: a record replaced is one less, and one more."""
-        if self.claimed is None or not self.replaced:
-            return self.claimed
-        return group_privacy(self.claimed.epsilon, self.claimed.delta, 2)
+        return _allowed(self.claimed, 2 if self.replaced else self.together)
+
+    @property
+    def about_other_noise(self) -> bool:
+        """Whether the bound is about Gaussian noise and the claim is not: other mechanisms may keep it all the same."""
+        return self.gaussian and self.claimed is not None and not self.claimed.gaussian
 
     @property
     def contradicted(self) -> bool:
         """Whether more is shown than the claim allows; of what is only believed: whether it is hardly to be believed."""
-        return self.allowed is not None and self.bound is not None and self.bound.epsilon > self.allowed.epsilon
+        if self.allowed is None or self.bound is None or self.about_other_noise:
+            return False
+        return self.bound.epsilon > self.allowed.epsilon
 
 
 def find(case: Case) -> Epsilon | None:
@@ -103,16 +117,17 @@ def find(case: Case) -> Epsilon | None:
     if claim is None:
         return None
     try:
-        return epsilon_bound(case, delta=claim.delta, claimed=claim.epsilon)
+        return epsilon_bound(case, claimed=claim)
     except NoBoundError as refusal:
-        return Epsilon(claim, humphries(claim.epsilon, claim.delta), None, None, refusal.code)
+        together, most = _together(case), _most(_allowed(claim, _together(case)))
+        return Epsilon(claim, most, None, None, refusal.code, together=together, apart=_apart(case))
 
 
 def epsilon_bound(
     case: Case | str | Path,
     *,
     delta: float = DELTA,
-    claimed: float | None = None,
+    claimed: float | Claim | None = None,
     attack: str | None = None,
     how: How | None = None,
     threshold: Bonferroni | HoldOut | Median | None = None,
@@ -126,7 +141,7 @@ def epsilon_bound(
     Args:
         case: an audit, or its folder.
         delta: of the promise.
-        claimed: the epsilon of the promise, if there is one.
+        claimed: the epsilon of the promise, if there is one; or a ``Claim``, whose own delta counts.
         attack: whose scores to look at, named before anyone saw how they do; by default the headline, which was chosen on mock
             targets or fixed beforehand.
         how: ``OneRun()`` or ``OneRunCurve()``, with how members were drawn taken from the game; ``ClopperPearson()``,
@@ -137,7 +152,8 @@ def epsilon_bound(
         InputError: where nothing can be proved, with the reason.
     """
     case = case if isinstance(case, Case) else read_case(case)
-    claim = None if claimed is None else Claim(claimed, delta)
+    claim = claimed if claimed is None or isinstance(claimed, Claim) else Claim(claimed, delta)
+    delta = delta if claim is None else claim.delta
     many = trials_of(case)
     if many is not None:
         return _of_runs(many, claim, delta, how, threshold, confidence)
@@ -150,7 +166,7 @@ def epsilon_bound(
     how = replace(how, membership=membership_of(case))
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
-        raise NoBoundError("attack")
+        raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
     scores, member = case.scores[name][case.truth.asked], case.truth.of_asked
     found = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
     fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
@@ -164,16 +180,27 @@ def _of_runs(
     if isinstance(how, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
     gaussian, believed = isinstance(how, GaussianRuns), isinstance(how, BayesianRuns)
-    found = Epsilon(
-        claim, _most(claim), SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, believed=believed
-    )
+    found = Epsilon(claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, believed=believed)
     at = delta if found.allowed is None else found.allowed.delta
     bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
-    return replace(found, bound=bound)
+    return replace(found, advantage=_most(found.allowed), bound=bound)
+
+
+def _allowed(claim: Claim | None, together: int) -> Claim | None:
+    return claim if claim is None or together == 1 else about_together(claim, together)
 
 
 def _most(claim: Claim | None) -> float | None:
-    return None if claim is None else humphries(claim.epsilon, claim.delta)
+    return None if claim is None else allowed_advantage(claim)
+
+
+def _apart(case: Case) -> bool:
+    return not case.setting.predictions and not is_alike(game_of(dict(case.setting.game)))
+
+
+def _together(case: Case) -> int:
+    """The largest number of records that one person has among those asked about."""
+    return 1 if "person" not in case.records else int(case.records["person"][case.truth.asked].value_counts().max())
 
 
 class NoBoundError(InputError):

@@ -1,6 +1,9 @@
 """Differential privacy: what a promise allows at most, and what scores show at least."""
 
 from guestlist.privacy.bounds import (
+    about_together,
+    allowed_advantage,
+    allowed_tpr,
     erlingsson,
     gaussian_delta,
     gaussian_epsilon,
@@ -30,6 +33,9 @@ __all__ = [
     "Median",
     "OneRun",
     "OneRunCurve",
+    "about_together",
+    "allowed_advantage",
+    "allowed_tpr",
     "epsilon_lower_bound",
     "erlingsson",
     "gaussian_delta",

@@ -92,6 +92,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu that is within (epsilon, delta)-differential privacy."""
     if not 0 < delta < 1:
         raise ValueError(f"Expected delta={delta} in (0, 1): with delta 0, Gaussian noise promises nothing.")
+    if gaussian_delta(epsilon, LARGEST_MU) <= delta:
+        return LARGEST_MU
     return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, 0.0, LARGEST_MU, xtol=1e-12))
 
 
@@ -106,6 +108,28 @@ def group_privacy(epsilon: float, delta: float, size: int) -> Claim:
     with np.errstate(over="ignore"):
         factor = float(np.exp(epsilon * np.arange(size)).sum())
     return Claim(size * epsilon, min(delta * factor if delta else 0.0, np.nextafter(1.0, 0.0)))
+
+
+def about_together(claim: Claim, size: int) -> Claim:
+    """What a claim promises about ``size`` records together; of Gaussian noise that is again Gaussian (Dong et al. 2022)."""
+    if not claim.gaussian:
+        return group_privacy(claim.epsilon, claim.delta, size)
+    mu = min(size * gaussian_mu(claim.epsilon, claim.delta), LARGEST_MU)
+    return claim if size == 1 else Claim(gaussian_epsilon(mu, claim.delta), claim.delta, gaussian=True)
+
+
+def allowed_tpr(claim: Claim, fpr: np.ndarray | float) -> np.ndarray:
+    """The largest true-positive rate at each false-positive rate that a claim allows."""
+    if claim.gaussian:
+        return gaussian_tpr(fpr, gaussian_mu(claim.epsilon, claim.delta))
+    return largest_tpr(fpr, claim.epsilon, claim.delta)
+
+
+def allowed_advantage(claim: Claim) -> float:
+    """The largest advantage that a claim allows: Humphries et al. (2023), or of Gaussian noise 2 Φ(mu / 2) − 1."""
+    if claim.gaussian:
+        return float(2 * ndtr(gaussian_mu(claim.epsilon, claim.delta) / 2) - 1)
+    return humphries(claim.epsilon, claim.delta)
 
 
 def _checked(mu: float) -> float:

@@ -250,8 +250,9 @@ def _gap(f: Mapping) -> str:
 
 
 def _blind(f: Mapping) -> str:
+    seen = words.listed([words.SEEN.get(name, name) for name in str(f.get("looked_at", "features label")).split()])
     return (
-        f"A classifier that sees the records alone, and never asks the model, tells members from non-members with AUC "
+        f"A classifier that sees {seen} alone, and never asks the model, tells members from non-members with AUC "
         f"{decimal(f['auc'])} (p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot "
         f"be put down to the model alone. {words.advice(str(f.get('game', '')))}"
     )

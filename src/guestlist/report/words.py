@@ -24,6 +24,9 @@ COUNTERPART = (
     "does not."
 )
 
+# What a classifier that never asks the model may see.
+SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
+
 
 def question(results: Results) -> str:
     """What the audit asks."""

@@ -14,7 +14,6 @@ from guestlist.report.format import count, decimal, tiny, with_interval
 from guestlist.report.section import Section, filled
 from guestlist.report.sections.adjusted import adjusted, beyond, in_short
 
-SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
 NO_FEATURES = (
     "Without the records' features a difference between them goes unseen (--features, or features=… gives them)."
 )
@@ -64,7 +63,7 @@ def blind(results: Results) -> str:
     found = results.blind
     if found is None:
         return ""
-    seen = words.listed([SEEN.get(name, name) for name in found.looked_at])
+    seen = words.listed([words.SEEN.get(name, name) for name in found.looked_at])
     reached = f"A classifier that sees {seen}, and never asks the model, {_reaches(found)}"
     asked = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
     said = "Members can be told" if found.told else "Not shown that members can be told"

@@ -9,11 +9,11 @@ import numpy as np
 
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
-from guestlist.privacy import largest_tpr
+from guestlist.privacy import allowed_tpr
 from guestlist.report import words
 from guestlist.report.charts import Axis, Chart, Series, guessing
 from guestlist.report.section import Section, filled
-from guestlist.report.sections.epsilon import told
+from guestlist.report.sections.epsilon import if_alike, promise, told
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -77,11 +77,12 @@ def _weighted(results: Results) -> list[Series]:
 
 def _allowed(results: Results) -> list[Series]:
     """The most that a claimed epsilon allows, where records are exchangeable."""
-    if results.epsilon is None or results.epsilon.claimed is None:
+    found = results.epsilon
+    if found is None or found.allowed is None:
         return []
-    claim, fpr = results.epsilon.claimed, np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
-    allowed = largest_tpr(fpr, claim.epsilon, claim.delta)
-    key = f"the most that {told(claim)} allows, if members and non-members are exchangeable"
+    claim, fpr = found.allowed, np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
+    allowed = allowed_tpr(claim, fpr)
+    key = f"the most that {promise(found)} allows{if_alike(found)}"
     curve = _line(f"allowed by {told(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
     return [replace(curve, step=False)]
 

@@ -15,14 +15,26 @@ HOLDS = (
     "What it allows holds where members and non-members were drawn from one pool by chance. Where they are different kinds of "
     "people, an attack may tell them by that alone, and find more."
 )
+HOLDS_NOT = (
+    "What it allows does not hold in this game, which draws members and non-members from different kinds of people: an attack "
+    "may tell them by that alone, and find more, and the promise is kept all the same."
+)
 
 
 def section(results: Results) -> Section | None:
     found = results.epsilon
     if found is None or found.claimed is None:
         return None
-    body = filled("epsilon.html", said=(judged(found), _allowed(results, found), HOLDS))
+    body = filled("epsilon.html", said=about_claim(results))
     return Section("epsilon", f"Does the claimed ε of {tiny(found.claimed.epsilon)} hold?", body)
+
+
+def about_claim(results: Results) -> tuple[str, ...]:
+    """Whether a claim holds, what it allows, and when that binds attacks; empty where nothing is claimed."""
+    found = results.epsilon
+    if found is None or found.claimed is None:
+        return ()
+    return judged(found), _allowed(results, found), HOLDS_NOT if found.apart else HOLDS
 
 
 class Verdict(NamedTuple):
@@ -34,6 +46,7 @@ class Verdict(NamedTuple):
     nothing: str
     shown: str
     perfect: str
+    other_noise: str
 
 
 PROOF = Verdict(
@@ -43,6 +56,7 @@ PROOF = Verdict(
     nothing="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
     shown="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
     perfect="{scores} would have proved {epsilon}{paid}.",
+    other_noise="The claim of {claim} is not contradicted by what is shown of Gaussian noise: it is not a claim of that.",
 )
 BELIEF = Verdict(
     contradicted="The claim of {claim} is hardly to be believed.",
@@ -53,6 +67,7 @@ BELIEF = Verdict(
     "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
     "so many is wrong.",
     perfect="After {scores} the same would be believed of {epsilon}{paid}.",
+    other_noise="",  # beliefs are about any noise
 )
 
 
@@ -60,7 +75,8 @@ def judged(found: Epsilon) -> str:
     """What was proved, or is believed, in words."""
     claim, bound, put = found.claimed, found.bound, BELIEF if found.believed else PROOF
     if bound is None:
-        return f"Whether it holds was not tested: {REFUSED[found.refused or 'own split']}."
+        claimed = "an ε" if claim is None else f"the claimed {told(claim)}"
+        return f"Whether {claimed} holds was not tested: {REFUSED[found.refused or 'own split']}."
     scores = _perfect(found, bound)
     scores = scores[0].lower() + scores[1:] if found.believed else scores
     could = put.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(found))
@@ -69,7 +85,9 @@ def judged(found: Epsilon) -> str:
         return f"{shown} {could}"
     allows = f" It allows {told(found.allowed)} of one record in the place of another." if found.replaced else ""
     if found.contradicted:
-        return f"{put.contradicted.format(claim=told(claim))}{allows} {shown}"
+        return f"{put.contradicted.format(claim=told(claim))}{allows} {shown} {could}"
+    if found.about_other_noise:
+        return f"{put.other_noise.format(claim=told(claim))}{allows} {shown} {could}"
     so_few = bound.provable <= found.allowed.epsilon
     said = (put.too_few if so_few else put.kept).format(claim=told(claim), things="runs" if found.runs else "records")
     return f"{said}{allows} {shown} {could}"
@@ -96,7 +114,24 @@ def _perfect(found: Epsilon, bound: EpsilonBound) -> str:
 
 
 def told(claim: Claim) -> str:
-    return f"ε = {tiny(claim.epsilon)} at δ = {claim.delta:.3g}"
+    noise = "Gaussian noise with " if claim.gaussian else ""
+    return f"{noise}ε = {tiny(claim.epsilon)} at δ = {claim.delta:.3g}"
+
+
+def if_alike(found: Epsilon) -> str:
+    """When a bound that is drawn holds."""
+    if found.apart:
+        return " where members and non-members are exchangeable, which they are not in this game"
+    return ", if members and non-members are exchangeable"
+
+
+def promise(found: Epsilon) -> str:
+    """What is claimed, and of a person's records together, where they are several."""
+    assert found.claimed is not None
+    if found.together == 1 or found.allowed is None:
+        return told(found.claimed)
+    several = f"the {words.things(found.together, 'record')} that a person has at most"
+    return f"{told(found.claimed)} of one record, {told(found.allowed)} of {several},"
 
 
 def _paid(found: Epsilon) -> str:
@@ -107,7 +142,7 @@ def _allowed(results: Results, found: Epsilon) -> str:
     """What the claim allows, beside what the headline reaches."""
     if found.advantage is None or found.claimed is None:
         return ""
-    allowed = f"Under {told(found.claimed)} no attack has an advantage above {decimal(found.advantage)} on average"
+    allowed = f"Under {promise(found)} no attack has an advantage above {decimal(found.advantage)} on average"
     attack = words.headline(results)
     if attack is None:
         return f"{allowed}."

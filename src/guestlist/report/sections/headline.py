@@ -9,11 +9,11 @@ from markupsafe import Markup
 from guestlist.findings.attacks import AttackResult, Rate
 from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
-from guestlist.privacy import largest_tpr
+from guestlist.privacy import allowed_tpr
 from guestlist.report import words
 from guestlist.report.format import count, decimal, ends, interval, per, percent
 from guestlist.report.section import Section, filled
-from guestlist.report.sections.epsilon import told
+from guestlist.report.sections.epsilon import if_alike, promise
 
 OTHER_RECIPE = (
     "But on records that neither trained on, this model answers otherwise than they do (GL118): the recipe may not be the one "
@@ -44,13 +44,13 @@ def section(results: Results) -> Section | None:
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
     """What a claimed epsilon allows of each figure, and when that holds; nothing where none is claimed."""
     found = results.epsilon
-    if found is None or found.claimed is None:
+    if found is None or found.allowed is None:
         return {"advantage": None, "told": "", **{rate.fpr: None for rate in attack.rates}}
-    claim = found.claimed
+    claim = found.allowed
     most: dict[str | float, float | str | None] = {
-        rate.fpr: float(largest_tpr(rate.fpr, claim.epsilon, claim.delta)) for rate in attack.rates
+        rate.fpr: float(allowed_tpr(claim, rate.fpr)) for rate in attack.rates
     }
-    mark = f", and the thick one the most that {told(claim)} allows, if members and non-members are exchangeable"
+    mark = f", and the thick one the most that {promise(found)} allows{if_alike(found)}"
     return {"advantage": found.advantage, "told": mark, **most}
 
 

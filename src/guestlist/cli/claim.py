@@ -1,0 +1,50 @@
+"""Options that say what is promised of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from guestlist.cli.kinds import MOST, Number
+
+if TYPE_CHECKING:
+    from guestlist.privacy import Claim
+
+DELTA = 1e-5
+EPSILON, CHANCE = Number(0, MOST, "[]"), Number(0, 1, "[)")
+gaussian_noise = click.option(
+    "--gaussian-noise",
+    is_flag=True,
+    help="The promise is that of Gaussian noise, which allows less than epsilon and delta alone.",
+)
+
+
+def claim(command):
+    """The options of a promise that an audit keeps, and draws beside what attacks reach."""
+    for option in (
+        gaussian_noise,
+        click.option("--delta", type=CHANCE, help=f"Of the promise.  [default: {DELTA:g}]"),
+        click.option(
+            "--claimed",
+            type=EPSILON,
+            metavar="EPSILON",
+            help="That is promised of the model: what it allows attacks is drawn beside what they reach.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def claim_of(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
+    """The promise that was named, if one was."""
+    if claimed is None:
+        if delta is not None or gaussian_noise:
+            raise click.UsageError("--delta and --gaussian-noise say more of the promise of --claimed: give that too.")
+        return None
+    delta = DELTA if delta is None else delta
+    if gaussian_noise and delta == 0:
+        raise click.UsageError("At --delta 0 Gaussian noise promises nothing: give one above 0.")
+    from guestlist.privacy import Claim
+
+    return Claim(claimed, delta, gaussian_noise)
