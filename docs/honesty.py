@@ -170,6 +170,29 @@ def _epsilon() -> Iterator[tuple[str, ...]]:
         )
 
 
+POWER_IN = ("randomised response, ε = 1", "randomised response, ε = 3", "Gaussian noise, μ = 1")
+
+
+def power_table() -> str:
+    """What bounds on epsilon prove on average beside the truth, and how often they are above it: method by method."""
+    found = _read("epsilon")
+    heads = [world for world in POWER_IN if any(row["world"] == world for row in found["rows"])]
+    truths = {row["world"]: row["truth"] for row in found["rows"]}
+    named = [f"{world} (truth {truths[world]:.2f})" for world in heads]
+    rows = [f"| method | threshold | {' | '.join(named)} |", "| --- " * (2 + len(heads)) + "|"]
+    every = [row for row in found["rows"] if row["threshold"] != "free"]
+    for method, threshold in dict.fromkeys((row["method"], row["threshold"]) for row in every):
+        own = {row["world"]: row for row in every if (row["method"], row["threshold"]) == (method, threshold)}
+        cells = [
+            f"{own[world]['mean_bound']:.2f}, above it in {_percent(own[world]['false_claims'])}"
+            if world in own
+            else ""
+            for world in heads
+        ]
+        rows.append(f"| {method} | {threshold} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def _gate() -> Iterator[tuple[str, ...]]:
     found = _read("gate")
     count = f"{found['audits']} audits"

@@ -7,7 +7,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from docs.honesty import honesty_table
+from docs.honesty import honesty_table, power_table
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.defences import DEFENCES
@@ -132,6 +132,7 @@ TABLES = {
     "private": private_table,
     "references": references_table,
     "honesty": honesty_table,
+    "power": power_table,
 }
 PAGES = ("README.md", "docs/attacks.md", "docs/benchmarks.md", "docs/defences.md")
 

@@ -8,6 +8,7 @@ DELTA = 1e-5
 REPEATS = 50
 # Of the values below, p is the share of members with the attribute.
 SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # in the order in which they are played: the ends and the middle first
+COMPAS_REPEATED = 613  # rows of its table that equal an earlier one
 FEATURES = {
     "adult": 104,
     "adult gender": 103,

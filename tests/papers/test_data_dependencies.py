@@ -1,12 +1,17 @@
 """The paper on data dependencies at a small size: sizes and features are the paper's, and statements follow the figures."""
 
 import pytest
+from pandas import read_parquet
 from papers.data_dependencies import __main__ as command
 from papers.data_dependencies import page, results
 from papers.data_dependencies import statements as say
 from papers.data_dependencies.bounds import bounds, largest_gain
-from papers.data_dependencies.data import TABLES, available
-from papers.data_dependencies.published import FEATURES, GAIN, GAIN_AT
+from papers.data_dependencies.census import of_1994
+from papers.data_dependencies.data import FILES, TABLES, available
+from papers.data_dependencies.figures import FIGURES
+from papers.data_dependencies.published import COMPAS_REPEATED, FEATURES, GAIN, GAIN_AT
+
+from guestlist.datasets import local
 
 
 def test_figure_1_is_exact():
@@ -26,6 +31,7 @@ def test_tables_have_the_papers_features(name):
     assert not table.frame.isna().any().any()
     if name == "compas":
         assert len(table.frame) == 6172
+        assert table.frame.duplicated().sum() == COMPAS_REPEATED
     if name == "heart":
         assert table.frame["source"].value_counts().to_dict() == {
             "Cleveland": 303,
@@ -33,6 +39,39 @@ def test_tables_have_the_papers_features(name):
             "VA Long Beach": 200,
             "Switzerland": 123,
         }
+
+
+def test_the_census_has_the_papers_people():
+    """99,827 of 1994, before equal records are taken once."""
+    if not available("census"):
+        pytest.skip("the file of census is not there")
+    assert of_1994(read_parquet(local(FILES["census"]))).sum() == 99_827
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_runs_at_a_small_size(name, tmp_path, monkeypatch):
+    """Every game of it, its counterpart and, where it has them, shadows: 120 members or so, one epoch, two repeats."""
+    pytest.importorskip("opacus")
+    played = FIGURES[name]
+    if not all(available(one.table) for one in played):
+        pytest.skip(f"the file of {played[0].table} is not there")
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    smaller = max((one.game.members or 0) // 120 for one in played) or 1
+    options = {"epsilons": (0.1, float("inf")), "epochs": 1, "hidden": (4,), "smaller": smaller}
+    command.run(name, 2, tmp_path / "runs", **options)
+    attacks = 3 if played[0].shadows else 2
+    rows = results.read(name)["rows"]
+    assert [row["game"] for row in rows[:: 2 * attacks]] == [one.called for one in played]
+    assert len(rows) == len(played) * 2 * attacks
+    assert all(-1 <= row[arm][0] <= 1 for row in rows for arm in ("apart", "mixed"))
+    text = page.text()
+    assert f"`python -m papers.data_dependencies {name} --repeats 2`" in text
+    assert text.count("## ") == 2  # the figure, and what was not run
+
+
+def test_the_page_is_that_of_the_results():
+    assert page.PAGE.read_text("utf-8") == page.text()
 
 
 @pytest.mark.slow
