@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,6 +104,13 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
         raise ValueError(f"Expected {name}={shown(value)} to be a text, or a list of texts.")
     return tuple(found)
+
+
+def place(name: str, value: Any) -> Path:
+    """A path, of a file or a folder."""
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
+        raise ValueError(f"Expected {name}={shown(value)} to be a path.")
+    return Path(value)
 
 
 def flag(name: str, value: Any) -> bool:

@@ -15,11 +15,12 @@ import pandas as pd
 
 from guestlist.arrays.orders import settled
 from guestlist.attacks import Attack
+from guestlist.attacks.attack import scores_of
 from guestlist.blind.baseline import Blind, Unasked
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
-from guestlist.errors import InputError, NotCollectedError
+from guestlist.errors import NotCollectedError
 from guestlist.games import Split
 from guestlist.privacy import Claim
 from guestlist.views.evidence import NOTHING, Evidence
@@ -183,9 +184,4 @@ def signal_of(view: Signals, name: str) -> np.ndarray | None:
 
 
 def _scores(name: str, attack: Attack, view: Signals) -> np.ndarray:
-    scores = np.asarray(attack.score(view), dtype=np.float64)
-    if scores.shape != view.labels.shape:
-        raise InputError(
-            f"Attack {name!r} must give one score per record, shaped {view.labels.shape}, found {scores.shape}."
-        )
-    return scores
+    return scores_of(name, attack.score(view), view.labels.shape)

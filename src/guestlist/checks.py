@@ -13,6 +13,7 @@ import pandas as pd
 
 from guestlist.data import Data, concatenate, encode
 from guestlist.errors import AuditError, InputError
+from guestlist.lines import reason
 from guestlist.neighbours.near_twins import NearTwins, near_twins
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def check_finite(side: str, data: Data, predict) -> None:
     except Exception as error:
         raise InputError(
             f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot read "
-            f"({type(error).__name__}: {error}). Drop or impute them, or audit the pipeline that does."
+            f"({reason(error)}). Drop or impute them, or audit the pipeline that does."
         ) from error
 
 
@@ -67,7 +68,7 @@ def check_first_records(sides: Mapping[str, Data], predict) -> None:
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"The model cannot read {side} ({type(error).__name__}: {error}).") from error
+            raise InputError(f"The model cannot read {side} ({reason(error)}).") from error
 
 
 def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
@@ -85,11 +86,11 @@ def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records
         which = side if record is None else f"record {data.ids[record]}"
         if record == 0 and len(data) > 1 and _fails(data.take(np.array([len(data) - 1])), ask):
             raise InputError(
-                f"The model cannot read {side}, neither the first of them nor the last ({type(cause).__name__}: {cause}). Give "
+                f"The model cannot read {side}, neither the first of them nor the last ({reason(cause)}). Give "
                 "them as it was trained: the same columns, of the same types."
             ) from error
         raise InputError(
-            f"The model cannot read {which} ({type(cause).__name__}: {cause}). Mend the value, leave the record out, or audit "
+            f"The model cannot read {which} ({reason(cause)}). Mend the value, leave the record out, or audit "
             "the pipeline that reads it."
         ) from error
 

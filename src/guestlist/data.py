@@ -50,6 +50,10 @@ class Data:
     def __post_init__(self):
         if hasattr(self.x, "toarray"):
             raise InputError(SPARSE.format(side="x"))
+        for name in ("x", "y"):
+            values = getattr(self, name)
+            if not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
+                raise InputError(f"Expected {name} as an array or a table, one row per record; found {shown(values)}.")
         if self.ids is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
@@ -96,7 +100,12 @@ def as_data(
     for name, column in {"label": label, "id": id, "person": person}.items():
         if column is not None and not _is_name(column):
             raise ValueError(f"Expected {name}={shown(column)} to be the name of a column.")
-    group = column_names("group", group)
+    found = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
+    _check_real(found, side)
+    return found
+
+
+def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None) -> Data:
     if isinstance(source, Data):
         return source
     if isinstance(source, (str, Path)):
@@ -109,8 +118,22 @@ def as_data(
         return _from_table(_to_pandas(source, side), side=side, label=label, group=group, id=id, person=person)
     raise InputError(
         f"Expected {side} as (x, y), a table or a path, found {type(source).__name__}. "
-        "Give members=(x, y), or a DataFrame with label='column'."
+        f"Give {side}=(x, y), or a DataFrame with label='column'."
     )
+
+
+def _check_real(data: Data, side: str) -> None:
+    """Refuse complex numbers: models would, and print the records beside it."""
+    x = data.x
+    if isinstance(x, pd.DataFrame):
+        names = [str(name) for name, kind in x.dtypes.items() if pd.api.types.is_complex_dtype(kind)]
+        where = f" in {', '.join(names)}" if names else ""
+    else:
+        where = "" if getattr(x, "dtype", np.dtype(float)).kind != "c" else f" ({x.dtype})"
+    if where:
+        raise InputError(
+            f"{side} has complex numbers as features{where}: give their real and imaginary parts as features of their own."
+        )
 
 
 def column_names(name: str, given) -> tuple:

@@ -11,6 +11,8 @@ TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u206
 # has the same rule.
 FORMULA = re.compile(r"[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?", re.IGNORECASE)
+# Characters of what another library says.
+LONGEST = 300
 
 
 def line(text: str) -> str:
@@ -20,6 +22,19 @@ def line(text: str) -> str:
     'red\N{REPLACEMENT CHARACTER}[31m blue'
     """
     return "".join("\N{REPLACEMENT CHARACTER}" if _disturbs(c) else c for c in " ".join(text.split()))
+
+
+def reason(error: BaseException) -> str:
+    """What another library's exception says, for a sentence of ours: its kind, and the beginning of its first line.
+
+    The lines after it may show the values of records, which are not for the log of a build.
+
+    >>> reason(ValueError("Complex data not supported\\n[[0.125+0.j 0.5+0.j]]\\n"))
+    'ValueError: Complex data not supported'
+    """
+    words = line(next(iter(str(error).strip().splitlines()), ""))
+    words = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def _disturbs(character: str) -> bool:

@@ -29,6 +29,7 @@ from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
 from guestlist.findings.epsilon import DELTA, Epsilon, epsilon_bound
 from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_by
+from guestlist.lines import reason
 from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
@@ -181,6 +182,11 @@ Making = Callable[[Data, np.ndarray, np.random.Generator], Target]
 
 def _making(recipe, model, options: Mapping[str, Any]) -> Making:
     """How models of the game come to be."""
+    for one in (recipe, model):
+        if isinstance(one, type):
+            raise InputError(
+                f"{one.__name__} is a class: give what is made of it, {one.__name__}(…), with its options."
+            )
     if model is None:
         if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
             raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
@@ -247,4 +253,4 @@ def _trained(recipe: Callable, model, members: Data, rng: np.random.Generator):
         except AuditError:
             raise
         except Exception as error:
-            raise AuditError(f"The target could not be trained ({type(error).__name__}: {error}).") from error
+            raise AuditError(f"The target could not be trained ({reason(error)}).") from error

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from guestlist.arguments import numbers
+from guestlist.errors import InputError
+
 Compares = Literal["nothing", "any", "out", "both"]
 
 
@@ -55,3 +58,19 @@ class Attack:
     def on_mocks(self) -> bool:
         """Whether it can be tried on mock targets: on signals alone, or on evidence that there is about those too."""
         return not self.evidence or self.mocks
+
+
+def scores_of(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """What an attack gave, as float64; an error where it is not one number per record.
+
+    Args:
+        name: of the attack.
+        shape: that of the records.
+    """
+    try:
+        scores = numbers("scores", given)
+    except ValueError as error:
+        raise InputError(f"Attack {name!r} must give numbers that rise with membership. {error}") from error
+    if scores.shape != shape:
+        raise InputError(f"Attack {name!r} must give one score per record, shaped {shape}, found {scores.shape}.")
+    return scores

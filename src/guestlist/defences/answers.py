@@ -117,7 +117,7 @@ class Temperature:
     learns = False
 
     def __post_init__(self):
-        if self.temperature <= 0:
+        if not self.temperature > 0:
             raise ValueError(f"Expected temperature={self.temperature} above 0.")
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:

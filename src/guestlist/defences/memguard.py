@@ -51,7 +51,7 @@ class MemGuard:
     def __post_init__(self):
         if not 0 <= self.budget <= 2:
             raise ValueError(f"Expected budget={self.budget} in [0, 2].")
-        if self.steps < 1 or self.rate <= 0:
+        if self.steps < 1 or not self.rate > 0:
             raise ValueError(f"Expected steps={self.steps} to be 1 or more and rate={self.rate} above 0.")
         if not isinstance(self.held_out, Data):
             raise InputError(f"Expected held_out as gl.Data(x, y), found {type(self.held_out).__name__}.")

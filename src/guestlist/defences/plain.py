@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from guestlist.arguments import number, whole
 from guestlist.data import Data
 from guestlist.defences.objective import Batch, Objective, Start
 from guestlist.errors import InputError
@@ -46,11 +47,10 @@ class Fit:
             raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adamw' or 'sgd'.")
         if self.loss not in ("cross_entropy", "squared"):
             raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
-        for name in ("epochs", "batch_size", "learning_rate"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
-        if self.weight_decay < 0:
-            raise ValueError(f"Expected weight_decay={self.weight_decay} to be 0 or more.")
+        for name in ("epochs", "batch_size"):
+            whole(name, getattr(self, name), 1)
+        number("learning_rate", self.learning_rate, 0)
+        number("weight_decay", self.weight_decay, 0, ends="[)")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
             raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
         if self.objective is not None and not isinstance(self.objective, Objective):

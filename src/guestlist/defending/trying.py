@@ -21,6 +21,7 @@ from guestlist.evaluate import Estimate, share, tpr_at_fpr
 from guestlist.findings.folder import read_case
 from guestlist.fingerprints import describe
 from guestlist.games import one_target
+from guestlist.lines import reason
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results, read_results
 from guestlist.risks.listing import members_by_risk
@@ -141,7 +142,7 @@ class Bench:
         except AuditError as error:
             return Tried(candidate, failed=str(error))
         except Exception as error:
-            return Tried(candidate, failed=f"{type(error).__name__}: {error}")
+            return Tried(candidate, failed=reason(error))
 
     def _tried(self, candidate: Candidate, again: Target | None) -> Tried:
         place = self.root / candidate.folder

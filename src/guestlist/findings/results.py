@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import place
 from guestlist.blind.baseline import Blind
 from guestlist.case import Check
 from guestlist.cover import Cover
@@ -136,7 +137,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
     Args:
         form: results with a field for each finding that is wanted.
     """
-    folder = Path(folder)
+    folder = place("folder", folder)
     path = folder / "results.json"
     if not path.exists():
         raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")

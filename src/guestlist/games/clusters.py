@@ -11,6 +11,7 @@ import pandas as pd
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games.mixture import Draw, Parts, check_sizes, drawn, reference
+from guestlist.lines import reason
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _numbers(data: Data) -> np.ndarray:
     try:
         x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Clusters need features that are numbers ({error}). Encode them first.") from error
+        raise InputError(f"Clusters need features that are numbers ({reason(error)}). Encode them first.") from error
     if not np.isfinite(x).all():
         raise InputError("Some features are missing or not finite: clusters need numbers. Fill them first.")
     return x

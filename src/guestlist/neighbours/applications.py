@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist import arguments
+from guestlist.lines import reason
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
 from guestlist.neighbours.knn import Knn
@@ -150,7 +151,7 @@ def _accuracy(x, y, x_test, y_test, model) -> float:
     try:
         return float(model.fit(x, y).score(x_test, y_test))
     except Exception as error:
-        raise ValueError(f"The model cannot be fitted or asked here ({type(error).__name__}: {error}).") from error
+        raise ValueError(f"The model cannot be fitted or asked here ({reason(error)}).") from error
 
 
 def _values(values, n: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from guestlist.arguments import shown
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.findings.results import AnyResults
@@ -23,6 +24,10 @@ def with_features(results: AnyResults, members: Data) -> AnyResults:
     Args:
         members: the training records, with the ids they had in the audit.
     """
+    if not isinstance(members, Data):
+        raise InputError(
+            f"Expected features={shown(members)} to be the members of the audit with their ids: gl.Data(x, y, ids=…)."
+        )
     listed = {one.id for one in results.exposed or ()}
     seen = Counter(str(id) for id in members.ids)
     missing, twice = listed - set(seen), {id for id in listed if seen[id] > 1}

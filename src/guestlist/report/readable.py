@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from guestlist.arguments import place
 from guestlist.data import Data
 from guestlist.findings import results as findings
 from guestlist.store.files import write_text
@@ -33,8 +34,9 @@ class Results(findings.Results):
         from guestlist.report.features import with_features
         from guestlist.report.page import page
 
-        write_text(Path(path), page(self if features is None else with_features(self, features)))
-        return Path(path)
+        where = place("path", path)
+        write_text(where, page(self if features is None else with_features(self, features)))
+        return where
 
     def __repr__(self) -> str:
         return self.summary()

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from guestlist.attacks import Attack
+from guestlist.attacks.attack import scores_of
 from guestlist.errors import InputError, MissingEvidenceError
+from guestlist.lines import reason
 from guestlist.selfcheck.worlds import gaussian_world
 from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Signals
@@ -37,15 +39,12 @@ def try_out(
             continue
         view = _made_up(labels, references, signals, population)
         try:
-            scores = np.asarray(attack.score(view), dtype=np.float64)
+            scores = attack.score(view)
         except Exception as error:
             if unmade and isinstance(error, MissingEvidenceError):
                 continue
-            raise InputError(f"Attack {name!r} failed on made-up signals ({type(error).__name__}: {error}).") from error
-        if scores.shape != labels.shape:
-            raise InputError(
-                f"Attack {name!r} must give one score per record, shaped {labels.shape}, found {scores.shape}."
-            )
+            raise InputError(f"Attack {name!r} failed on made-up signals ({reason(error)}).") from error
+        scores_of(name, scores, labels.shape)
 
 
 def _made_up(

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import place
 from guestlist.errors import FolderError
 from guestlist.games import Split
 from guestlist.store.files import write_parquet
@@ -308,7 +309,7 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
 
     Without a manifest the folder must exist; its own manifest is taken.
     """
-    folder = Path(folder)
+    folder = place("folder", folder)
     path = folder / "manifest.json"
     check_not_a_file(folder)
     if not path.exists():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from guestlist.errors import InputError
+from guestlist.lines import reason
 from guestlist.targets.sound_trees import check_trees
 
 # What boosted trees and generalised linear models are fitted by. Whether skops trusts them hangs on the versions.
@@ -69,7 +70,7 @@ def load_model(
         try:
             return joblib.load(path)
         except Exception as error:  # a pickle can raise anything
-            raise InputError(f"{path} cannot be unpickled ({type(error).__name__}: {error}).") from error
+            raise InputError(f"{path} cannot be unpickled ({reason(error)}).") from error
     raise InputError(
         f"Expected a .skops or .onnx file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
         "audited from Python: gl.torch_target, gl.function_target."
@@ -89,6 +90,6 @@ def _load_skops(path: Path, trust: Sequence[str]):
     except InputError as error:
         raise InputError(f"{path} cannot be read as a skops file. {error}") from error
     except Exception as error:
-        raise InputError(f"{path} cannot be read as a skops file ({type(error).__name__}: {error}).") from error
+        raise InputError(f"{path} cannot be read as a skops file ({reason(error)}).") from error
     flags = " ".join(f"--trust {name}" for name in unknown)
     raise InputError(f"{path} holds types beyond scikit-learn's: {', '.join(unknown)}. If you trust them, add: {flags}")

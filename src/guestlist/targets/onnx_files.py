@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import place
 from guestlist.errors import InputError
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Reads, Target, function_target
@@ -53,7 +54,7 @@ def onnx_target(
             it has one output of one column, and ``logits`` otherwise.
         recipe: text that identifies ``train`` across runs.
     """
-    path = Path(path)
+    path = place("path", path)
     session, content = _session(path)
     asked = _Graph(session, tuple(session.get_inputs()), *_outputs(path, session))
     chosen = as_scale(asked.usual_scale(classes) if scale is None else scale)

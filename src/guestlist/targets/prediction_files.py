@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import place
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.store.files import read_npz
@@ -76,8 +77,10 @@ def read_predictions(
             ``id``, matched by that.
     """
     columns = PredictionColumns(label, member, answer, positive, tuple(group), id, person, labelled)
-    found = _read(Path(path), scale, columns)
-    return found if features is None else replace(found, features=_features(Path(features), found, id, person))
+    found = _read(place("path", path), scale, columns)
+    if features is None:
+        return found
+    return replace(found, features=_features(place("features", features), found, id, person))
 
 
 def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:

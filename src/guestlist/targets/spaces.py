@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.errors import InputError
+from guestlist.lines import reason
 from guestlist.targets.target import Target, answers
 
 # Name to what it is of a torch module, if it is a layer.
@@ -44,7 +45,7 @@ def _numbers(target: Target, x) -> np.ndarray:
         dense = x.to_numpy(dtype=np.float64) if isinstance(x, pd.DataFrame) else np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"The features of {target.name} are not all numbers ({error}): they are no space. Take 'outputs', or give an "
+            f"The features of {target.name} are not all numbers ({reason(error)}): they are no space. Take 'outputs', or give an "
             "array of your own to gl.shapr."
         ) from error
     return dense.reshape(len(dense), -1)

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from guestlist.arguments import shown
 from guestlist.data import Data, encode
 from guestlist.defences.recipe import as_function
 from guestlist.defences.training import Training
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
+from guestlist.lines import reason
 from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
@@ -123,7 +125,7 @@ class Reads:
                 x = x.to_numpy(dtype=np.float64)
             except (TypeError, ValueError) as error:
                 raise InputError(
-                    f"The model was fitted on an array, but {side} has columns that are not numbers ({error}). "
+                    f"The model was fitted on an array, but {side} has columns that are not numbers ({reason(error)}). "
                     "Audit the pipeline that encodes them, or give the encoded array."
                 ) from error
         return data.with_x(x)
@@ -182,8 +184,15 @@ class Target:
         if unknown:
             raise ValueError(f"Expected capabilities among {', '.join(CAPABILITIES)}, found {', '.join(unknown)}.")
         if not self.scale.has_classes:
-            if len(self.classes):
-                raise InputError(f"A model that predicts values has no classes; found {list(self.classes)}.")
+            if np.size(self.classes):
+                raise InputError(
+                    f"A model that predicts values has no classes; found {shown(np.asarray(self.classes).tolist())}."
+                )
+        elif np.ndim(self.classes) != 1:
+            raise InputError(
+                f"Expected classes={shown(np.asarray(self.classes).tolist())} to be a list of labels, one per column of the "
+                "answers: [0, 1]."
+            )
         elif not len(self.classes):
             raise InputError("What do the columns of the answers stand for? Give classes=[…]; or scale='values'.")
         elif len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
@@ -228,7 +237,7 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
         values = np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"The model predicts numbers, but {side} has labels that are not numbers ({error}). Is it the right column?"
+            f"The model predicts numbers, but {side} has labels that are not numbers ({reason(error)}). Is it the right column?"
         ) from error
     if np.isinf(values).any():
         raise InputError(
@@ -267,6 +276,10 @@ def as_target(model) -> Target:
         model = load_model(model)
     if isinstance(model, Target):
         return model
+    if isinstance(model, type):
+        raise InputError(
+            f"{model.__name__} is a class, and no model was made of it. Give a fitted one: {model.__name__}(…).fit(x, y)."
+        )
     if hasattr(model, "get_params") and hasattr(model, "fit"):
         from guestlist.targets.estimators import estimator_target
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from guestlist.defences.plain import tensor
 from guestlist.errors import InputError
+from guestlist.lines import reason
 from guestlist.targets.signals import loss, margin
 from guestlist.targets.target import WhiteBoxFeatures
 
@@ -86,7 +87,7 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     try:
         gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
     except RuntimeError as error:
-        raise InputError(f"Torch cannot give this module's gradients record by record ({error}).") from error
+        raise InputError(f"Torch cannot give this module's gradients record by record ({reason(error)}).") from error
     squares = {name: part.to(torch.float64).flatten(1).square().sum(1) for name, part in gradients.items()}
     return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
 

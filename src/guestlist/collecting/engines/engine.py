@@ -22,6 +22,7 @@ import numpy as np
 
 from guestlist.data import Data
 from guestlist.errors import AuditError
+from guestlist.lines import reason
 from guestlist.store.files import write_npz
 
 Progress = Callable[..., Iterable]
@@ -123,7 +124,7 @@ def packed(task: Task) -> bytes:
         return cloudpickle.dumps(task)
     except Exception as error:
         raise AuditError(
-            f"What is to be done cannot be sent to other processes ({type(error).__name__}: {error}). Do it in this one: "
+            f"What is to be done cannot be sent to other processes ({reason(error)}). Do it in this one: "
             "engine=gl.Here()."
         ) from error
 
@@ -131,7 +132,7 @@ def packed(task: Task) -> bytes:
 def untravelled(error: Exception) -> AuditError:
     """What to say where a task that came from elsewhere cannot be loaded."""
     return AuditError(
-        f"What is to be done cannot be loaded in another process ({type(error).__name__}: {error}). Do it in this one: "
+        f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
         "engine=gl.Here()."
     )
 
@@ -142,7 +143,7 @@ def portable(error: Exception, k: int) -> Exception:
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        return AuditError(f"Number {k} failed ({type(error).__name__}: {error}). What was collected before it is kept.")
+        return AuditError(f"Number {k} failed ({reason(error)}). What was collected before it is kept.")
     error.add_note(f"It happened in another process:\n{happened}")
     return error
 

@@ -23,6 +23,7 @@ from guestlist.collecting.site import Site
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
+from guestlist.lines import reason
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered
 from guestlist.targets.target import Predict, Target, answers
@@ -123,7 +124,7 @@ def _asked(predict: Predict, x) -> np.ndarray:
         raise
     except Exception as error:
         raise InputError(
-            f"The model cannot read perturbed records ({type(error).__name__}: {error}). Numbers that stand for "
+            f"The model cannot read perturbed records ({reason(error)}). Numbers that stand for "
             "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
         ) from error
 

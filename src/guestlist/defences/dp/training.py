@@ -51,7 +51,7 @@ class DpSgd:
         if self.loss not in ("cross_entropy", "squared"):
             raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
         for name in ("clip", "epochs", "learning_rate"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:
                 raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
         for name in ("noise", "weight_decay"):
             if not getattr(self, name) >= 0:
