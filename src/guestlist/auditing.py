@@ -38,6 +38,7 @@ from guestlist.collecting.evidence.gathering import (
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
 from guestlist.collecting.inputs import Columns, Inputs, check_about, check_folder, prepare, store_for
 from guestlist.collecting.progress import judging, progress_of
+from guestlist.collecting.rare_categories import check_rare_categories
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
@@ -350,6 +351,8 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
     said = asked(target, pool)  # all of them: what cannot be read is told before a folder is made
+    if settings.folder is None or not (Path(settings.folder) / "manifest.json").exists():
+        check_rare_categories(inputs, settings.fewest, settings.seed)
     with kept_or_passing(settings.folder) as place, locked(place):
         about = {**_claimed(target, settings), **(settings.about or {})}
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.arguments import one_of, shown
+from guestlist.arguments import one_of, place, shown
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
-from guestlist.games import Game, Split, is_alike, one_target, options_of, sides_like
+from guestlist.games import Game, Split, draw, is_alike, one_target, options_of, sides_like
 from guestlist.hashes import fingerprint, row_hashes
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
@@ -106,13 +106,13 @@ def prepare(
     The records are shuffled: if members came first, an attack that ranks equals by their order would know the truth.
     """
     target = as_target(model)
-    given = {"members": members, "nonmembers": nonmembers, "population": population}
+    given = {"members": members, "nonmembers": nonmembers}
+    given |= {} if population is None else {"population": population}
     groups = column_names("group", group)
     one_of("duplicates", duplicates, ("warn", "drop"))
     sides = {
         side: as_data(source, side=side, label=label, group=groups, id=id, person=person)
         for side, source in given.items()
-        if source is not None
     }
     sides = {side: target.fitting(ordered_like(data, sides["members"]), side) for side, data in sides.items()}
     checks.check_sides(sides, target.classes)
@@ -161,8 +161,8 @@ def check_about(about) -> None:
 
 
 def check_folder(folder) -> None:
-    if folder is not None and (not isinstance(folder, str | Path) or not str(folder) or "\0" in str(folder)):
-        raise ValueError(f"Expected folder={shown(folder)} to be a path.")
+    if folder is not None:
+        place("folder", folder)
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
@@ -185,23 +185,33 @@ def store_for(
 ) -> Store:
     """The audit folder for these inputs: a new one, or the one that was made for them before."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
-    manifest = Manifest(
-        data=digest(fingerprint(pool, inputs.hashes)),
-        split=digest(split.member[0].tobytes().hex(), split.asked[0].tobytes().hex()),
-        recipe=digest(target.recipe),
-        seed=seed,
-        game=_game(inputs, folder, references),
-        scale=target.scale.name,
-        classes=tuple(map(str, target.classes)),
-        about={**_about(inputs), **(about or {})},
-    )
-    store = open_store(folder, manifest)
+    store = open_store(folder, _manifest(inputs, _game(inputs, folder, references), seed, about))
     table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
     table = table.assign(**{f"group_{name}": values for name, values in pool.groups.items()})
     table = table if pool.persons is None else table.assign(person=pool.persons)
     store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
     _keep_split(store, split)
     return store
+
+
+def planned(inputs: Inputs, references: int, seed: int) -> Split:
+    """Who would train on what in a new folder."""
+    manifest = _manifest(inputs, _new_game(inputs, references), seed)
+    return draw(manifest.the_game(), inputs.pool, 1 + references, manifest.rows_seed, given=inputs.split)
+
+
+def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping[str, Any] | None = None) -> Manifest:
+    target, split = inputs.target, inputs.split
+    return Manifest(
+        data=digest(fingerprint(inputs.pool, inputs.hashes)),
+        split=digest(split.member[0].tobytes().hex(), split.asked[0].tobytes().hex()),
+        recipe=digest(target.recipe),
+        seed=seed,
+        game=game,
+        scale=target.scale.name,
+        classes=tuple(map(str, target.classes)),
+        about={**_about(inputs), **(about or {})},
+    )
 
 
 def _about(inputs: Inputs) -> dict[str, Any]:
@@ -219,17 +229,21 @@ def digest(*parts: str) -> str:
 
 def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
     """Name and options of the game; more references later must not change those that are there."""
-    if inputs.game is not None:
-        return options_of(inputs.game)
-    members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
-    game = options_of(sides_like(members, nonmembers, len(inputs.pool), references))
-    if not (folder / "manifest.json").exists():
+    game = _new_game(inputs, references)
+    if inputs.game is not None or not (folder / "manifest.json").exists():
         return game
     there = open_store(folder)
     if (folder / "split.npz").exists() and len(there.split) > 1:
         return there.manifest.game
     write_manifest(folder / "manifest.json", replace(there.manifest, game=game))  # no reference was drawn by it yet
     return game
+
+
+def _new_game(inputs: Inputs, references: int) -> Mapping[str, Any]:
+    if inputs.game is not None:
+        return options_of(inputs.game)
+    members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
+    return options_of(sides_like(members, nonmembers, len(inputs.pool), references))
 
 
 def _keep_split(store: Store, split: Split) -> None:

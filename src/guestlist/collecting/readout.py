@@ -10,6 +10,7 @@ import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.errors import AuditError
+from guestlist.lines import reason
 from guestlist.randomness import global_generators
 from guestlist.targets.scales import Scale
 from guestlist.targets.target import Predict, answers
@@ -53,8 +54,8 @@ class Readout:
                 raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:
                 raise AuditError(
-                    f"{name}{details()} could not be trained or asked ({type(error).__name__}: {error}). What was collected "
-                    "before it is kept."
+                    f"{name}{details()} could not be trained or asked ({reason(error)}).{_remedy(error)} What was "
+                    "collected before it is kept."
                 ) from error
 
     def take(self, records: np.ndarray) -> Readout:
@@ -64,3 +65,18 @@ class Readout:
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
         """Name to (records,) signals of answers about all the records that are asked about."""
         return self.scale.signals(answers, self.labels)
+
+
+def is_unknown_category(error: Exception) -> bool:
+    """Whether an encoder of scikit-learn met what it had not seen."""
+    return isinstance(error, ValueError) and "unknown categories" in str(error)
+
+
+def _remedy(error: Exception) -> str:
+    if not is_unknown_category(error):
+        return ""
+    return (
+        " Its encoder refuses a category that none of its records has. Give the encoder handle_unknown='ignore' (an "
+        "OrdinalEncoder 'use_encoded_value'), by model.set_params without a new fit; or train no references: references=0 "
+        "(--references 0)."
+    )
