@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist.data import as_data
 from guestlist.errors import AuditError, InputError
 from guestlist.lines import LONGEST, reason
 
@@ -85,6 +86,14 @@ def test_complex_features_are_refused_without_their_values():
             with pytest.raises(InputError, match=rf"members has complex numbers as features {where}") as caught:
                 gl.audit(MODEL, data, OTHERS)
             assert str(X[0, 1])[:5] not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [list, pd.Series, lambda texts: np.array(texts, dtype=object)])
+def test_what_is_no_text_among_texts_is_told_by_its_place(form):
+    texts = ["a day", None, "a night", 3.5, "a week"]
+    with pytest.raises(InputError, match=r"members has texts, but no text in record 3 \(float\)"):
+        as_data((form(texts), [0, 1, 0, 1, 0]), side="members")
+    assert as_data((form([*texts[:3], "3.5", "a week"]), [0, 1, 0, 1, 0]), side="members").x[3] == "3.5"
 
 
 def test_what_others_say_is_its_first_line_and_not_long():

@@ -16,8 +16,8 @@ import pandas as pd
 
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
-from guestlist.tables import names_of, read_table, require
-from guestlist.texts import is_text
+from guestlist.tables import names_of, read_table, require, without_index
+from guestlist.texts import is_text, not_a_text
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
@@ -270,7 +270,10 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
 
 def _array(x, side: str) -> np.ndarray:
     """Features as an array: (records, …) as they are, or (records,) texts."""
-    # Texts are looked for first: numpy would give all of them the length of the longest.
+    # Texts are looked for first: numpy would give all of them the length of the longest, and make texts of numbers.
+    if isinstance(x, list | tuple | pd.Series | np.ndarray) and (stray := not_a_text(x)) is not None:
+        what = type(x.iloc[stray] if isinstance(x, pd.Series) else x[stray]).__name__
+        raise InputError(f"{side} has texts, but no text in record {stray} ({what}): give one text for every record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
     found = _plain(x, side)
@@ -348,7 +351,8 @@ def _to_pandas(value, side: str):
         return value
     if not hasattr(value, "to_pandas"):
         raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
-    return value.to_pandas()
+    found = value.to_pandas()
+    return without_index(found) if isinstance(found, pd.DataFrame) else found
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -12,9 +13,21 @@ import pandas as pd
 from guestlist.errors import InputError
 from guestlist.unpacking import read_parquet
 
+# Columns in which pandas keeps the index of a table.
+INDEX = re.compile(r"__index_level_\d+__")
+QUOTED = re.compile(r'"[^"]*"')
+# Lines that tell how a file separates its columns.
+LOOKED_AT = 20
+# Separators that also stand in names and texts, so that every line must agree, each with what a cell is: R's write.table
+# has blanks.
+SELDOM = {
+    r"\s+": re.compile(r'(?:"[^"]*"|[^\s"])+'),
+    ":": re.compile(r'(?:"[^"]*"|[^:\n"])+'),
+}
+
 
 def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
-    """The table in a CSV or Parquet file.
+    """The table in a CSV, TSV or Parquet file, without what pandas writes down of an index.
 
     Args:
         text: columns of a CSV file that are names, and not numbers: 007 is not 7.
@@ -22,15 +35,16 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     path = Path(path)
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".csv": partial(_read_csv, text=text),
+        ".tsv": partial(_read_csv, text=text),
         ".parquet": read_parquet,
         ".pq": read_parquet,
     }
     if path.suffix.lower() not in readers:
-        raise InputError(f"Expected a .csv or .parquet file, found {path}.")
+        raise InputError(f"Expected a .tsv, .csv or .parquet file, found {path}.")
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     try:
-        return readers[path.suffix.lower()](path)
+        return without_index(readers[path.suffix.lower()](path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
     except Exception as error:  # the readers have many words for a damaged file
@@ -40,32 +54,50 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         ) from error
 
 
+def without_index(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without the columns in which pandas keeps an index, as other libraries read its Parquet files."""
+    kept = [name for name in table.columns if not INDEX.fullmatch(str(name))]
+    return table if len(kept) == len(table.columns) else table[kept]
+
+
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
+    table = pd.read_csv(path, dtype=dict.fromkeys(text, str), **_form_of(path))
+    # R writes the names of rows under no name. Where these only count the rows, they name nobody.
+    counts = table.index.equals(pd.RangeIndex(1, len(table) + 1))
+    return table.reset_index(drop=True) if counts else table
 
 
 def _form_of(path: Path) -> dict[str, str]:
-    """How a CSV file separates its columns, told by its first line, and its decimals: a comma where semicolons separate."""
+    """How a CSV file separates its columns, told by its first lines, and its decimals: a comma where semicolons separate."""
     with open(path, encoding="utf-8", errors="replace") as lines:
-        first, second = lines.readline(), lines.readline()
+        some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
+    first = QUOTED.sub("", some[0]) if some else ""
     separators = {one: first.count(one) for one in ",;\t|"}
-    separator = max(separators, key=lambda one: separators[one])
-    if not separators[separator] or separators[","] == separators[separator]:
-        return {}
-    comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for cell in second.split(separator))
-    return {"sep": separator, "decimal": "," if comma else "."}
+    separator = "\t" if path.suffix.lower() == ".tsv" else max(separators, key=lambda one: separators[one])
+    if separators[separator] and (separator == "\t" or separators[separator] > separators[","]):
+        comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for line in some[1:2] for cell in line.split(separator))
+        return {"sep": separator, "decimal": "," if comma else "."}
+    if not any(separators.values()):
+        return next(({"sep": sep} for sep, cell in SELDOM.items() if _divides(some, cell)), {})
+    return {}
+
+
+def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
+    """Whether all lines have as many cells as the head, at least two; or all one more, since rows may have names."""
+    counts = [len(cell.findall(line)) for line in lines]
+    return len(counts) > 1 and counts[0] > 1 and set(counts[1:]) in ({counts[0]}, {counts[0] + 1})
 
 
 def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str) -> None:
     """Refuse a table without these columns, from its head alone; what cannot be read at all is told by who reads it."""
     path, wanted = Path(path), [column for column in columns if column is not None]
     try:
-        if path.suffix == ".csv":
+        if path.suffix.lower() in (".csv", ".tsv"):
             head = pd.read_csv(path, nrows=0, **_form_of(path))
         else:
             import pyarrow.parquet
 
-            head = pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names)
+            head = without_index(pd.DataFrame(columns=pyarrow.parquet.read_schema(path).names))
     except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
         return
     require(head, wanted, side)

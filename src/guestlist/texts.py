@@ -20,6 +20,15 @@ def is_text(values) -> bool:
     return bool(known) and all(isinstance(value, str) for value in known)
 
 
+def not_a_text(values) -> int | None:
+    """The place of the first value that is neither a text nor missing, among some that are texts; None where there is none."""
+    if getattr(values, "ndim", 1) != 1 or getattr(values, "dtype", None) not in (None, object):
+        return None
+    others = (at for at, value in enumerate(values) if not isinstance(value, str) and not _missing(value))
+    first = next(others, None)
+    return first if first is not None and any(isinstance(value, str) for value in values) else None
+
+
 def is_free(column: pd.Series) -> bool:
     """Whether a column holds free text: strings of some length, most of them different; the others are categories and names."""
     if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):

@@ -15,7 +15,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 
 @click.command()
 @model_and_records
-@click.option("--predictions", type=PLACE, help="Instead of a model: its answers (.npz, .csv, .parquet).")
+@click.option("--predictions", type=PLACE, help="Instead of a model: its answers (.npz, .csv, .tsv, .parquet).")
 @click.option(
     "--shadow",
     type=PLACE,
@@ -24,7 +24,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option(
     "--features",
     type=PLACE,
-    help="With --predictions: what the records hold (.csv, .parquet), to see if members differ without the model.",
+    help="With --predictions: what the records hold (.csv, .tsv, .parquet), to see if members differ without the model.",
 )
 @click.option(
     "--scale",

@@ -15,7 +15,7 @@ MOST_CLASSES = 100  # more values than that are numbers, or names
 
 
 @click.command()
-@click.option("--data", required=True, type=PLACE, help="Records: .csv or .parquet.")
+@click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the class.")
 @click.option("--drop", multiple=True, help="Column that is no feature; may be given several times.")
 @click.option("--out", required=True, type=PLACE, help="Folder; run again with it to go on.")

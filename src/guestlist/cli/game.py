@@ -38,7 +38,7 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
 def _shared(command):
     """Options of every game."""
     options = [
-        click.option("--data", required=True, type=PLACE, help="Records: .csv or .parquet."),
+        click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet."),
         click.option("--label", required=True, help="Column that holds the label."),
         click.option("--drop", multiple=True, help="Column that is no feature; may be given several times."),
         click.option("--out", required=True, type=PLACE, help="Folder; run again with it to resume."),

@@ -77,7 +77,7 @@ class Request:
 # What an audit of a model is about.
 SUBJECT = (
     click.option("--model", type=PLACE, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
-    click.option("--members", type=PLACE, help="Records it was trained on: .csv or .parquet."),
+    click.option("--members", type=PLACE, help="Records it was trained on: .csv, .tsv or .parquet."),
     click.option("--nonmembers", type=PLACE, help="Records of the same source it was not trained on."),
     click.option("--population", type=PLACE, help="More records of that source, for references to train on."),
     click.option("--label", help="Column that holds the label."),

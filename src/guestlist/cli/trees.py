@@ -17,7 +17,7 @@ from guestlist.cli.kinds import FILE, PLACE, Whole
     required=True,
     help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
 )
-@click.option("--members", type=PLACE, required=True, help="Records it was trained on: .csv or .parquet.")
+@click.option("--members", type=PLACE, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the label.")
 @click.option("--id", "id_", help="Column that names the records.")
 @click.option("--most", type=Whole(1), default=10, show_default=True, help="How many records to list.")

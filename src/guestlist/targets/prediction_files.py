@@ -70,10 +70,10 @@ def read_predictions(
 
     ``.npz``: arrays ``probabilities`` (or ``probs``) or ``logits``, ``labels`` (positions), ``member``; ``ids``,
     ``persons`` and ``features`` if any. For regression ``values``; the labels are then the true values.
-    ``.csv`` and ``.parquet``: the columns of :class:`PredictionColumns`.
+    ``.csv``, ``.tsv`` and ``.parquet``: the columns of :class:`PredictionColumns`.
 
     Args:
-        features: a .csv or .parquet file of what the records hold, in the order of the predictions; if it has the column
+        features: a .csv, .tsv or .parquet file of what the records hold, in the order of the predictions; if it has the column
             ``id``, matched by that.
     """
     columns = PredictionColumns(label, member, answer, positive, tuple(group), id, person, labelled)
@@ -125,6 +125,8 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
 
 
 def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
+    if not len(table):
+        raise InputError(f"{path} has a head ({_names(table)}) and no records below it.")
     label = _label(path, table, columns)
     wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
     _require(path, table, wanted)
@@ -135,7 +137,8 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
         answers, classes, labels = _values(path, table, columns.answer or PREDICTED, label), None, None
         labels = None if label is None else _values(path, table, label, label)[:, 0]
     else:
-        answers, classes, default = _answers(path, table, columns, wanted, label)
+        logits = chosen is not None and chosen.name == "logits"
+        answers, classes, default = _answers(path, table, columns, wanted, label, logits)
         labels = None if label is None else _positions(path, table[label], classes)
         chosen = chosen or as_scale(default)
     return Predictions(
@@ -183,16 +186,17 @@ def _values(path: Path, table: pd.DataFrame, name: str, label: str | None) -> np
 
 
 def _answers(
-    path: Path, table: pd.DataFrame, columns: PredictionColumns, wanted: Sequence[str], label: str | None
+    path: Path, table: pd.DataFrame, columns: PredictionColumns, wanted: Sequence[str], label: str | None, logits: bool
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """(records, classes) answers, the classes as text, and the scale that their names tell."""
     if columns.answer is not None and "{}" not in columns.answer:
-        answers, classes = _of_one_class(path, table, columns, label)
+        answers, classes = _of_one_class(path, table, columns, label, logits)
         return answers, classes, "probabilities"
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
     if columns.answer is not None:
         patterns = {columns.answer: "probabilities"}
-    found = {pattern: _of_pattern(table, pattern, wanted) for pattern in patterns}
+    labels = None if label is None else _spelt(path, table[label])
+    found = {pattern: _of_pattern(table, pattern, wanted, labels) for pattern in patterns}
     pattern = next((one for one, classes in found.items() if classes), None)
     if pattern is None:
         lacks = " or ".join(repr(one.replace("{}", "<class>")) for one in patterns)
@@ -205,39 +209,64 @@ def _answers(
     words = [str(name) for name in names if not pd.api.types.is_numeric_dtype(table[name])]
     if words:
         raise InputError(f"{path} has columns of answers that are not numbers: {', '.join(words)}.")
-    known = [of for of in classes if of.isdigit()] if label is None else _words(path, table[label])
-    _check_unnamed(path, names, classes, set(known), scale)
+    if len(names) == 1:
+        also = " with --scale logits" if scale == "logits" else ""
+        raise InputError(
+            f"{path} has one column of answers alone, {names[0]!r}, and there are two classes or more. If it is the answer for "
+            f"one of two, say --probability {names[0]}{also}."
+        )
+    if columns.answer is None:
+        known = {of for of in classes if of.isdigit()} if labels is None else labels
+        _check_unnamed(path, names, classes, known, pattern, scale)
     return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
 
 
-def _of_pattern(table: pd.DataFrame, pattern: str, wanted: Sequence[str]) -> dict[str, str]:
-    """Columns that a pattern fits, each with the class that stands in the place of the braces."""
+def _of_pattern(table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str] | None) -> dict[str, str]:
+    """Columns that a pattern fits, each with the class that stands in the place of the braces.
+
+    A column of text is no answer, as tidymodels' ``.pred_class``; it is kept, and then refused, if a label is named so.
+    """
     start, _, end = pattern.partition("{}")
     fits = re.compile(f"{re.escape(start)}(.+){re.escape(end)}", re.DOTALL)
     matches = {name: fits.fullmatch(str(name)) for name in table.columns if name not in wanted}
-    return {name: match[1] for name, match in matches.items() if match}
+    classes = {name: match[1] for name, match in matches.items() if match}
+    named = {of for of in classes.values() if of.isdigit()} if labels is None else labels
+    return {
+        name: of for name, of in classes.items() if of in named or pd.api.types.is_numeric_dtype(table[name])
+    } or classes
 
 
-def _check_unnamed(path: Path, names: Sequence[str], classes: np.ndarray, labels: set[str], scale: str) -> None:
+def _check_unnamed(
+    path: Path, names: Sequence[str], classes: np.ndarray, labels: set[str], pattern: str, scale: str
+) -> None:
     """Refuse a column like ``z_score`` beside ``z_0`` and ``z_1``: nothing says that it is an answer.
 
-    A class that no record has is one whose name has the form of the others, a whole number; probabilities tell by their sum.
+    A class that no record has is one whose name has the form of the others, a whole number.
     """
     unnamed = [str(name) for name, of in zip(names, classes, strict=True) if of not in labels and not of.isdigit()]
-    if unnamed and scale == "logits" and any(of in labels for of in classes):
+    if unnamed and any(of in labels for of in classes):
+        also = " with --scale logits" if scale == "logits" else ""
         raise InputError(
             f"{path} has columns that look like answers, but no label is named so: {', '.join(unnamed)}. Rename them, or name "
-            'those that are: --probability "z_{}" with --scale logits takes all.'
+            f'those that are: --probability "{pattern}"{also} takes all.'
         )
 
 
 def _of_one_class(
-    path: Path, table: pd.DataFrame, columns: PredictionColumns, label: str | None
+    path: Path, table: pd.DataFrame, columns: PredictionColumns, label: str | None, logits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """From the probability of one of two classes."""
+    """From the probability of one of two classes, or its logit."""
     assert columns.answer is not None
     sure = _values(path, table, columns.answer, label)[:, 0]
-    labels = sorted(set(_words(path, table[label]))) if label is not None else ["no", "yes"]
+    if not logits and sure.min() >= 0 and 2 < sure.max() <= 100:  # not where a number is missing, which is told later
+        raise InputError(
+            f"{path} has {columns.answer!r} up to {sure.max():g}: these look like percentages. Divide them by 100."
+        )
+    both = np.column_stack([np.zeros(len(sure)) if logits else 1 - sure, sure])
+    if label is None:  # nobody's label must be matched with the names of the classes
+        named = ("no", "yes") if columns.positive is None else (f"not {columns.positive}", columns.positive)
+        return both, np.array(named, dtype=object)
+    labels = sorted(set(_words(path, table[label])))
     if len(labels) > 2:
         raise InputError(
             f"{columns.answer!r} is the probability of one of two classes, and {path} has {len(labels)} labels: "
@@ -249,7 +278,7 @@ def _of_one_class(
             f"Of which class is {columns.answer!r} the probability? The labels are {', '.join(labels)}: say --positive CLASS."
         )
     negative = next((one for one in labels if one != positive), f"not {positive}")
-    return np.column_stack([1 - sure, sure]), np.array([negative, positive], dtype=object)
+    return both, np.array([negative, positive], dtype=object)
 
 
 def _positive(answer: str, labels: Sequence[str]) -> str | None:
@@ -274,6 +303,12 @@ def _words(path: Path, labels: pd.Series) -> np.ndarray:
     if pd.api.types.is_float_dtype(labels) and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)
     return labels.astype(str).to_numpy(dtype=object)
+
+
+def _spelt(path: Path, labels: pd.Series) -> set[str]:
+    """All names that columns of the labels' classes may have: true and false are spelt in several ways."""
+    words = set(_words(path, labels))
+    return words | {"TRUE", "FALSE", "true", "false", "1", "0"} if pd.api.types.is_bool_dtype(labels) else words
 
 
 def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray:

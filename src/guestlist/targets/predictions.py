@@ -12,6 +12,7 @@ import pandas as pd
 from guestlist.arguments import array, flag, numbers, shown
 from guestlist.data import as_text
 from guestlist.errors import InputError
+from guestlist.tables import without_index
 from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 
@@ -54,6 +55,8 @@ class Predictions:
             raise InputError(
                 f"Expected answers shaped (records, classes) with two classes or more, found {answers.shape}."
             )
+        if not len(answers):
+            raise InputError("There are no records: give answers about members and about non-members.")
         scale.check(answers)
         member = _truth(self.member)
         if not isinstance(self.groups, Mapping):
@@ -179,6 +182,7 @@ def _features(given: Any, records: int) -> np.ndarray | pd.DataFrame | None:
         return None
     if type(given).__module__.startswith("polars") and hasattr(given, "to_pandas"):
         given = given.to_pandas()
+        given = without_index(given) if isinstance(given, pd.DataFrame) else given
     found = given.to_frame() if isinstance(given, pd.Series) else given
     found = found if isinstance(found, pd.DataFrame) else _plain(found, "features")
     if not found.ndim or len(found) != records:

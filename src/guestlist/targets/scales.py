@@ -84,10 +84,12 @@ class Probabilities:
         wrong = away | outside
         if wrong.any():
             row = int(wrong.argmax())
+            hint = "If they are logits, say so: scale='logits', or --scale logits."
+            if answers.min() >= 0 and np.abs(signals.row_sums(answers) - 100).max() <= 100 * SUM_TOLERANCE:
+                hint = "They look like percentages: divide them by 100."
             raise InputError(
                 f"{wrong.sum()} of {len(answers)} answers are not probabilities (row {row} holds "
-                f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). "
-                "If they are logits, say so: scale='logits', or --scale logits."
+                f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). {hint}"
             )
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Probabilities:
