@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,6 +8,7 @@ import guestlist as gl
 from guestlist.attacks.classifiers import labelled_features
 from guestlist.attacks.learning import ROWS, balanced, hashes, learn
 from guestlist.errors import FolderError, InputError
+from guestlist.risks.listing import members_by_risk
 from guestlist.targets.prediction_files import read_predictions
 
 
@@ -345,3 +348,26 @@ def test_without_labels_only_features_are_known_without_the_model(people):
     }
     assert found[True].looked_at == ("features", "label")
     assert found[False].looked_at == ("features",)
+
+
+def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):
+    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
+    given = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
+    found = gl.audit_predictions(given, folder=tmp_path / "a")
+    assert (found.records["label"] == "").all()
+    assert {kind.kind for kind in (*found.group_risks.judged, *found.group_risks.small)} == {"group"}
+    page = found.to_html(tmp_path / "a.html").read_text()
+    assert "label = " not in page
+    assert ">Label</th>" not in page
+    alone = gl.audit_predictions(replace(given, groups={}))
+    assert alone.group_risks is None
+    assert "Risk by group and class" not in alone.to_html(tmp_path / "b.html").read_text()
+    again = gl.read_results(tmp_path / "a")  # whoever reads the folder still can
+    assert (again.records["label"] == "").all()
+    with pytest.raises(InputError, match="'shapr' takes: the target's probabilities with labels"):
+        members_by_risk(gl.read_case(tmp_path / "a"), ["shapr"])
+    told = gl.audit_predictions(replace(given, labels=people["y_true"].eq("yes").to_numpy(int), labelled=True))
+    assert {"no", "yes"} == set(told.records["label"])
+    assert "class" in {one.kind for one in told.group_risks.judged}
+    assert ">Label</th>" in told.to_html(tmp_path / "c.html").read_text()

@@ -107,7 +107,8 @@ class Case:
     Args:
         view: the adversary's view of the target, with its evidence.
         truth: over all records of the pool.
-        records: one row per record of the pool: ``id``, ``label``, ``class``, groups, and ``person`` where it is known.
+        records: one row per record of the pool: ``id``, ``label`` (empty where nobody knows it), ``class``, groups, and
+            ``person`` where it is known.
         mocks: the references alone, each in turn as a target of the others; None where there are fewer than two.
         attacks: name to attack.
         prior: share of members among the people an attacker asks about.
@@ -181,6 +182,11 @@ def signal_of(view: Signals, name: str) -> np.ndarray | None:
         return view.target(name)
     except NotCollectedError:
         return None
+
+
+def has_labels(case: Case) -> bool:
+    """Whether labels are known: predictions may come without, and then nothing says how well the target fits a record."""
+    return any(signal_of(case.view, name) is not None for name in ("correct", "residual", "loss"))
 
 
 def _scores(name: str, attack: Attack, view: Signals) -> np.ndarray:

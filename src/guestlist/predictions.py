@@ -173,7 +173,9 @@ def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.
     tables = []
     for k, (part, order) in enumerate(zip(parts, rows, strict=True)):
         ids = np.array([f"row:{row}" for row in order], dtype=object) if part.ids is None else part.ids
-        label = classes[part.labels].astype(str) if part.scale.has_classes else part.labels.astype(str)
+        known = classes[part.labels] if part.scale.has_classes else part.labels
+        # The class that a model answers is no label: where nobody knows that, none is kept.
+        label = known.astype(str) if part.labelled else np.full(len(order), "", dtype=object)
         table = pd.DataFrame({"id": ids, "label": label, "class": part.positions, "row": order})
         if parts[0].persons is not None:
             table["person"] = part.persons if k == 0 else ""

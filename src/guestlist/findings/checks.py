@@ -14,7 +14,7 @@ import numpy as np
 
 from guestlist.arguments import shown
 from guestlist.blind.baseline import Blind
-from guestlist.case import Case, Check, Figure, State, signal_of
+from guestlist.case import Case, Check, Figure, State, has_labels, signal_of
 from guestlist.checks import Twins
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
@@ -175,8 +175,7 @@ def chance_accuracy(case: Case) -> Outcome:
 
 def no_labels(case: Case) -> Outcome:
     """Predictions without true classes: most attacks read them."""
-    read = ("correct", "residual", "loss")
-    return _state(all(signal_of(case.view, name) is None for name in read), {})
+    return _state(not has_labels(case), {})
 
 
 def labels_alone(case: Case) -> Outcome:

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from guestlist.case import Case
+from guestlist.case import Case, has_labels
 from guestlist.errors import InputError
 from guestlist.findings.records import group_columns
 
@@ -53,9 +53,9 @@ def pairs(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]
 
 
 def classes(case: Case) -> tuple[Slice, ...]:
-    """The classes in their order; none where the target answers with a number."""
+    """The classes in their order; none where the target answers with a number, or nobody knows the labels."""
     order = case.records["class"].to_numpy()[case.truth.asked]
-    found = _parts(case, CLASS, ()) if case.setting.classes else ()
+    found = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
     return tuple(sorted(found, key=lambda part: order[part.mask][0]))
 
 

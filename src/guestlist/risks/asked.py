@@ -31,7 +31,7 @@ def _takes(row: Risk) -> str:
     parts = [
         f"{row.references} references" if row.references else "",
         f"the evidence {row.evidence!r}{f' of {row.part!r}' if row.part else ''}" if row.evidence else "",
-        "the target's probabilities" if row.answers else "",
+        "the target's probabilities with labels" if row.answers else "",
         f"the signals {', '.join(row.needs)}" if row.needs else "",
     ]
     return " and ".join(filter(None, parts))

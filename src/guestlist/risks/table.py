@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.case import Case
+from guestlist.case import Case, has_labels
 from guestlist.errors import InputError
 from guestlist.risks import knn, looking_in, memorisation, mu, score, trees
 from guestlist.risks.bounded import Bounded
@@ -27,7 +27,7 @@ class Risk:
         needs: the signals it reads; targets that do not say them have no such risk.
         evidence: the kind of evidence that it looks at, if any; without it there is no such risk.
         part: what of that evidence it needs, if the kind holds several values by name.
-        answers: whether it reads the target's probabilities of all classes.
+        answers: whether it reads the target's probabilities of all classes, beside the labels.
         references: the fewest reference models it can do with.
         default: whether an audit has it unless told otherwise; what takes long is computed by name.
         threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
@@ -51,7 +51,7 @@ class Risk:
         """Whether a case has what it takes."""
         there = not self.evidence or self._given(case.evidence(self.evidence))
         said = all(signal in case.view.values for signal in self.needs)
-        answered = not self.answers or case.view.answers is not None
+        answered = not self.answers or (case.view.answers is not None and has_labels(case))
         return there and said and answered and case.view.references >= self.references
 
     def _given(self, evidence: Any) -> bool:

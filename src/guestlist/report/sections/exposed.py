@@ -20,6 +20,7 @@ def section(results: Results) -> Section | None:
         "exposed.html",
         exposed=listed,
         persons=results.exposed_persons or (),
+        labels=any(one.label for one in listed),
         groups=sorted(first.groups) if first else (),
         risks=sorted(first.risks) if first else (),
         features=tuple(first.features) if first else (),
