@@ -47,7 +47,7 @@ def test_ids_are_the_users_index_or_the_row():
         (TABLE, {"label": "wage"}, "no column 'wage'; its columns are age, sex"),
         (TABLE, {"label": "income", "group": ("race",)}, "no column 'race'"),
         ("nowhere.csv", {"label": "income"}, "no file nowhere.csv"),
-        ("records.xlsx", {"label": "income"}, "Expected a .csv or .parquet"),
+        ("records.xlsx", {"label": "income"}, "Expected a .csv, .tsv or .parquet"),
         (42, {}, "found int"),
     ],
 )

@@ -40,7 +40,7 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
         ".pq": read_parquet,
     }
     if path.suffix.lower() not in readers:
-        raise InputError(f"Expected a .tsv, .csv or .parquet file, found {path}.")
+        raise InputError(f"Expected a .csv, .tsv or .parquet file, found {path}.")
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     try:

@@ -144,7 +144,7 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
     (tmp_path / "bare.csv").write_text("who,mine\na,1\n")
     with pytest.raises(InputError, match="has no column 'id'; it has who, mine"):
         read_own(tmp_path / "bare.csv")
-    with pytest.raises(InputError, match=r"\.csv or \.parquet file, found .*own\.txt"):
+    with pytest.raises(InputError, match=r"\.csv, \.tsv or \.parquet file, found .*own\.txt"):
         read_own(tmp_path / "own.txt")
 
 
