@@ -160,6 +160,11 @@ def _epsilon() -> Iterator[tuple[str, ...]]:
         what = f"`gl.play_many` contradicts a promise that is kept ({method}; {worst['world']})"
         wanted = "not promised" if method == "Bayesian" else "≤ 5 %"
         yield what, _percent(worst["false_claims"]), wanted, f"{worst['audits']:,} audits of {worst['runs']} models"
+    command = _read("dp_command")
+    for row in command["rows"]:
+        what = f"ε = {command['claimed']:g} is contradicted by `guestlist dp`, {command['records']:,} records of Adult, noise"
+        wanted = "≤ 5 %" if row["noise"] == "as promised" else "100 %"
+        yield f"{what} {row['noise']}", _percent(row["contradicted"]), wanted, f"{row['runs']} models"
     for row in _read("dp_sgd")["rows"]:
         wanted = "≤ 5 %" if row["world"] == "noise as promised" else "100 %"
         yield (

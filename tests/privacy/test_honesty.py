@@ -55,3 +55,15 @@ def test_promises_that_are_kept_are_rarely_contradicted_by_the_public_path():
     (broken,) = [row for row in rows({"none": World(Mechanism(epsilon=50.0), 0.2)}, 1, 24) if row.method != "Bayesian"]
     assert broken.false_claims == 1
     assert broken.mean_bound == pytest.approx(broken.provable)
+
+
+@pytest.mark.slow
+def test_the_command_is_measured_as_users_run_it(real_data):
+    pytest.importorskip("opacus")
+    real_data("adult.parquet")
+    from benchmarks.honesty.dp_command import row
+
+    found = row("off", 1, 400, ("--canaries", "40", "--epochs", "2", "--hidden", "8"))
+    assert (found.noise, found.runs) == ("off", 1)
+    assert found.mean_bound <= found.provable < 2  # so few canaries cannot contradict a claim of 2
+    assert found.contradicted == 0
