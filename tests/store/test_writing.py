@@ -2,6 +2,10 @@
 
 import errno
 import os
+import stat
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -97,3 +101,41 @@ def test_folders_of_killed_processes_are_removed(tmp_path):
     with passing("guestlist-", str(tmp_path)) as place:
         np.savez(place / "people.npz", x=np.zeros(1))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([living.name, others.name])
+
+
+def test_a_link_stays_and_the_file_that_it_points_to_is_replaced(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "a.txt").write_text("before")
+    for name, target in {"link": "there/a.txt", "dangling": "there/b.txt"}.items():
+        (tmp_path / name).symlink_to(target)
+        write_text(tmp_path / name, "after")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / target).read_text() == "after"
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_a_pipe_is_written_to_and_stays_one(through_a_link, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()), daemon=True)
+    reader.start()
+    write_text(tmp_path / ("link" if through_a_link else "pipe"), "whole")
+    reader.join(timeout=60)
+    assert read == [b"whole"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_what_we_print_to_is_not_replaced_but_gone_on_with(tmp_path):
+    """As /dev/stdout is, where a shell sends it to a file; here a link of our own stands for it."""
+    (tmp_path / "stdout").symlink_to("said.txt")
+    write = (
+        "import sys; from pathlib import Path; from guestlist.store.files import write_text; print('one', flush=True); "
+        "write_text(Path(sys.argv[1]), 'two\\n'); print('three')"
+    )
+    with open(tmp_path / "said.txt", "w") as file:
+        subprocess.run([sys.executable, "-c", write, str(tmp_path / "stdout")], stdout=file, check=True)
+    assert (tmp_path / "said.txt").read_text() == "one\ntwo\nthree\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from guestlist.store.lock import PRIVATE, alive, is_private
 
 T = TypeVar("T")
 MANY_ROWS = 100_000  # of a table
+STREAMS = (1, 2)  # what a command prints, and what it says of errors
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -31,10 +33,32 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[BinaryIO]:
-    """The same for what is written piece by piece: a file that takes its place once it is whole."""
+    """The same for what is written piece by piece: a file that takes its place once it is whole.
+
+    Where a link stands, the file that it points to is replaced and the link stays. What is no file, such as a pipe or a
+    device, cannot be replaced: it is written to once all is there.
+    """
+    try:
+        found = _standing(path)
+        if found is not None and not _replaceable(found):
+            whole = io.BytesIO()
+            yield whole
+            _write_through(path, found, whole.getvalue())
+            return
+        private = is_private(path)
+        if path.is_symlink():
+            path = Path(os.path.realpath(path))
+            private = private or is_private(path)
+        with _replacing(path, private) as file:
+            yield file
+    except OSError as error:
+        raise unwritten(path, error) from error
+
+
+@contextmanager
+def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
     # The process id keeps two writers of one file apart; both write the same bits.
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    private = is_private(path)
     try:
         _make_folder(path.parent, private)
         with open(aside, "w+b", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
@@ -42,11 +66,40 @@ def written_aside(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)
-    except OSError as error:
-        raise unwritten(path, error) from error
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def _standing(path: Path) -> os.stat_result | None:
+    """What stands at a path, links followed; None where there is nothing."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _replaceable(found: os.stat_result) -> bool:
+    """Whether a file may take the place of this one: not that of a pipe, a device, or what we print to.
+
+    A folder is in the way, and whoever replaces it hears of that.
+    """
+    return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and _stream(found) is None)
+
+
+def _write_through(path: Path, found: os.stat_result, content: bytes) -> None:
+    stream = _stream(found)  # not opened by its name, /dev/stdout: a file would be written from its beginning again
+    with os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb") as file:
+        file.write(content)
+
+
+def _stream(found: os.stat_result) -> int | None:
+    """The number of our own output that this is, if it is one."""
+    for number in STREAMS:
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(os.fstat(number), found):
+                return number
+    return None
 
 
 def _make_folder(folder: Path, private: bool) -> None:
