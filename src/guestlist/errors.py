@@ -22,6 +22,10 @@ class UnwrittenError(AuditError):
     """A file cannot be written: the disk is full, nobody may write there, or a folder stands in its place."""
 
 
+class UnreachedError(AuditError):
+    """A path that a user named cannot be looked at: nobody may enter its folder, or its name is too long."""
+
+
 class NotCollectedError(AuditError):
     """An attack needs a signal or references that the audit folder does not hold."""
 
@@ -36,14 +40,14 @@ class AuditWarning(UserWarning):
 
 def unwritten(path: Path, error: OSError) -> UnwrittenError:
     """What to say where ``path`` cannot be written."""
-    why, remedy = _WHY.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
+    why, remedy = WHY_UNWRITTEN.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
     return UnwrittenError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
 
 
 _FULL = ("the disk is full", "Make room")
 _FORBIDDEN = ("you may not write there", "Choose another place, or have it allowed")
 _IN_THE_WAY = ("a folder or a file stands in its way", "Move that away")
-_WHY = {
+WHY_UNWRITTEN = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: ("your share of the disk is used up", "Make room"),
     errno.EFBIG: ("it would be larger than a file may be here", "Choose another place"),

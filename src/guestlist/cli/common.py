@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import warnings
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +15,7 @@ import click
 from guestlist.cli.kinds import JOBS
 from guestlist.errors import AuditError, AuditWarning
 from guestlist.lines import for_spreadsheets, line
+from guestlist.reaching import unreached
 from guestlist.stopping import Stopped, last_words
 
 USER_ERROR = 2
@@ -26,11 +29,20 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except AuditError as error:
-            click.echo(f"Error: {line(str(error))}", err=True)
-            context.exit(USER_ERROR)
+            _refuse(context, error)
+        except OSError as error:
+            # One that names no file is a bug; a reader of ours that has gone away is for click, which ends without a word.
+            if error.errno == errno.EPIPE or not isinstance(error.filename, str | bytes | os.PathLike):
+                raise
+            _refuse(context, unreached(os.fsdecode(error.filename), error))
         except (KeyboardInterrupt, Stopped) as stop:
             click.echo(line(last_words(stop)), err=True)
             context.exit(INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code)
+
+
+def _refuse(context: click.Context, error: AuditError) -> None:
+    click.echo(f"Error: {line(str(error))}", err=True)
+    context.exit(USER_ERROR)
 
 
 def engine_of(engine: str | None, jobs: int | None, address: str | None):

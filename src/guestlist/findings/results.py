@@ -38,6 +38,7 @@ from guestlist.findings.references import References
 from guestlist.findings.risk_spread import RiskSpread
 from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
+from guestlist.reaching import is_there, unreached
 from guestlist.risks import Worth
 from guestlist.store.files import read_json, write_json, write_npy, write_parquet
 from guestlist.store.jsonable import from_json, to_json
@@ -139,7 +140,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
     """
     folder = place("folder", folder)
     path = folder / "results.json"
-    if not path.exists():
+    if not is_there(path):
         raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
         content = read_json(path)
@@ -149,6 +150,8 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
                 "audit again in the same folder: it keeps what was collected, and writes the results anew."
             )
         results = from_document(content, form)
+    except PermissionError as error:
+        raise unreached(path, error) from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"

@@ -29,6 +29,7 @@ import pandas as pd
 from guestlist.arguments import place
 from guestlist.errors import FolderError
 from guestlist.games import Split
+from guestlist.reaching import is_there
 from guestlist.store.files import write_parquet
 from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import Manifest, differences, read_manifest, write_manifest
@@ -312,7 +313,7 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     folder = place("folder", folder)
     path = folder / "manifest.json"
     check_not_a_file(folder)
-    if not path.exists():
+    if not is_there(path):
         if manifest is None:
             raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):

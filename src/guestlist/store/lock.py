@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from guestlist.errors import FolderError, unwritten
+from guestlist.reaching import is_there
 
 LOCK = ".guestlist.lock"
 PRIVATE = 0o700
@@ -52,7 +53,7 @@ def is_private(path: Path) -> bool:
 
 
 def check_not_a_file(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
+    if is_there(folder) and not folder.is_dir():
         raise FolderError(f"{folder} is a file; an audit needs a folder.")
 
 

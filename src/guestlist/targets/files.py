@@ -8,6 +8,7 @@ from typing import Any
 
 from guestlist.errors import InputError
 from guestlist.lines import reason
+from guestlist.reaching import is_there
 from guestlist.targets.sound_trees import check_trees
 
 # What boosted trees and generalised linear models are fitted by. Whether skops trusts them hangs on the versions.
@@ -51,7 +52,7 @@ def load_model(
         classes: what the columns of an ONNX file's answers stand for, if it does not say.
     """
     path = Path(path)
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"There is no file {path}.")
     if path.suffix == ".onnx":
         from guestlist.targets.onnx_files import onnx_target

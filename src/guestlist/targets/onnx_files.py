@@ -17,6 +17,7 @@ import pandas as pd
 
 from guestlist.arguments import place
 from guestlist.errors import InputError
+from guestlist.reaching import is_there
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Reads, Target, function_target
 
@@ -169,7 +170,7 @@ def _session(path: Path) -> tuple[Any, bytes]:
         import onnxruntime
     except ImportError as error:
         raise InputError("An ONNX file is asked with onnxruntime: pip install 'guestlist[onnx]'.") from error
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         raise InputError(f"There is no file {path}.")
     options = onnxruntime.SessionOptions()
     # One thread, as everything here: the bits do not depend on how many there are.

@@ -13,6 +13,7 @@ import pandas as pd
 from guestlist.arguments import place
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
+from guestlist.reaching import is_there
 from guestlist.store.files import read_npz
 from guestlist.tables import read_table
 from guestlist.targets.predictions import Predictions
@@ -95,7 +96,7 @@ def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> 
 
 
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"There is no file {path}.")
     try:
         arrays = read_npz(path)
