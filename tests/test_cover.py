@@ -59,6 +59,20 @@ def test_a_report_that_is_written_again_can_say_more(predictions, tmp_path):
 
 
 @pytest.mark.slow
+def test_an_empty_text_clears_a_line(predictions, tmp_path):
+    gl.audit_predictions(predictions, folder=tmp_path, cover=gl.Cover(title="One", owner="Ada & Co", date="May"))
+    told = CliRunner().invoke(main, ["report", str(tmp_path), "--owner", "", "--date", "June"])
+    assert told.exit_code == 0, told.output
+    assert gl.read_results(tmp_path).cover == gl.Cover(title="One", date="June")
+    assert gl.audit_predictions(predictions, folder=tmp_path).cover == gl.Cover(title="One", date="June")
+    assert "Ada" not in (tmp_path / "report.html").read_text("utf-8")
+    told = CliRunner().invoke(main, ["report", str(tmp_path), "--title", "", "--date", ""])
+    assert told.exit_code == 0, told.output
+    assert gl.read_results(tmp_path).cover in (None, gl.Cover())
+    assert "<title></title>" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_the_command_takes_it_for_predictions(predictions, tmp_path):
     file, out = tmp_path / "said.npz", tmp_path / "out"
     np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)
@@ -143,3 +157,4 @@ def test_an_audit_that_is_there_keeps_what_is_not_said_anew(tmp_path):
     store = SimpleNamespace(manifest=SimpleNamespace(about={"cover": {"title": "One", "owner": "Risk"}}))
     assert cover_over(options, store) is None
     assert cover_over({**options, "title": "Two"}, store) == gl.Cover("Two", "Risk")
+    assert cover_over({**options, "owner": ""}, store) == gl.Cover("One")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from guestlist.cli.common import as_json
-from guestlist.cli.cover import cover, cover_of
+from guestlist.cli.cover import cover, cover_with
 from guestlist.cli.kinds import FILE, PLACE, SHARE
 
 
@@ -42,7 +43,8 @@ def compare(folders, fpr, beside, out, as_json, **options):
         raise click.UsageError("A folder is given twice. Give each of them once.")
     names = dict(zip(paths, named(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
-    found = compared(audits, fpr=fpr, beside=_beside(beside, names), cover=cover_of(options))
+    found = compared(audits, fpr=fpr, beside=_beside(beside, names))
+    found = replace(found, cover=cover_with(options, found.cover))
     if out is not None:
         found.to_html(out)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WORDS = {
     "title": "Of the report, in place of the model's name.",
-    "owner": "Who answers for the model; stands on the report's cover.",
+    "owner": "Who answers for the model; stands on the report's cover. An empty text clears it.",
     "dataset": "What the model was trained on; likewise.",
     "purpose": "What the audit, or the model, is for; likewise.",
     "date": "Of the audit, as you write it; likewise.",
@@ -29,16 +29,22 @@ def cover(command):
 
 def cover_of(options: dict) -> Cover | None:
     """The cover that these options make; None where none was given."""
+    return cover_with(options, None)
+
+
+def cover_with(options: dict, kept: Cover | None) -> Cover | None:
+    """A cover with what these options say: an empty text clears what was there, and what they do not name stays."""
     from guestlist.cover import Cover
 
     given = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
-    return Cover(**given) if given else None
+    return replace(kept or Cover(), **given) if given else kept
 
 
 def cover_over(options: dict, store: Store) -> Cover | None:
-    """The same for an audit that is there: what is not said anew stays as it was."""
+    """The same for an audit that is there; None where nothing is said anew."""
     from guestlist.cover import Cover
     from guestlist.store.jsonable import from_json
 
-    said, kept = cover_of(options), store.manifest.about.get("cover")
-    return said if said is None or kept is None else said.over(from_json(Cover, kept))
+    kept = store.manifest.about.get("cover")
+    said = cover_of(options)
+    return said if said is None or kept is None else cover_with(options, from_json(Cover, kept))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.cover import cover, cover_of
+from guestlist.cli.cover import cover, cover_of, cover_with
 from guestlist.cli.kinds import FILE, PLACE
 
 
@@ -23,14 +23,14 @@ from guestlist.cli.kinds import FILE, PLACE
 def report(folder, out, features, **options):
     """Write the report of the audit in FOLDER again, as one self-contained HTML page.
 
-    What is said here of its cover is kept in the folder; the rest of the cover stays as it was.
+    What is said here of its cover is kept in the folder, an empty text clears what was there, and the rest stays as it was.
     """
     from guestlist.findings.cover import keep
     from guestlist.report.readable import read_results
 
-    results, said = read_results(folder), cover_of(options)
-    if said is not None:
-        whole = said.over(results.cover)
+    results = read_results(folder)
+    if cover_of(options) is not None:
+        whole = cover_with(options, results.cover)
         keep(folder, whole)
         results = replace(results, cover=whole)
     shown = _members(folder) if features else None
