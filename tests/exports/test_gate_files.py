@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -29,12 +30,37 @@ def test_junit_has_a_test_for_each_line(gated):
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
 
 
-def test_sarif_has_a_result_for_each_line(gated):
+def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
+    """Code scanning makes an alert of every result, whatever its kind."""
     (run,) = json.loads(sarif(gated, "audits/a/results.json"))["runs"]
-    assert [(one["kind"], one["message"]["text"]) for one in run["results"]] == [
-        ("pass" if line.passed else "fail", f"{line.asked}: {line.found}") for line in told(gated)
+    assert [(one["ruleId"], one["level"], one["message"]["text"]) for one in run["results"]] == [
+        (line.rule, "error", f"{line.asked}: {line.found}") for line in told(gated) if not line.passed
     ]
-    assert {one["ruleId"] for one in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert 0 < len(run["results"]) < len(told(gated))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(dict.fromkeys(x.rule for x in told(gated)))
+
+
+def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
+    (run,) = json.loads(sarif(hold(leaking(), Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
+    assert run["results"] == []
+    assert "TPR at 0.01 FPR at most 1; TPR at 0.001 FPR at most 1" in [
+        rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("audits/a/results.json", "audits/a/results.json"),
+        ("my audits/#1/50%/r\u00e9sultats?.json", "my%20audits/%231/50%25/r%C3%A9sultats%3F.json"),
+        ("a:b/results.json", "a%3Ab/results.json"),
+        (Path("x y").absolute() / "r.json", (Path("x y").absolute() / "r.json").as_uri()),
+    ],
+)
+def test_the_place_of_a_result_is_a_uri(gated, path, uri):
+    (run,) = json.loads(sarif(gated, path))["runs"]
+    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+    assert places == {uri}
 
 
 def test_nobody_is_named_and_markup_is_text(gated):
@@ -61,3 +87,25 @@ def test_assert_private_says_what_fails():
         gl.assert_private(leaking())
     with pytest.raises(gl.InputError, match="says it all"):
         gl.assert_private(leaking(), max_auc=0.6, policy="release.toml")
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_tpr": 0.05}, r'Expected TPR@FPR, found 0\.05\. .* say 0\.05@0\.01 .* max_tpr = \["0\.05@0\.01"\]'),
+        ({"max_tpr": [0.05]}, r"Expected TPR@FPR, found 0\.05"),
+        ({"max_tpr": "0.05"}, r"Expected TPR@FPR, found '0\.05'"),
+        ({"max_tpr": True}, r'to be texts, as in max_tpr = \["0\.05@0\.01"\]'),
+        ({"max_tpr": None}, "Expected a limit"),
+        ({"max_auc": 0.6, "attacks": 3}, "attacks=3 to be a text, or a list of texts"),
+        ({"max_auc": 0.6, "attacks": "lita"}, "Attack 'lita' was not run"),
+    ],
+)
+def test_assert_private_tells_the_form_of_what_it_takes(limits, message):
+    with pytest.raises(gl.AuditError, match=message):
+        gl.assert_private(leaking(), **limits)
+
+
+def test_assert_private_takes_one_attack_or_several_and_none_for_all():
+    for attacks in ("loss", ["loss"], ("loss", "lira"), None, ()):
+        gl.assert_private(leaking(), max_auc=1.0, max_tpr=None, attacks=attacks, without_references=True)

@@ -68,7 +68,11 @@ def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
         ("max_auc = true", "max_auc=True to be a number"),
         ("max_auc = '0.6'", "max_auc='0.6'"),
         ("max_tpr = '0.05@0.01'", "max_tpr='0.05@0.01' to be texts"),
+        ("max_tpr = '0.05@0.01'", 'as in max_tpr = ["0.05@0.01"]'),
         ("max_tpr = ['0.05']", "Expected TPR@FPR"),
+        ("max_tpr = 0.05", "Expected TPR@FPR, found 0.05. A TPR is one at some rate of false positives: say 0.05@0.01"),
+        ("max_tpr = [0.05]", 'max_tpr = ["0.05@0.01"]'),
+        ("max_auc = 0.6\nattacks = 'lira'", 'attacks = ["lira"]'),
         ("max_auc = 0.6\nleast_records = -1", "least_records=-1"),
         ("max_auc = 0.6\nleast_records = 0.5", "least_records=0.5"),
         ("max_auc = 0.6\nattacks = [1]", "attacks="),
@@ -261,3 +265,32 @@ def test_new_results_have_passed_no_gate(audited, tmp_path):
     assert gl.read_results(audited).gate is not None
     assert "The gate" in page(gl.read_results(audited))
     assert "The gate" not in page(replace(gl.read_results(audited), gate=None))
+
+
+# -- files for other tools ----------------------------------------------------------------------------------------------
+
+
+def test_two_files_are_two_and_no_folder_is_made_for_them(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    policy = write(tmp_path, "max_auc = 0.9\nwithout_references = true\n")
+    before = (audited / "results.json").read_bytes()
+    (tmp_path / "link.xml").symlink_to("x.xml")
+    for pair in (("x.xml", "x.xml"), ("x.xml", tmp_path / "x.xml"), ("link.xml", "x.xml")):
+        found = guestlist("gate", audited, "--policy", policy, "--junit", pair[0], "--sarif", pair[1])
+        assert found.exit_code == 2
+        assert "two files" in found.stderr
+    for option in ("--junit", "--sarif"):
+        found = guestlist("gate", audited, "--policy", policy, option, "no/such/x.xml")
+        assert found.exit_code == 2
+        assert f"There is no folder {Path('no/such')} to write x.xml to." in found.stderr
+    assert not (tmp_path / "x.xml").exists()
+    assert not (tmp_path / "no").exists()
+    assert (audited / "results.json").read_bytes() == before  # refused before anything was kept
+
+
+def test_the_place_of_alerts_is_seen_from_where_the_command_runs(audited, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guestlist("gate", audited, "--max-auc", "0.5", "--sarif", "gate.sarif")
+    (run,) = json.loads((tmp_path / "gate.sarif").read_text("utf-8"))["runs"]
+    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]}
+    assert places == {"audit/results.json"}

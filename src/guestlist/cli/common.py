@@ -114,6 +114,11 @@ def check_table_place(path: Path) -> None:
     """Refuse a file that no table can be written to, before there is one."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(f"Tables are written to .csv or .parquet files, not {path.name!r}.")
+    check_folder_of(path)
+
+
+def check_folder_of(path: Path) -> None:
+    """Refuse a file in a folder that is not there, which was mistyped: none is made for it."""
     if not path.parent.is_dir():
         raise click.UsageError(f"There is no folder {path.parent} to write {path.name} to.")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, check_folder_of
 from guestlist.cli.kinds import FILE, PLACE, Number
 
 BEYOND_LIMIT = 1
@@ -48,6 +49,7 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
     from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
+    _check_places(junit, sarif)
     own = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
     limits = {name: limit for name, limit in own.items() if limit is not None}
     if path is not None:
@@ -77,6 +79,16 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
 
 
+def _check_places(junit: Path | None, sarif: Path | None) -> None:
+    """Before anything is judged or kept."""
+    for path in filter(None, (junit, sarif)):
+        check_folder_of(path)
+    if junit is not None and sarif is not None and os.path.realpath(junit) == os.path.realpath(sarif):
+        raise click.UsageError(
+            f"--junit and --sarif are two files, and both are {sarif}: the one would overwrite the other."
+        )
+
+
 def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
     from guestlist import exports
     from guestlist.store.files import write_text
@@ -84,7 +96,13 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
     if junit is not None:
         write_text(junit, exports.junit(gated))
     if sarif is not None:
-        write_text(sarif, exports.sarif(gated, (folder / "results.json").as_posix()))
+        write_text(sarif, exports.sarif(gated, _seen_from_here(folder / "results.json")))
+
+
+def _seen_from_here(path: Path) -> Path:
+    """A path below the folder that a command runs in, which in CI is the repository, without what lies above."""
+    whole = Path(os.path.abspath(path))
+    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
 
 
 def _show(gated, words, show_ids: bool) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from guestlist.findings.gated import Gated
 from guestlist.report.gate import Line, told
@@ -12,26 +15,34 @@ from guestlist.report.gate import Line, told
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(gated: Gated, path: str) -> str:
-    """A result for each limit and each demand, those that hold among them.
+def sarif(gated: Gated, path: str | Path) -> str:
+    """A rule for each limit and each demand, and a result for those that do not hold.
+
+    Services show every result as an alert, also one of the kind ``pass``: what holds has none.
 
     Args:
         path: of the results, relative to the repository: a service wants a place for each result.
     """
     lines = told(gated)
-    asked = {line.rule: line.asked for line in lines}
-    rules = [{"id": rule, "shortDescription": {"text": text}} for rule, text in asked.items()]
+    asked: dict[str, list[str]] = {}
+    for line in lines:
+        asked.setdefault(line.rule, []).append(line.asked)
+    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in asked.items()]
     driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
-    run = {"tool": {"driver": driver}, "results": [_result(line, path) for line in lines]}
+    results = [_result(line, _uri(Path(path))) for line in lines if not line.passed]
+    run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _result(line: Line, path: str) -> dict[str, Any]:
-    place = {"artifactLocation": {"uri": path}, "region": {"startLine": 1}}
+def _uri(path: Path) -> str:
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+
+
+def _result(line: Line, uri: str) -> dict[str, Any]:
+    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
     return {
         "ruleId": line.rule,
-        "kind": "pass" if line.passed else "fail",
-        "level": "none" if line.passed else "error",
+        "level": "error",
         "message": {"text": f"{line.asked}: {line.found}"},
         "locations": [{"physicalLocation": place}],
     }

@@ -45,9 +45,13 @@ class Policy:
         for name in ("max_auc", "max_advantage"):
             value = getattr(self, name)
             _expect(value is None or _number(value), name, value, "a number")
-        for name in ("max_tpr", "attacks"):
+        bare = [one for one in (self.max_tpr if isinstance(self.max_tpr, tuple) else (self.max_tpr,)) if _number(one)]
+        if bare:
+            raise ValueError(f'{_without_rate(bare[0])} It is a text: max_tpr = ["{bare[0]}@0.01"].')
+        for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira"}.items():
             value = getattr(self, name)
-            _expect(isinstance(value, tuple) and all(isinstance(one, str) for one in value), name, value, "texts")
+            texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+            _expect(texts, name, value, f'texts, as in {name} = ["{value if isinstance(value, str) else example}"]')
         for name in ("least_records", "least_references"):
             value = getattr(self, name)
             _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
@@ -79,10 +83,7 @@ def tpr_limit(text: str) -> Limit:
     """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
     most, at, fpr = text.partition("@")
     if not at:
-        raise ValueError(
-            f"Expected TPR@FPR, found {text!r}. A TPR is one at some rate of false positives: say {text or '0.05'}@0.01 for "
-            "that at an FPR of 0.01."
-        )
+        raise ValueError(_without_rate(text))
     expected = f"Expected TPR@FPR such as 0.05@0.01, found {text!r}"
     try:
         numbers = float(most), float(fpr)
@@ -112,6 +113,13 @@ def read_policy(path: str | Path) -> PolicyFile:
     except ValueError as error:
         raise InputError(f"The policy {path} cannot be held to: {error}") from error
     return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
+
+
+def _without_rate(tpr: str | float) -> str:
+    return (
+        f"Expected TPR@FPR, found {tpr!r}. A TPR is one at some rate of false positives: say {tpr or '0.05'}@0.01 for that at an "
+        "FPR of 0.01."
+    )
 
 
 def _number(value: object) -> bool:
