@@ -65,6 +65,24 @@ def test_a_number_that_is_none_or_beyond_its_limits_is_told(case):
         assert f"Invalid value for '{name}'" in found.output, (text, found.output)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["audit", "--references", str(10**20)], "is too large: 100,000 at most."),
+        (["audit", "--references", "100001"], "100001 is too large: 100,000 at most."),
+        (["audit", "--seed", str(10**20)], "is too large: 9,223,372,036,854,775,807 at most."),
+        (["knn", "onion", "--k", str(10**20)], "is too large: 1,000,000,000 at most."),
+        (["audit", "--jobs", "5000"], "5000 is too large: 1,024 at most."),
+        (["dp", "--clip", "1e10"], "10000000000.0 is too large: 1,000,000,000 at most."),
+        (["audit", "--references", "-1"], "-1 is not in the range x>=0."),
+    ],
+)
+def test_the_upper_end_is_told_to_whoever_goes_beyond_it(arguments, said):
+    found = CliRunner().invoke(main, arguments)
+    assert found.exit_code == 2
+    assert said in found.output
+
+
 @pytest.mark.parametrize("case", options(Place), ids=named)
 def test_a_path_that_is_empty_is_told(case):
     path, option = case

@@ -17,8 +17,12 @@ class Whole(click.IntRange):
     def __init__(self, low: int = 0, high: int = MOST):
         super().__init__(low, high)
 
+    def convert(self, value, param, context):
+        check_not_too_large(self, click.INT.convert(value, param, context), param, context)
+        return super().convert(value, param, context)
+
     def _describe_range(self) -> str:
-        return f"x>={self.min}"  # the other end is for mistakes
+        return f"x>={self.min}"  # the other end is for mistakes, and told to whoever makes one
 
 
 class Number(click.FloatRange):
@@ -32,10 +36,12 @@ class Number(click.FloatRange):
         super().__init__(low, high, min_open=ends[0] == "(", max_open=ends[1] == ")")
 
     def convert(self, value, param, context):
-        number = super().convert(value, param, context)
+        number = click.FLOAT.convert(value, param, context)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number that can be reckoned with.", param, context)
-        return number
+        if self.max is not None and self.max >= MOST:
+            check_not_too_large(self, number, param, context)
+        return super().convert(value, param, context)
 
     def _describe_range(self) -> str:
         if self.max is not None and self.max < MOST:
@@ -50,6 +56,7 @@ class Jobs(click.IntRange):
         super().__init__(-1, MOST_JOBS)
 
     def convert(self, value, param, context):
+        check_not_too_large(self, click.INT.convert(value, param, context), param, context)
         count = super().convert(value, param, context)
         if count == 0:
             self.fail("Give a number of processes, or -1 for one per core.", param, context)
@@ -57,6 +64,12 @@ class Jobs(click.IntRange):
 
     def _describe_range(self) -> str:
         return "x>=1, or -1"
+
+
+def check_not_too_large(kind: click.IntRange | click.FloatRange, number: float, param, context) -> None:
+    """Tell the upper end, which help leaves out, to whoever goes beyond it."""
+    if kind.max is not None and number > kind.max:
+        kind.fail(f"{number} is too large: {kind.max:,} at most.", param, context)
 
 
 class Place(click.Path):
