@@ -46,6 +46,17 @@ def test_ids_are_the_users_index_or_the_row():
         (TABLE, {}, "Which column of members is the label"),
         (TABLE, {"label": "wage"}, "no column 'wage'; its columns are age, sex"),
         (TABLE, {"label": "income", "group": ("race",)}, "no column 'race'"),
+        (
+            TABLE,
+            {"label": "income", "id": "income"},
+            r"'income' is given as the label \(--label\) and as the id \(--id\)",
+        ),
+        (
+            TABLE,
+            {"label": "income", "person": "income"},
+            r"'income' .* as the person \(--person\)\. Name another column",
+        ),
+        (TABLE, {"label": "income", "group": ("sex", "income")}, r"'income' .* as a group \(--group\)"),
         ("nowhere.csv", {"label": "income"}, "no file nowhere.csv"),
         ("records.xlsx", {"label": "income"}, "Expected a .csv, .tsv or .parquet"),
         (42, {}, "found int"),
@@ -104,3 +115,8 @@ def test_ids_of_a_csv_file_are_names_and_not_numbers(tmp_path):
     assert found.persons.tolist() == ["01", "02"]
     assert found.x["x"].tolist() == [1.5, 2.5]
     assert as_data(tmp_path / "a.csv", side="members", label="y", id="code").ids.tolist() == ["007", "010"]
+
+
+def test_what_tells_persons_may_also_name_records_and_be_a_group():
+    data = as_data(TABLE, side="members", label="income", id="who", person="who", group=("who", "sex"))
+    assert data.ids.tolist() == data.persons.tolist() == data.groups["who"].tolist() == ["a", "b", "c"]

@@ -228,6 +228,31 @@ def test_a_table_of_ones_own_is_read_as_it_is(people, tmp_path):
     assert [as_pattern.classes[k] for k in as_pattern.labels] == people["y_true"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"member": "y_true"}, ("the label", "the member")),
+        ({"answer": "y_true"}, ("the label", "the answer")),
+        ({"answer": "is_train"}, ("the member", "the answer")),
+        ({"id": "y_true"}, ("the label", "the id")),
+        ({"person": "is_train"}, ("the member", "the person")),
+        ({"group": ["sex", "is_train"]}, ("the member", "a group")),
+        ({"group": ["y_true"]}, ("the label", "a group")),
+        ({"id": "prob_yes"}, ("the answer", "the id")),
+        ({"answer": None, "label": "predicted", "scale": "values"}, ("the label", "the answer")),
+    ],
+)
+def test_one_column_in_two_roles_is_refused(columns, named, people, tmp_path):
+    path = written(people.assign(sex="f", predicted=0.5), tmp_path / "a.csv")
+    with pytest.raises(
+        InputError, match=r"The column '\w+' is given as .* Name another column for one of them"
+    ) as caught:
+        read_predictions(path, **{**OWN, **columns})
+    assert all(role in str(caught.value) for role in named)
+    shared = read_predictions(path, **OWN, id="sex", person="sex", group=["sex"])
+    assert shared.ids.tolist() == shared.persons.tolist()
+
+
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
     path = written(people, tmp_path / "a.csv", sep=separator, decimal="," if separator == ";" else ".")

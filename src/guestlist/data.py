@@ -16,7 +16,7 @@ import pandas as pd
 
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
-from guestlist.tables import names_of, read_table, require, without_index
+from guestlist.tables import check_roles, names_of, read_table, require, without_index
 from guestlist.texts import is_text, not_a_text
 
 MISSING = "(missing)"  # the group of records that have none
@@ -238,6 +238,7 @@ def _from_table(
     if label is None:
         raise InputError(f"Which column of {side} is the label? Its columns are {names_of(table)}.")
     require(table, [label], side)
+    check_roles({"label": label}, id=id, person=person, group=group)
     if (table.columns == label).sum() > 1:
         raise InputError(f"{side} has several columns named {label!r}; which is the label?")
     rest = table.drop(columns=label)

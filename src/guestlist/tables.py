@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,15 @@ LOOKED_AT = 20
 SELDOM = {
     r"\s+": re.compile(r'(?:"[^"]*"|[^\s"])+'),
     ":": re.compile(r'(?:"[^"]*"|[^:\n"])+'),
+}
+# What a column is given as, with the name of the option.
+ROLES = {
+    "label": "the label (--label)",
+    "member": "the member (--member)",
+    "answer": "the answer (--probability)",
+    "id": "the id (--id)",
+    "person": "the person (--person)",
+    "group": "a group (--group)",
 }
 
 
@@ -104,6 +113,24 @@ def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str)
     except Exception:  # a missing or damaged file, another kind: reading it says so, in better words
         return
     require(head, wanted, side)
+
+
+def check_roles(own: Mapping[str, str | None], **others: str | Sequence[str] | None) -> None:
+    """Refuse one column in two roles, which is a slip: a label that is also the answer makes every model a perfect one.
+
+    Args:
+        own: role to column, of roles that share it with no other.
+        others: those that may share one among themselves: what tells persons may also name records, or be a group.
+    """
+    taken: dict[str, str] = {}
+    for role, columns in {**own, **others}.items():
+        for column in columns if isinstance(columns, list | tuple) else (columns,):
+            first = role if column is None else taken.setdefault(column, role)
+            if first != role and (first in own or role in own):
+                raise InputError(
+                    f"The column {column!r} is given as {ROLES[first]} and as {ROLES[role]}. Name another column for one of "
+                    "them, or leave it out."
+                )
 
 
 def require(table: pd.DataFrame, columns: Sequence[str], side: str) -> None:

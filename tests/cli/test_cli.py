@@ -200,6 +200,7 @@ def test_show_lists_the_tables(what):
         ([*MODEL, "--engine", "here", "--jobs", "2"], "leave it out with --engine here"),
         ([*MODEL, "--engine", "ray", "--jobs", "2"], "leave it out with --engine ray"),
         (["audit", "--predictions", "p.npz", "--group", "sex"], "no columns to take groups"),
+        ([*MODEL, "--label", "y", "--id", "y"], "The column 'y' is given as the label (--label) and as the id (--id)"),
         (["report", "nowhere"], "has no results.json"),
         (["gate", "nowhere", "--max-auc", "0.6"], "has no results.json"),
     ],

@@ -182,8 +182,9 @@ def carry_out(
 
 def check_tables(request: Request) -> None:
     """A misspelt column is told at once: models, and the libraries that read them, take seconds to load."""
-    from guestlist.tables import check_columns
+    from guestlist.tables import check_columns, check_roles
 
+    check_roles({"label": request.label}, id=request.id, person=request.person, group=request.group)
     columns = (request.label, *request.group, request.id, request.person)
     for side in ("members", "nonmembers", "population"):
         path = getattr(request, side)

@@ -15,7 +15,7 @@ from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.reaching import is_there
 from guestlist.store.files import read_npz
-from guestlist.tables import read_table
+from guestlist.tables import check_roles, read_table
 from guestlist.targets.predictions import Predictions
 from guestlist.targets.scales import Scale, as_scale
 
@@ -134,6 +134,10 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
     chosen = None if scale is None else as_scale(scale)
     if chosen is None and columns.answer is None and PREDICTED in table:
         chosen = as_scale("values")
+    predicts = chosen is not None and not chosen.has_classes
+    answer = columns.answer or (PREDICTED if predicts else None)  # a pattern is no column's name
+    own = {"label": label, "member": columns.member, "answer": answer}
+    check_roles(own, id=columns.id, person=columns.person, group=columns.group)
     if chosen is not None and not chosen.has_classes:
         answers, classes, labels = _values(path, table, columns.answer or PREDICTED, label), None, None
         labels = None if label is None else _values(path, table, label, label)[:, 0]
