@@ -109,7 +109,9 @@ def test_networks_find_what_the_true_class_does_not_tell():
 
 def test_networks_need_a_shadow_and_classes(answers):
     target = gl.Predictions(*_fields(answers))
-    with pytest.raises(InputError, match=r"nn_nasr learns from what a shadow model answers .* give shadow="):
+    with pytest.raises(
+        InputError, match=r"nn_nasr learns from what a shadow model answers .* give shadow=… \(--shadow\)"
+    ):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
     assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, blind=False).outcomes}

@@ -209,7 +209,8 @@ def _usual(target: Target) -> int:
     why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
     warnings.warn(
         f"{target.name} has no recipe to train references by{why}: none are trained, and only attacks run that need none. They "
-        "find less than attacks that compare with references do. Give train=… to have some; references=0 says that you know.",
+        "find less than attacks that compare with references do. Give train=… in Python to have some; references=0 "
+        "(--references 0) says that you know.",
         AuditWarning,
         stacklevel=3,
     )
@@ -338,7 +339,10 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     """Check everything that can be checked, ask the target, and make or open the folder."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
     if settings.fewest:
-        target.needs("train", "The target has no recipe to train references by{why}. Give train=…, or references=0.")
+        target.needs(
+            "train",
+            "The target has no recipe to train references by{why}. Give train=… in Python, or references=0 (--references 0).",
+        )
     for plan in settings.evidence:
         plan.check(target, pool, split)
     plans, says = with_default(settings.evidence, target, pool, split), target.scale.signal_names

@@ -104,13 +104,14 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
     inside = [name for name, kind in looks.items() if kind and kind != FullAnswers.name]
     if inside:
         raise InputError(
-            f"{', '.join(inside)} needs the model itself, not only its predictions: audit it with gl.audit."
+            f"{', '.join(inside)} needs the model itself, not only its predictions: audit it with gl.audit (guestlist audit "
+            "--model)."
         )
     learns = [name for name, kind in looks.items() if kind == FullAnswers.name]
     if learns and shadow is None:
         raise InputError(
             f"{', '.join(learns)} learns from what a shadow model answers about members and non-members of its own: give "
-            "shadow=…, or leave it out."
+            "shadow=… (--shadow), or leave it out."
         )
 
 

@@ -75,6 +75,10 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
     assert done.exit_code == 0, done.output
     assert "Note: m.onnx has no recipe to train references by" in done.output
+    assert "references=0 (--references 0) says that you know" in done.output
+    some = CliRunner().invoke(main, ["audit", "--model", str(path), *told, "--references", "4", *more])
+    assert some.exit_code == 2
+    assert "Give train=… in Python, or references=0 (--references 0)." in some.output
     wrong = CliRunner().invoke(
         main, ["audit", "--model", str(path), *told, "--scale", "logits", "--out", str(tmp_path / "b")]
     )

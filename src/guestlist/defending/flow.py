@@ -181,7 +181,8 @@ def _check_not_fewer(folder: Path, references: int) -> None:
     there = _there(folder)
     if references < there:
         raise InputError(
-            f"{folder} has {there} references; give references={there}, or as many as there should be in all."
+            f"{folder} has {there} references; give references={there} (--references {there}), or as many as there should be in "
+            "all."
         )
 
 
@@ -196,7 +197,7 @@ def _situation(given: Inputs, held_out, columns: Columns) -> Situation:
     if len(set(ids)) < len(ids):
         raise InputError(
             f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "
-            "without repeats, or none; person=… says whose records they are."
+            "without repeats, or none; person=… (--person) says whose records they are."
         )
     if held_out is not None:
         label, name, person = columns["label"], columns["id"], columns["person"]

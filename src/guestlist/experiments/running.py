@@ -198,7 +198,7 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
         if left < FEWEST:
             raise InputError(
                 f"Shadows need {FEWEST} records that nobody asks about, and {left} are left: ask for fewer members, "
-                "non-members or validation records, or take average_of='target'."
+                "non-members or validation records, or take average_of='target' (--average-of target)."
             )
     return members
 

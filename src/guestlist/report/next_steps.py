@@ -11,8 +11,8 @@ DEFEND = (
     "which help and what they cost in accuracy."
 )
 REFERENCES = (
-    "Compare with reference models: audit the model itself, not its predictions alone, or with references=32. Such attacks find "
-    "far more, and say for whom it is easiest."
+    "Compare with reference models: audit the model itself, not its predictions alone, or with references=32 (--references 32). "
+    "Such attacks find far more, and say for whom it is easiest."
 )
 BLIND = (
     "Look whether members can be told without the model (the blind baseline, on by default): if they can, these figures are not "

@@ -125,7 +125,7 @@ def packed(task: Task) -> bytes:
     except Exception as error:
         raise AuditError(
             f"What is to be done cannot be sent to other processes ({reason(error)}). Do it in this one: "
-            "engine=gl.Here()."
+            "engine=gl.Here() (--engine here)."
         ) from error
 
 
@@ -133,7 +133,7 @@ def untravelled(error: Exception) -> AuditError:
     """What to say where a task that came from elsewhere cannot be loaded."""
     return AuditError(
         f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
-        "engine=gl.Here()."
+        "engine=gl.Here() (--engine here)."
     )
 
 

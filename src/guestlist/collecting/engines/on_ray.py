@@ -69,7 +69,7 @@ def _connected(ray, address: str | None) -> Iterator[None]:
         return
     if ray.is_initialized():
         raise AuditError(
-            f"This process is connected to a Ray cluster already. Leave address={address!r} out to use it."
+            f"This process is connected to a Ray cluster already. Leave address={address!r} (--address) out to use it."
         )
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     address = address or os.environ.get("RAY_ADDRESS") or None

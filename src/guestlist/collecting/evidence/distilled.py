@@ -58,7 +58,10 @@ class Distilled:
             "for your own training, give distil=(data, soft, rng) -> model.",
         )
         if self.records == "population" and not split.population.any():
-            raise InputError("There is no population to distil on: give population=…, or records='pool'.")
+            raise InputError(
+                "There is no population to distil on: give population=… (--population), or records='pool' (--evidence "
+                "distilled:records=pool)."
+            )
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)

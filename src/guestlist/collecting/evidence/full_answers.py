@@ -36,8 +36,8 @@ class FullAnswers:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=…, or leave "
-            "'full_answers' out.",
+            "The answers of references are to be kept, but {name} has no recipe to train any{why}. Give train=… in "
+            "Python, or leave 'full_answers' out.",
         )
         if not target.scale.has_classes:
             raise InputError(

@@ -62,7 +62,7 @@ class LeftOut:
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "{name} has no recipe to train models without a record by{why}. Give train=…, or leave 'left_out' out.",
+            "{name} has no recipe to train models without a record by{why}. Give train=… in Python, or leave 'left_out' out.",
         )
         _chosen(pool.ids, split, self.records, self.ids, seed=0)  # are the ids known?
 

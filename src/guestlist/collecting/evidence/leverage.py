@@ -41,7 +41,8 @@ class Leverage:
         if takes > self.most:
             raise InputError(
                 f"The leverage of {len(pool):,} records takes about {takes:.0e} multiplications, and most={self.most:.0e} are "
-                f"allowed. Give gl.Leverage(most={2 * takes:.0e}), or leave 'leverage' out."
+                f"allowed. Give gl.Leverage(most={2 * takes:.0e}) (--evidence leverage:most={2 * takes:.0e}), or leave "
+                "'leverage' out."
             )
 
     def __post_init__(self):
