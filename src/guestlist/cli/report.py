@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.cover import cover, cover_of, cover_with
+from guestlist.cli.cover import cover, cover_with
 from guestlist.cli.kinds import FILE, PLACE
 
 
@@ -29,8 +29,8 @@ def report(folder, out, features, **options):
     from guestlist.report.readable import read_results
 
     results = read_results(folder)
-    if cover_of(options) is not None:
-        whole = cover_with(options, results.cover)
+    whole = cover_with(options, results.cover)
+    if whole is not None and whole != results.cover:
         keep(folder, whole)
         results = replace(results, cover=whole)
     shown = _members(folder) if features else None
