@@ -99,6 +99,35 @@ def test_nobody_is_listed_without_a_small_p_value(models):
         assert one.p_among_models <= 0.05 or one.p_distance <= 0.05
 
 
+@pytest.mark.parametrize(("models", "names"), [(17, ("lira_bayes",)), (17, ("loss",)), (65, ("loss",)), (6, ("loss",))])
+def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
+    """Nobody who may be on it, and has a smaller key, is left out; with few models and with many."""
+    case = case_of(gaussian_world(2.0, records=600, models=models, seed=4), names)
+    listed = records.find(case)
+    assert len(listed) == 20
+    if listed[0].p_among_models is None:  # too few models to compare a record with itself
+        keys = [(-one.score,) for one in listed]
+    else:
+        keys = [(one.p_distance, -one.gap) for one in listed]
+        table = case.of(records.record_table)
+        allowed = table[table["member"] & (table["p_among_models"] * (1 + table["models"]) < 1.5)]
+        allowed = allowed[allowed["p_exposure"] <= 0.05]
+        left_out = allowed[~allowed["id"].isin([one.id for one in listed])]
+        assert len(left_out) > 20
+        assert min(zip(left_out["p_exposure"], -left_out["gap"], strict=True)) >= max(keys)
+    assert keys == sorted(keys)
+
+
+def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
+    """Without margins there is no list of which few are false, and the tail itself is the p-value by distance."""
+    case = case_of(gaussian_world(2.0, records=600, models=17, seed=4), ("loss",))
+    table = case.of(records.record_table).drop(columns=["p_exposure", "listed"])
+    listed = records.most_exposed(table, "loss")
+    shown = [one.p_distance for one in listed]
+    assert shown == sorted(shown)
+    assert len(set(shown)) > 15  # finer than a share of few models
+
+
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 8), st.integers(0, 8))
 def test_first_places_are_whole_places(values, room, more):
     """Against counting: a place is named as a whole or not at all, and the first that does not fit ends the list."""

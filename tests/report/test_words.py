@@ -288,6 +288,20 @@ def test_a_list_of_records_is_called_what_it_is():
     assert exposed.title(nothing) == "Records that stand out most"
 
 
+def test_the_order_of_the_list_is_told_where_its_keys_are_shown():
+    base = leaking()
+    assert "that lira ranks highest, in the order of their scores." in exposed.shown(base)
+    earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)
+    assert "in the order" not in exposed.shown(replace(base, exposed=earlier))  # it had another one
+    now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
+    assert "in the order of the p-value by distance, then of the gap." in exposed.shown(now)
+    assert "The gap says by how many of their standard deviations" in exposed.reading(now)
+    made = page(now)
+    assert ">Gap</th>" in made
+    assert '<td class="number">2.5</td>' in made
+    assert ">Gap</th>" not in page(replace(base, exposed=earlier))
+
+
 @pytest.mark.slow
 def test_persons_are_listed_beside_records():
     base = leaking()
@@ -295,6 +309,7 @@ def test_persons_are_listed_beside_records():
     made = page(replace(base, exposed_persons=(person,)))
     assert "patient &lt;7&gt;" in made
     assert "judged by all their records together" in made
+    assert "They stand in the order of the p-value among models, then of the place." in made
     assert "judged by all their records together" not in page(base)
 
 

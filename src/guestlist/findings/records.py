@@ -3,7 +3,8 @@
 A high score alone says little about a record: under an attack that looks at the target alone, easy records have high scores,
 under any model. So a record is compared with itself under models that did not train on it, where there are such models.
 
-Nobody is on the list without a small p-value, and of many that stand alike either all are or none.
+Nobody is on the list without a small p-value, and of many that stand alike either all are or none. The list is ordered, and
+cut, by what its table shows: by the p-value of a record's distance, then by its gap.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Exposed:
 
     ``p_value``: share of non-members ranked at least as high. ``p_among_models``: share of ``models`` that did not train on
     the record, the target counted in, under which it scores at least as high; ``p_distance``, finer than a share of few, that of
-    its distance from what they say; both None where there are no such models. ``tied`` members share its place.
+    its distance from what they say; ``gap`` by how many of their standard deviations its score is above them, None where they
+    all agree; all None where there are no such models. ``tied`` members share its place.
     ``risks`` are those of the table of records; ``listed`` says whether it is on the list of which few are false, None where
     there is no such list. ``features`` is empty unless somebody asks for a page that shows them: no audit keeps any.
     """
@@ -52,6 +54,7 @@ class Exposed:
     features: Mapping[str, str] = field(default_factory=dict)
     p_distance: float | None = None
     tied: int = 1
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,7 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
             listed=bool(row["listed"]) if listed else None,
             p_distance=float(row["p_distance"]) if compared else None,
             tied=int(row["tied"]),
+            gap=float(row["gap"]) if compared and np.isfinite(row["gap"]) else None,
         )
         for _, row in top.iterrows()
     )
@@ -168,14 +172,16 @@ def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
     score = f"score_{attack}"
     members = records[records["member"] & records[score].notna()]
     room = longest(len(members))
-    if "p_among_models" in members:
-        members = members.assign(**_standing(members))
-        by, p_value = ["as_high", "tail"], _p_value(members)
-    else:
-        by, p_value = [], members["p_value"].to_numpy(float)
-    members = members[p_value <= SMALL]
-    keys = [*(members[name].to_numpy(float) for name in by), -members[score].to_numpy(float)]
-    return members, first_places(keys, members["id"].to_numpy(), room, max(room, MOST))
+    compared = "p_among_models" in members
+    if compared:
+        members = members.assign(**_compared(members))
+    members = members[(_p_value(members) if compared else members["p_value"].to_numpy(float)) <= SMALL]
+    # Not by the share of models: its smallest values go to the records that happen to have most OUT models, and of few models
+    # many records have the smallest. Nor by the gap first, whose tail is Student's for normal scores alone.
+    before = [members["p_distance"].to_numpy(float), -members["gap"].to_numpy(float)] if compared else []
+    return members, first_places(
+        [*before, -members[score].to_numpy(float)], members["id"].to_numpy(), room, max(room, MOST)
+    )
 
 
 def _p_value(members: pd.DataFrame) -> np.ndarray:
@@ -190,18 +196,18 @@ def longest(members: int) -> int:
     return max(FEW, min(MOST, int(SHARE * members)))
 
 
-def _standing(members: pd.DataFrame) -> dict[str, np.ndarray]:
-    """What the list is ordered by: the share of OUT models that score as high, then Student's tail of the gap.
+def _compared(members: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The share of OUT models that score as high, and the p-value by distance.
 
-    Not by the p-value: its smallest values go to the records that happen to have most OUT models. The p-value by distance is
-    that of the list of which few are false, which mock targets vouch for; where there is none, the tail.
+    That is the p-value of the list of which few are false, which mock targets vouch for; where there is none, Student's tail of
+    the gap.
     """
     models, gap = members["models"].to_numpy(float), members["gap"].to_numpy(float)
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
         as_high = (members["p_among_models"].to_numpy(float) * (1 + models) - 1) / models
         tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
     distance = members["p_exposure"].to_numpy(float) if "p_exposure" in members else tail
-    return {"as_high": np.round(as_high, 9), "tail": tail, "p_distance": distance}
+    return {"as_high": np.round(as_high, 9), "p_distance": distance}
 
 
 def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray, step: int = 2**16) -> np.ndarray:

@@ -10,6 +10,8 @@ from guestlist.report import words
 from guestlist.report.format import count, percent, tiny
 from guestlist.report.section import Section, filled
 
+GAP = " The gap says by how many of their standard deviations the score is above the mean of such models' scores."
+
 
 def section(results: Results) -> Section | None:
     listed = results.exposed or ()
@@ -26,11 +28,13 @@ def section(results: Results) -> Section | None:
         features=tuple(first.features) if first else (),
         listed=first is not None and first.listed is not None,
         distances=first is not None and first.p_distance is not None,
+        gaps=_gaps(results),
         nan=math.nan,
         shown=shown(results),
         compared=compared(results),
         reading=reading(results) if listed else "",
         of_persons=of_persons(results),
+        persons_compared=_persons_compared(results),
         promised=promised(results),
     )
     return Section("exposed", title(results), body)
@@ -51,8 +55,19 @@ def shown(results: Results) -> str:
     risks = (
         " Risks are known to whoever trained the model: see below what they are worth." if _has_risks(results) else ""
     )
-    most = f"The {number} that {by or f'{attack} ranks highest'}.{risks}"
+    most = f"The {number} that {by or f'{attack} ranks highest'}{_order(results)}.{risks}"
     return " ".join(filter(None, (most, _of_how_many(results), _alike(results))))
+
+
+def _order(results: Results) -> str:
+    """What the table is ordered and cut by; results of earlier versions do not show it."""
+    if compared(results):
+        return ", in the order of the p-value by distance, then of the gap" if _gaps(results) else ""
+    return ", in the order of their scores"
+
+
+def _gaps(results: Results) -> bool:
+    return any(record.gap is not None for record in results.exposed or ())
 
 
 def nobody(results: Results) -> str:
@@ -136,8 +151,9 @@ def _distance(results: Results) -> str:
         return ""
     how = "by Student's tail" if results.exposure is None else "counted over references as mock targets"
     return (
-        f" The p-value by distance is finer: how often a record stands so far above what such models say, {how}. It decides who "
-        "is listed where there are fewer than 19 such models."
+        f" The p-value by distance is finer: how often a record stands so far above what such models say, {how}. Where there are "
+        "fewer than 19 such models it decides who is listed, of those that score higher than under any of them."
+        f"{GAP if _gaps(results) else ''}"
     )
 
 
@@ -169,8 +185,13 @@ def of_persons(results: Results) -> str:
         return ""
     return (
         "Persons are judged by all their records together, so that one with many records does not stand out by the luckiest "
-        "of them. The place is the mean of their records' places among all, from 0 to 1."
+        "of them. The place is the mean of their records' places among all, from 0 to 1. "
+        f"They stand in the order of {'the p-value among models, then of ' if _persons_compared(results) else ''}the place."
     )
+
+
+def _persons_compared(results: Results) -> bool:
+    return any(person.p_among_models is not None for person in results.exposed_persons or ())
 
 
 def p_values(who: Subject) -> str:
