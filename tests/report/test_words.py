@@ -224,6 +224,18 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run():
     assert "lira and loss, each chosen on one half of them and reported on the other, reach an AUC of" in both
 
 
+@pytest.mark.parametrize(("references", "told"), [(1, "1 reference model"), (7, "7 reference models")])
+def test_with_few_references_it_is_said_that_luck_cannot_be(references, told):
+    base = leaking()
+    alone = replace(base.headline, same_recipe=None)
+    few = replace(base, headline=alone, references=replace(base.references, count=references))
+    for text in (summary(few), page(few)):
+        assert f"cannot be said with {told}: it takes 8 or more." in " ".join(text.split())
+    assert headline.recipe(replace(few, references=None)) is None
+    # With enough of them it is another reason: no attack could be tried on them.
+    assert headline.recipe(replace(few, references=replace(base.references, count=8))) is None
+
+
 @pytest.mark.slow
 def test_records_without_a_score_are_told():
     assert headline.unscored(leaking()) is None

@@ -6,6 +6,7 @@ import math
 
 from markupsafe import Markup
 
+from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.findings.attacks import AttackResult, Rate
 from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
@@ -89,16 +90,27 @@ def chosen(results: Results) -> str:
 
 
 def recipe(results: Results) -> str | None:
-    """Whether it is this model or the way it is trained; None where no other model of the recipe was attacked."""
+    """Whether it is this model or the way it is trained, or how many it takes to say; None where there is no other model."""
     others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
-        return None
+        return _too_few(results)
     models = count(len(others.aucs))
     larger = round(others.share_larger * len(others.aucs), 1)
     found = f"on {models} other models trained by the same recipe, {_tried(results.headline, others)} an AUC of"
     fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
     more = f"{larger:g} of them give away more than this one."
     return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {_luck(results, others)}"
+
+
+def _too_few(results: Results) -> str | None:
+    references = results.references
+    if results.headline is None or references is None or references.count >= FEWEST_MOCKS:
+        return None
+    few = words.things(references.count, "reference model")
+    return (
+        f"Is it this model, or the recipe? Whether it is lucky or unlucky among models of its recipe cannot be said with {few}: "
+        f"it takes {count(FEWEST_MOCKS)} or more."
+    )
 
 
 def _luck(results: Results, others: SameRecipe) -> str:
