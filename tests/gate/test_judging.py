@@ -6,6 +6,7 @@ import pytest
 import guestlist as gl
 from guestlist.errors import FolderError
 from guestlist.gate import Limit, judge, tpr_limit
+from guestlist.report.format import decimal
 from guestlist.report.gate import pushed_by
 from guestlist.report.gate import verdict as words
 
@@ -96,7 +97,7 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
     said = words(close)
     for part in (
         f"{auc.value:.3f}",
-        f"{auc.high:.3f}",
+        decimal(auc.high, 1),
         f"{close.limit.most:g}",
         f"{-close.margin:.3f} beyond",
         "about 4,",

@@ -8,6 +8,7 @@ from cases import leaking
 from guestlist.evaluate import Estimate
 from guestlist.findings.table import judge
 from guestlist.report import page
+from guestlist.report.format import interval
 from guestlist.report.sections import calibrated
 from report_worlds import HOSTILE
 
@@ -35,7 +36,7 @@ def test_the_page_says_how_far_a_score_is_off(results):
     assert calibrated.said(one) in made
     assert f"risk_score is off by {one.calibration.rmse.value:.3f}" in made
     for row in one.priors:
-        assert f"{row.rmse.value:.3f}<small>{row.rmse.low:.3f} to {row.rmse.high:.3f}</small>" in made
+        assert f"{row.rmse.value:.3f}<small>{interval(row.rmse)}</small>" in made
     sure = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
     assert "by chance alone" not in calibrated.said(sure)
     chance = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.02, 0.0, 0.05)))

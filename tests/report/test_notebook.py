@@ -6,6 +6,7 @@ import pytest
 
 from guestlist.lines import line
 from guestlist.report import fragment, words
+from guestlist.report.format import interval
 from guestlist.report.sections import answer
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
@@ -34,7 +35,7 @@ def test_holds_the_answer_and_every_attack(case):
     assert answer.answer(results) in text
     assert words.question(results) in text
     for finding in results.outcomes:
-        assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in text
+        assert interval(finding.auc) in text
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from guestlist.findings.attacks import Curve, Histogram
 from guestlist.findings.results import from_document
 from guestlist.lines import line
 from guestlist.report import checks, page, words
+from guestlist.report.format import interval
 from guestlist.report.page import charts, embedded
 from guestlist.report.sections import answer, attacks, headline, limits
 from guestlist.report.sections.untested import untested
@@ -70,11 +71,11 @@ def test_shows_everything_there_is(case):
     ):
         assert said in shown
     for finding in results.outcomes:
-        assert f"{finding.auc.low:.3f} to {finding.auc.high:.3f}" in shown
+        assert interval(finding.auc) in shown
         assert finding.paper in shown
     for group in results.groups or ():
         assert f"{group.group} = {group.value}" in shown
-        assert f"{group.auc.low:.3f} to {group.auc.high:.3f}" in shown
+        assert interval(group.auc) in shown
     assert all(record.id in shown for record in results.exposed)
     assert all(row.text in shown for row in checks.rows(results))
     assert all(said in shown for said in untested(results))

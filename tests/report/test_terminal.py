@@ -6,6 +6,7 @@ import pytest
 
 from guestlist.lines import line
 from guestlist.report import checks, summary
+from guestlist.report.format import decimal
 from guestlist.report.sections.untested import untested
 from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
@@ -24,7 +25,7 @@ def test_every_attack_has_a_row_with_its_figures(case):
         mark = "*" if finding.name == results.headline.name else ""
         at = next(i for i, row in enumerate(rows) if row.split()[: 1 + bool(mark)] == [*mark, finding.name])
         assert f"{finding.auc.value:.3f}" in rows[at]
-        assert f"{finding.auc.low:.3f}…{finding.auc.high:.3f}" in rows[at + 1]
+        assert f"{decimal(finding.auc.low, -1)}…{decimal(finding.auc.high, 1)}" in rows[at + 1]
 
 
 @pytest.mark.slow

@@ -5,12 +5,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
 from guestlist.report import fragment, page, summary, words
-from guestlist.report.format import ends, per, percent
+from guestlist.report.format import ends, interval, per, percent
 from guestlist.report.sections import answer, exposed, groups, headline, limits
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
 
@@ -252,6 +254,23 @@ def test_people_never_claim_more_than_the_interval(value, fpr):
     assert high >= estimate.high * people - 1e-6
     assert fpr * people >= 1 - 1e-9
     assert (low > fpr * people) <= (estimate.low > fpr)
+
+
+@given(st.integers(0, 10**5), st.integers(0, 10**5), st.sampled_from([100, 1000]))
+def test_people_and_per_cent_round_alike(one, other, people):
+    """The ends in people are those of the interval beside them, rounded outwards once more."""
+    estimate = Estimate((one + other) / 2e5, min(one, other) / 1e5, max(one, other) / 1e5)
+    low, high = (float(end.rstrip("%")) * people / 100 for end in interval(estimate, percent).split(" to "))
+    assert low <= estimate.low * people + 1e-6
+    assert high >= estimate.high * people - 1e-6
+    assert ends(estimate, people) == (math.floor(low + 1e-6), math.ceil(high - 1e-6))
+
+
+def test_an_interval_of_an_auc_is_rounded_outwards_too():
+    assert interval(Estimate(0.25, 0.0, 0.4202), percent) == "0% to 42.1%"
+    assert interval(Estimate(0.7, 0.6909, 0.7401)) == "0.690 to 0.741"
+    assert interval(Estimate(0.7, 0.69, 0.29 + 0.45)) == "0.690 to 0.740"
+    assert interval(Estimate(-0.01, -0.0201, -0.0004)) == "-0.021 to 0.000"
 
 
 @pytest.mark.parametrize(

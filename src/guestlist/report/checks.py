@@ -218,7 +218,7 @@ def _width(f: Mapping) -> str:
 
 
 def _reversed(f: Mapping) -> str:
-    auc = f"AUC {decimal(f['auc'])} ({decimal(f['low'])} to {decimal(f['high'])})"
+    auc = f"AUC {decimal(f['auc'])} ({decimal(f['low'], -1)} to {decimal(f['high'], 1)})"
     return f"The attack {f['attack']} ranks members below non-members, with {auc}, and chance does not explain it. {turned(f)}"
 
 
@@ -309,7 +309,7 @@ def _rare(f: Mapping) -> str:
 
 
 def _uncalibrated(f: Mapping) -> str:
-    off = f"{decimal(f['rmse'])} ({decimal(f['low'])} to {decimal(f['high'])})"
+    off = f"{decimal(f['rmse'])} ({decimal(f['low'], -1)} to {decimal(f['high'], 1)})"
     why = "They were trained on another number of records (GL105). " if f.get("other_size") else ""
     return (
         f"The privacy risk score is {off} away, root mean square, from the share of members among records of such a score: what "

@@ -1,12 +1,17 @@
-"""Numbers as text: counts, shares and intervals, written alike in every form of the report."""
+"""Numbers as text: counts, shares and intervals, written alike in every form of the report.
+
+A value is rounded to the nearest and an interval outwards, in people as in per cent: it must not claim more than was measured.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from guestlist.evaluate import Estimate
 
 NOTHING = "–"  # stands where a number is withheld or cannot be computed
+Form = Callable[..., str]  # of a number and, for an end of an interval, the side to which it is rounded
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 
@@ -15,22 +20,40 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def percent(share: float) -> str:
-    """A share in per cent, to three digits, never 100 or 0 unless it is: ``0.1%``.
+def percent(share: float, side: int = 0) -> str:
+    """A share in per cent, to three digits, never 100 or 0 unless it is: ``0.1%``; rounded down (-1), up (1) or to the nearest.
 
-    >>> percent(0.9999), percent(1.0), percent(0.02134)
-    ('99.99%', '100%', '2.13%')
+    >>> percent(0.9999), percent(1.0), percent(0.02134), percent(0.02134, 1)
+    ('99.99%', '100%', '2.13%', '2.14%')
     """
     if math.isnan(share):
         return NOTHING
     value = 100 * share
-    digits = next(d for d in (3, 4, 5, 6, 12) if d == 12 or (float(f"{value:.{d}g}") < 100) == (value < 100))
-    return f"{value:.{digits}g}%"
+    for digits in (3, 4, 5, 6):
+        rounded = _to_side(value, digits - _digits_before(value), side)
+        if (rounded < 100) == (value < 100):
+            return f"{rounded:.{digits}g}%"
+    return f"{value:.12g}%"
 
 
-def decimal(value: float) -> str:
-    """Three decimals: ``0.716``."""
-    return NOTHING if math.isnan(value) else f"{value:.3f}"
+def decimal(value: float, side: int = 0) -> str:
+    """Three decimals: ``0.716``; rounded down (-1), up (1) or to the nearest."""
+    return NOTHING if math.isnan(value) else f"{_to_side(value, 3, side):.3f}"
+
+
+def _to_side(value: float, places: int, side: int) -> float:
+    """A number with so many decimals at or below it (-1), at or above it (1), or nearest to it."""
+    if side == 0 or not math.isfinite(value):
+        return round(value, places)
+    places = min(places, 300)  # a float has no more
+    scaled = value * 10.0**places
+    whole = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
+    return whole / 10.0**places + 0.0  # and not -0.0
+
+
+def _digits_before(value: float) -> int:
+    """How many digits stand before the decimal point; minus the zeros behind it, of a number below 0.1."""
+    return 1 + math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1
 
 
 def tiny(value: float) -> str:
@@ -40,14 +63,14 @@ def tiny(value: float) -> str:
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
 
 
-def interval(estimate: Estimate, form=decimal) -> str:
-    """The ends of an interval: ``0.690 to 0.741``; nothing where the estimate is withheld."""
+def interval(estimate: Estimate, form: Form = decimal) -> str:
+    """The ends of an interval, rounded outwards as ``ends`` are: ``0.690 to 0.741``; nothing where the estimate is withheld."""
     if math.isnan(estimate.value):
         return ""
-    return f"{form(estimate.low)} to {form(estimate.high)}"
+    return f"{form(estimate.low, -1)} to {form(estimate.high, 1)}"
 
 
-def with_interval(estimate: Estimate, form=decimal) -> str:
+def with_interval(estimate: Estimate, form: Form = decimal) -> str:
     """The value and its interval: ``0.716 (0.690 to 0.741)``."""
     if math.isnan(estimate.value):
         return NOTHING
@@ -69,5 +92,5 @@ def per(estimate: Estimate, *, beside: float = 1.0) -> int:
 
 
 def ends(estimate: Estimate, people: int) -> tuple[int, int]:
-    """The interval in people, rounded outwards: it must not claim more than was measured."""
+    """The interval in people, rounded outwards."""
     return math.floor(estimate.low * people + ROUNDING), math.ceil(estimate.high * people - ROUNDING)

@@ -114,7 +114,7 @@ SENTENCES: dict[str, tuple[str, Sentence, Sentence]] = {
         "no AUC below a half",
         lambda of: "none is, beyond chance",
         lambda of: (
-            f"that of {of['attack']} is {decimal(of['auc'])}, its upper end {decimal(of['high'])}. Were members and "
+            f"that of {of['attack']} is {decimal(of['auc'])}, its upper end {decimal(of['high'], 1)}. Were members and "
             "non-members interchanged, or is a sign inverted? Below a half no limit means anything"
         ),
     ),

@@ -56,7 +56,7 @@ def _change(pair: Comparison, row: Difference) -> str:
     by = decimal(abs(row.difference.value))
     low, high = sorted(abs(end) for end in (row.difference.low, row.difference.high))
     way = "higher" if row.difference.value > 0 else "lower"
-    return f"{figure(pair, row)} is {way} by {by} ({decimal(low)} to {decimal(high)})"
+    return f"{figure(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
 
 
 def exposed(pair: Comparison) -> str:
