@@ -163,12 +163,16 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     assert from_document(results.document()).group_risks == found
     for text in (*differences(found), too_small(found, "group"), too_small(found, "pair")):
         assert text in made
+    assert "the headline attack does within a group is another question, answered under Groups" in made
+    assert "the most clearly exposed first, by the lower end of the TPR" in made
     assert "rare = t (" in too_small(found, "group")
-    assert "Of 5 groups, none is shown to bear more risk than the rest, or less." in differences(found)
+    assert "Of 5 groups, none is shown to differ from the rest in the mean of a risk over its members." in differences(
+        found
+    )
     clear = replace(found.judged[0].risks[0], p_value=0.003)
     first = replace(found.judged[0], risks=(clear, *found.judged[0].risks[1:]))
     said = differences(replace(found, judged=(first, *found.judged[1:])))[0]
-    assert "these differ from the rest in the mean of a risk: half = first, " in said
+    assert "these differ from the rest in the mean of a risk over their members: half = first, " in said
     assert "corrected p = 0.003" in said
     second = replace(found.judged[0].risks[1], p_value=0.02)
     several = replace(first, risks=(clear, second, *found.judged[0].risks[2:]))
@@ -203,7 +207,9 @@ def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
     assert {one.kind for one in found.judged} == {"group"}
     assert all(one.gap is None for one in found.judged)
     assert all([risk.risk for risk in one.risks] == ["loss_tail"] for one in found.judged)
-    assert differences(found) == ["Of 2 groups, none is shown to bear more risk than the rest, or less."]
+    assert differences(found) == [
+        "Of 2 groups, none is shown to differ from the rest in the mean of a risk over its members."
+    ]
 
 
 def test_a_group_that_is_not_there_is_an_error(case):

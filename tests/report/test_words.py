@@ -160,9 +160,8 @@ def test_touching_chance_is_not_a_finding():
 def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
-    assert f"most clearly exposed is {top.group} = {top.value}: AUC {top.auc.value:.3f}" in groups.exposed_group(
-        results
-    )
+    named = f"most clearly exposed is {top.group} = {top.value}: there the headline attack has AUC {top.auc.value:.3f}"
+    assert named in groups.exposed_group(results)
     assert "None of 6 groups is shown to be exposed" in groups.exposed_group(quiet())
     assert groups.exposed_group(predictions_only()) is None
 
@@ -172,13 +171,25 @@ def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_res
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
     apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
-    assert "more than among the other records, by 0.120 (0.020 to 0.200)" in groups.exposed_group(
+    assert "This AUC is above that among the other records, by 0.120 (0.020 to 0.200)" in groups.exposed_group(
         replace(results, groups=(apart,))
     )
     alike = replace(group, beyond_rest=Estimate(0.12, -0.02, 0.25))
-    assert "not shown to be more exposed than the other" in groups.exposed_group(replace(results, groups=(alike,)))
+    assert "This AUC is not shown to be above that among the other" in groups.exposed_group(
+        replace(results, groups=(alike,))
+    )
     whole = replace(group, beyond_rest=WITHHELD)  # there are no other records
     assert "other records" not in groups.exposed_group(replace(results, groups=(whole,)))
+
+
+def test_groups_are_said_to_stand_in_the_order_in_which_they_stand():
+    """A small group with a larger AUC and a wider interval comes later."""
+    results = leaking()
+    sure, wide = replace(results.groups[0], auc=Estimate(0.843, 0.8, 0.88)), results.groups[1]
+    wide = replace(wide, auc=Estimate(0.87, 0.7, 0.95))
+    made = groups.section(replace(results, groups=(wide, sure))).body
+    assert made.index("0.843") < made.index("0.870")
+    assert "the most clearly exposed first, by the lower end of the interval" in made
 
 
 def test_a_group_that_luck_explains_is_not_named():

@@ -17,6 +17,10 @@ from guestlist.report.section import Section, filled
 
 KINDS = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
 SEVERAL = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
+ANOTHER = (
+    "How well the headline attack does within a group is another question, answered under Groups: a group may differ from the "
+    "rest in one and not in the other."
+)
 MOST = 20  # small ones that are named
 FEW = 6  # parts that are told to differ, the clearest first, and small pairs that are named: the tables have all
 
@@ -30,6 +34,7 @@ def section(results: Results) -> Section | None:
         found=found,
         said=[
             *differences(found),
+            *([ANOTHER] if results.groups else ()),
             # Small groups are named where groups are.
             *(too_small(found, kind) for kind in (PAIR, CLASS) if any(one.kind == kind for one in found.small)),
         ],
@@ -48,7 +53,7 @@ def name(part: GroupRisk | TooSmall) -> str:
 
 
 def differences(found: GroupRisks) -> list[str]:
-    """For each kind, which of them bear more risk than the rest, or less."""
+    """For each kind, which of them differ from the rest in the mean of a risk over their members."""
     said = []
     for kind, parts in groupby(found.judged, key=lambda part: part.kind):
         some = list(parts)
@@ -60,11 +65,11 @@ def differences(found: GroupRisks) -> list[str]:
             f"Of {words.things(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
         )
         if not apart:
-            said.append(f"{looked}, none is shown to bear more risk than the rest, or less.")
+            said.append(f"{looked}, none is shown to differ from the rest in the mean of a risk over its members.")
             continue
         told = "; ".join(_difference(part, one) for part, one in apart[:FEW])
         more = f"; and {count(len(apart) - FEW)} more, in the tables" if len(apart) > FEW else ""
-        said.append(f"{looked}, these differ from the rest in the mean of a risk: {told}{more}.")
+        said.append(f"{looked}, these differ from the rest in the mean of a risk over their members: {told}{more}.")
     return said
 
 

@@ -70,7 +70,7 @@ def exposed_group(results: Results) -> str | None:
     top = min(shown, key=_exposure)
     which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
     figures = f"AUC {with_interval(top.auc)}, over {words.things(top.members, 'member')}"
-    return f"{which} is {group_name(top)}: {figures}. {_beside_rest(top)}".strip()
+    return f"{which} is {group_name(top)}: there the headline attack has {figures}. {_beside_rest(top)}".strip()
 
 
 def group_name(group: GroupResult) -> str:
@@ -83,5 +83,5 @@ def _beside_rest(group: GroupResult) -> str:
     if rest is None or math.isnan(rest.value):
         return ""
     if group.beyond:
-        return f"That is more than among the other records, by {with_interval(rest)}."
-    return "It is not shown to be more exposed than the other records."
+        return f"This AUC is above that among the other records, by {with_interval(rest)}."
+    return "This AUC is not shown to be above that among the other records."
