@@ -68,6 +68,10 @@ def test_wrong_games_end_with_a_sentence(people, tmp_path):
         "each once": ["cluster", "--label", "y", "--epsilon", "1,1"],
         "from 0.01 to 1000": ["cluster", "--label", "y", "--epsilon", "0.001,inf"],
         "--average-of shadows takes some": ["cluster", "--label", "y", "--average-of", "shadows"],
+        "2 is not in the range 0<=x<=1": ["cluster", "--label", "y", "--cluster", 2],
+        "are both 'south': give two sources": [
+            *("groups", "--label", "y", "--column", "place", "--members-from", "south", "--nonmembers-from", "south"),
+        ],
         "such as 0.1,1,10,inf": ["cluster", "--label", "y", "--epsilon", "many"],
     }
     for words, arguments in wrong.items():
@@ -114,3 +118,19 @@ def test_words_follow_the_figures():
     assert len(text.encode()) < 400_000  # it can be mailed
     assert "<i>" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
     assert "allowed, were records alike" in text
+
+
+def test_a_page_always_says_that_a_validation_set_with_the_same_bias_hides_the_leak():
+    """With all of a source as members nobody is left over, and the warning is needed no less."""
+    found = made_up(0.9, 0.1)
+    warning, nobody = "sees a model that generalises, and no sign of what the attacks find", "nobody was left over"
+    assert warning in page(found)
+    assert nobody in page(found)
+    seen = tuple(
+        Point(arm, epsilon, "validation", Estimate(0.9, 0.8, 1.0))
+        for arm in ("apart", "iid")
+        for epsilon in found.epsilons
+    )
+    validated = page(replace(found, points=found.points + seen))
+    assert warning in validated
+    assert nobody not in validated

@@ -48,3 +48,11 @@ def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, begin
 
 def test_refused_weights_withhold_the_answer():
     assert answer(two_kinds(Estimate(0.22, 0.18, 0.26), None, FEW)).startswith("Unclear. ")
+
+
+def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it():
+    found = two_kinds(WITHHELD, WITHHELD)
+    assert "A validation set with the same bias hides it" not in answer(found)
+    told = answer(replace(found, blind=replace(found.blind, game="sources")))
+    assert "The game sources draws them from different parts of the people" in told
+    assert "A validation set with the same bias hides it" in told

@@ -21,7 +21,8 @@ WHAT_TO_DO = (
 )
 COUNTERPART = (
     "The game {game} draws them from different parts of the people: play its counterpart, iid=True, to see what is left if it "
-    "does not."
+    "does not. A validation set with the same bias hides it: someone who validates on others drawn as the members were sees a "
+    "model that generalises, and no sign of what attacks find."
 )
 
 # What a classifier that never asks the model may see.

@@ -145,7 +145,7 @@ def _accuracy(found: Experiment) -> Section:
         charts=drawn,
         rows=rows,
         epsilons=[told(epsilon) for epsilon in found.epsilons],
-        hidden=("validation", "apart") in known,
+        validated=("validation", "apart") in known,
     )
     return Section("accuracy", "How often the model is right", body, drawn)
 
