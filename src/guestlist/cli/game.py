@@ -95,7 +95,13 @@ def _sizes(required: bool):
 
 @game.command()
 @_sizes(required=False)
-@click.option("--cluster", type=Whole(0), default=0, show_default=True, help="From which members are drawn.")
+@click.option(
+    "--cluster",
+    type=click.IntRange(0, 1),
+    default=0,
+    show_default=True,
+    help="From which of the two members are drawn.",
+)
 @_shared
 def cluster(members, nonmembers, cluster, **more):
     """Members from one cluster of every class, non-members from the other.
@@ -105,7 +111,7 @@ def cluster(members, nonmembers, cluster, **more):
     """
     from guestlist.games import Clusters
 
-    _play(Clusters(members, nonmembers, cluster), **more)
+    _play(_made(Clusters, members, nonmembers, cluster), **more)
 
 
 @game.command()
@@ -123,7 +129,7 @@ def bias(members, nonmembers, column, value, share, **more):
     """
     from guestlist.games import Bias
 
-    _play(Bias(column, value, share, members, nonmembers), **more)
+    _play(_made(Bias, column, value, share, members, nonmembers), **more)
 
 
 @game.command()
@@ -140,7 +146,17 @@ def groups(members, nonmembers, column, members_from, nonmembers_from, **more):
     """
     from guestlist.games import Sources
 
-    _play(Sources(column, members_from, nonmembers_from, members, nonmembers), **more)
+    if members_from == nonmembers_from:
+        raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}: give two sources.")
+    _play(_made(Sources, column, members_from, nonmembers_from, members, nonmembers), **more)
+
+
+def _made(game: type, *options):
+    """The game with these options; what it does not take was mistyped."""
+    try:
+        return game(*options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, as_json, **options) -> None:
