@@ -95,11 +95,11 @@ def test_the_tables_are_made_from_the_code(name):
     assert updated(page) == page, "run: python -m docs.tables"
 
 
-NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES}
+NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES, *gl.GAMES, *gl.RISKS}
 
 
 @pytest.mark.parametrize("name", [*sorted(NAMES), *(f"guestlist {name}" for name in main.commands)])
-def test_every_attack_signal_defence_and_command_is_in_the_docs(name):
+def test_every_attack_signal_defence_game_risk_and_command_is_in_the_docs(name):
     assert any(name in page.read_text("utf-8") for page in PAGES)
 
 
