@@ -1,6 +1,8 @@
 """Forms of input that are refused by name, or read by a rule."""
 
+import ast
 import math
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -181,3 +183,16 @@ def test_edited_results_are_refused(tmp_path):
     other = replace(found, headline=replace(found.headline, name=""))
     with pytest.raises(InputError, match="'b' has no scores of its headline attack, ''"):
         gl.compare({"a": found, "b": other})
+
+
+def test_errors_say_what_is_not_a_number_and_not_what_is_no_number():
+    """``There is no file`` is said of what is missing; what is there and something else ``is not a`` number, or archive."""
+    odd = re.compile(r"(?<!here )\b(is|are) no (?!more|longer|smaller)")
+    found = []
+    for path in sorted(Path(gl.__file__).parent.rglob("*.py")):
+        for raised in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise)):
+            texts = [
+                one.value for one in ast.walk(raised) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+            found += [f"{path.name}: {text}" for text in texts if odd.search(text)]
+    assert not found

@@ -17,7 +17,7 @@ MOST_CLASSES = 100  # more values than that are numbers, or names
 @click.command()
 @click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the class.")
-@click.option("--drop", multiple=True, help="Column that is no feature; may be given several times.")
+@click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times.")
 @click.option("--out", required=True, type=PLACE, help="Folder; run again with it to go on.")
 @click.option("--epsilon", type=Number(0.01, 1000, "[]"), required=True, help="That is promised, and claimed.")
 @click.option("--delta", type=SHARE, default=1e-5, show_default=True)

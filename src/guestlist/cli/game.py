@@ -40,7 +40,7 @@ def _shared(command):
     options = [
         click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet."),
         click.option("--label", required=True, help="Column that holds the label."),
-        click.option("--drop", multiple=True, help="Column that is no feature; may be given several times."),
+        click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times."),
         click.option("--out", required=True, type=PLACE, help="Folder; run again with it to resume."),
         click.option(
             "--epsilon",

@@ -395,7 +395,7 @@ CHECKS: dict[str, CheckRow] = {
     "GL118": CheckRow("target unlike its references", unlike_references, by_chance=True, changes=always),
     "GL119": CheckRow("members can be told without the model", told_without_the_model, by_chance=True, changes=always),
     "GL120": CheckRow("classes that references miss", rare_classes),
-    "GL121": CheckRow("risk score that is no probability", uncalibrated),
+    "GL121": CheckRow("risk score that is not a probability", uncalibrated),
     "GL122": CheckRow("no labels", no_labels, changes=always),
     "GL126": CheckRow("references do not stop early", not_noticed),
     "GL127": CheckRow("labels alone", labels_alone),

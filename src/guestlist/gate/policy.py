@@ -88,7 +88,7 @@ def tpr_limit(text: str) -> Limit:
     try:
         numbers = float(most), float(fpr)
     except ValueError as error:
-        raise ValueError(f"{expected}, of which one part is no number.") from error
+        raise ValueError(f"{expected}, of which one part is not a number.") from error
     try:
         return Limit(numbers[0], "tpr", numbers[1])
     except ValueError as error:

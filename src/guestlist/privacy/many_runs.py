@@ -42,7 +42,7 @@ class _Runs:
 
     def prepared(self, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         if np.isnan(scores).any():
-            raise InputError("Every run must have a score: a run without one is no trial.")
+            raise InputError("Every run must have a score: a run without one is not a trial.")
         return scores, member, 1.0
 
     def candidates(self, member: np.ndarray) -> tuple[float, ...]:

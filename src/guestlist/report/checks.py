@@ -272,8 +272,8 @@ def _in_population(f: Mapping) -> str:
     )
     if f.get("left_out"):  # older results do not say
         return (
-            f"{told}That is no chance: {f['left_out']} records of the population were left out of it, since references without a "
-            "record would have trained on its copy. Give a population of other records."
+            f"{told}That is not chance: {f['left_out']} records of the population were left out of it, since references without "
+            "a record would have trained on its copy. Give a population of other records."
         )
     return (
         f"{told}References that leave such a record out may train on its twin, so attacks see less than there is. Give a "

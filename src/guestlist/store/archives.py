@@ -53,7 +53,7 @@ def opened_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     try:
         return np.lib.npyio.NpzFile(file, allow_pickle=False)  # as np.load makes it, which would also take other files
     except zipfile.BadZipFile as error:
-        raise ValueError("it is no npz archive, or a part of one") from error
+        raise ValueError("it is not an npz archive, or a part of one") from error
 
 
 def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
