@@ -103,6 +103,13 @@ def test_every_attack_signal_defence_game_risk_and_command_is_in_the_docs(name):
     assert any(name in page.read_text("utf-8") for page in PAGES)
 
 
+def test_the_readme_says_whose_average_training_loss_is_taken():
+    """In an audit that of the references, in an experiment that of the target or of its shadows."""
+    (row,) = re.findall(r"^\| `average_threshold`.*$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert "the references' average training loss" in row
+    assert "in guestlist game the target's own, or the shadows' by --average-of" in row
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):

@@ -88,7 +88,10 @@ ATTACKS: dict[str, Attack] = {
     ),
     "average_threshold": Attack(
         score=metrics.loss,
-        summary="loss below the average training loss; ranks as 'loss' does",
+        summary=(
+            "loss below the references' average training loss (in guestlist game the target's own, or the shadows' by "
+            "--average-of); ranks as 'loss' does"
+        ),
         paper=HUMPHRIES,
         needs=("loss",),
         references=1,
