@@ -45,7 +45,7 @@ def _numbers(target: Target, x) -> np.ndarray:
         dense = x.to_numpy(dtype=np.float64) if isinstance(x, pd.DataFrame) else np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"The features of {target.name} are not all numbers ({reason(error)}): they are not a space. Take 'outputs', or give an "
-            "array of your own to gl.shapr."
+            f"The features of {target.name} are not all numbers ({reason(error)}): they are not a space. Take 'outputs', or "
+            "give an array of your own to gl.shapr."
         ) from error
     return dense.reshape(len(dense), -1)
