@@ -68,7 +68,7 @@ def test_wrong_games_end_with_a_sentence(people, tmp_path):
         "each once": ["cluster", "--label", "y", "--epsilon", "1,1"],
         "from 0.01 to 1000": ["cluster", "--label", "y", "--epsilon", "0.001,inf"],
         "--average-of shadows takes some": ["cluster", "--label", "y", "--average-of", "shadows"],
-        "2 is not in the range 0<=x<=1": ["cluster", "--label", "y", "--cluster", 2],
+        "There is no cluster 2: every class has two, 0 and 1.": ["cluster", "--label", "y", "--cluster", 2],
         "are both 'south': give two sources": [
             *("groups", "--label", "y", "--column", "place", "--members-from", "south", "--nonmembers-from", "south"),
         ],

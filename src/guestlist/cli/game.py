@@ -95,13 +95,7 @@ def _sizes(required: bool):
 
 @game.command()
 @_sizes(required=False)
-@click.option(
-    "--cluster",
-    type=click.IntRange(0, 1),
-    default=0,
-    show_default=True,
-    help="From which of the two members are drawn.",
-)
+@click.option("--cluster", type=Whole(0), default=0, show_default=True, help="From which of the two members are drawn.")
 @_shared
 def cluster(members, nonmembers, cluster, **more):
     """Members from one cluster of every class, non-members from the other.
@@ -111,6 +105,8 @@ def cluster(members, nonmembers, cluster, **more):
     """
     from guestlist.games import Clusters
 
+    if cluster > 1:
+        raise click.UsageError(f"There is no cluster {cluster}: every class has two, 0 and 1.")
     _play(_made(Clusters, members, nonmembers, cluster), **more)
 
 
