@@ -11,7 +11,7 @@ from guestlist.evaluate import Estimate
 from guestlist.findings.hypothesis_tests import Level
 from guestlist.findings.results import from_document
 from guestlist.report import page, summary
-from guestlist.report.format import percent
+from guestlist.report.format import interval, percent
 from guestlist.report.legible import legible
 from guestlist.report.page import charts
 from guestlist.report.sections import agreement, hypothesis_tests
@@ -60,7 +60,7 @@ def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
     text = shown(results)
     for finding in hypothesis_tests.tests(results):
         for one in finding.levels:
-            assert f"{percent(one.fpr.value)}{percent(one.fpr.low)} to {percent(one.fpr.high)}" in text
+            assert f"{percent(one.fpr.value)}{interval(one.fpr, percent)}" in text
     assert "Does each test keep its promise?" in text
     assert "Out of reach: loss at 1%." in text
     assert "–out of reach" in text
