@@ -46,7 +46,7 @@ def test_training_without_noise_is_caught(people, tmp_path):
     again = CliRunner().invoke(main, ["epsilon", str(tmp_path / "off")])
     assert again.output.strip() in told.output
     found = json.loads(run(*asked, "--json").output)  # the folder is there
-    assert found["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5}
+    assert found["epsilon"]["claimed"] == {"epsilon": 1.0, "delta": 1e-5, "gaussian": False}
 
 
 @pytest.mark.slow
