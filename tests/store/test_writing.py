@@ -16,6 +16,7 @@ from guestlist.collecting.engines.local import Local
 from guestlist.errors import UnwrittenError
 from guestlist.store import files, lock
 from guestlist.store.files import write_bytes, write_text
+from guestlist.store.lock import LOCK
 from guestlist.store.passing import passing
 
 
@@ -112,6 +113,18 @@ def test_a_link_stays_and_the_file_that_it_points_to_is_replaced(tmp_path):
         assert (tmp_path / name).is_symlink()
         assert (tmp_path / target).read_text() == "after"
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_a_link_in_the_folder_of_an_audit_overwrites_nothing_else(tmp_path):
+    """Somebody else may have made the folder: their link must not decide which of our files is replaced."""
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / LOCK).touch()
+    (tmp_path / "audit" / "results.json").symlink_to("../precious")
+    write_text(tmp_path / "audit" / "results.json", "after")
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (tmp_path / "audit" / "results.json").is_symlink()
+    assert (tmp_path / "audit" / "results.json").read_text() == "after"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")

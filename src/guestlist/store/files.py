@@ -35,20 +35,21 @@ def write_bytes(path: Path, content: bytes) -> None:
 def written_aside(path: Path) -> Iterator[BinaryIO]:
     """The same for what is written piece by piece: a file that takes its place once it is whole.
 
-    Where a link stands, the file that it points to is replaced and the link stays. What is no file, such as a pipe or a
-    device, cannot be replaced: it is written to once all is there.
+    Where a user names a link, the file that it points to is replaced and the link stays; what is no file, such as a pipe or a
+    device, cannot be replaced, and is written to once all is there. In the folder of an audit neither has any business: whoever
+    put it there does not decide what else is overwritten, and it is replaced.
     """
     try:
-        found = _standing(path)
+        private = is_private(path)
+        found = None if private else _standing(path)
         if found is not None and not _replaceable(found):
             whole = io.BytesIO()
             yield whole
             _write_through(path, found, whole.getvalue())
             return
-        private = is_private(path)
-        if path.is_symlink():
+        if path.is_symlink() and not private:
             path = Path(os.path.realpath(path))
-            private = private or is_private(path)
+            private = is_private(path)
         with _replacing(path, private) as file:
             yield file
     except OSError as error:
