@@ -26,8 +26,8 @@ are 95 %, over repeats, those of differences together; a statement is said to co
 CLOSING = """## Not run
 
 Figure 8 (Texas hospital discharges): the data are not at hand. Figures 3, 6 and 7 have no shadows in the paper either: nobody is
-left over to train them on. Figure 5 shows the optimal threshold alone there; shadows are ours, for members that are all of one
-kind. A figure, a size or a share p that is missing above has not been run.
+left over to train them on. Figure 5 shows the optimal threshold alone there; shadows are ours, for low education
+alone. A figure, a size or a share p that is missing above has not been run.
 """
 
 
@@ -166,7 +166,7 @@ SECTIONS = {
         f"Figure 5: adult, share p of low education among members, {FEWER}", BIASED_HIGHER, AVERAGE_UNDER
     ),
     "figure5_shadow": _figure(
-        f"Figure 5, members all of one kind, {SHADOWED}", BIASED_SHADOW_HIGHER, BIASED_HIGHER, AVERAGE_UNDER
+        f"Figure 5, low education alone, {SHADOWED}", BIASED_SHADOW_HIGHER, BIASED_HIGHER, AVERAGE_UNDER
     ),
     "figure6": _figure("Figure 6: heart, one hospital against the others", HIGHER, UNDER, AVERAGE_UNDER),
     "figure7": _figure("Figure 7: students, one school against the other", HIGHER, UNDER, AVERAGE_UNDER),

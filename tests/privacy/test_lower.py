@@ -136,7 +136,7 @@ def test_records_without_a_score_are_guessed_last():
     scores = np.where(np.arange(200) % 2, np.nan, member)
     found = epsilon_lower_bound(scores, member, delta=0, how=OneRun(shares=(0.5,)))
     assert found.epsilon == pytest.approx(one_run_epsilon(200, 100, 100, 0, 0.05))
-    with pytest.raises(InputError, match="no trial"):
+    with pytest.raises(InputError, match="not a trial"):
         epsilon_lower_bound(scores, member, how=ClopperPearson())
 
 
