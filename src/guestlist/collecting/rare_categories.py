@@ -80,9 +80,8 @@ def _rare_values(x) -> Iterator[tuple[Any, np.ndarray]]:
     for name in x.columns:
         if pd.api.types.is_numeric_dtype(x[name]):
             continue
-        codes = pd.factorize(x[name].astype(object))[
-            0
-        ]  # -1 where it is missing: an imputer may stand before the encoder
+        # -1 where it is missing: an imputer may stand before the encoder
+        codes = pd.factorize(x[name].astype(object))[0]
         if codes.max(initial=-1) >= len(x) / 2:  # texts and names, which no encoder reads
             continue
         places = pd.Series(codes).groupby(codes).indices
