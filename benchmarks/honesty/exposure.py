@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.honesty.claims import case_of
-from guestlist.arrays.conformal import conformal_p_values, p_values_among_models
+from guestlist.arrays.conformal import conformal_p_values
+from guestlist.arrays.outsiders import outsiders
 from guestlist.findings import exposure
 from guestlist.views.signals import Rotation
 
@@ -69,7 +70,7 @@ def lists(noise: str, repeats: int, records: int = 300, models: int = 33, share:
         own = exposure.listing(case)
         assert own is not None
         member, margin = case.truth.member, world.rotation.values["margin"]
-        counted = p_values_among_models(margin[0], margin[1:], world.rotation.member[1:])[0]
+        counted = outsiders(margin[0], margin[1:], world.rotation.member[1:]).p_values
         over_records = conformal_p_values(margin[0], margin[0, ~member])
         others = [exposure.listed(p_value, member) for p_value in (counted, over_records)]
         true = world.remembered & member

@@ -65,9 +65,7 @@ def test_rounding_leaves_nobody_out():
     assert risk_score(*asked, **known, histogram=Histogram(every=False)) == 1  # 10 ** log10(0.3) is less than 0.3
 
 
-@pytest.mark.parametrize("at_once", [2**21, 1])  # all references together, or one after the other
-def test_several_references_and_records_that_were_not_asked(monkeypatch, at_once):
-    monkeypatch.setattr("guestlist.risks.score.CELLS_AT_ONCE", at_once)
+def test_several_references_and_records_that_were_not_asked():
     case = case_of(gaussian_world(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
     silent = np.random.default_rng(3).random((4, 80)) < 0.1
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in case.view.values.items()}

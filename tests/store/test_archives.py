@@ -9,6 +9,7 @@ import pytest
 
 from guestlist.errors import InputError
 from guestlist.store import archives
+from guestlist.store.archives import opened_archive, stored_array
 from guestlist.store.files import read_npz
 from guestlist.targets.prediction_files import read_predictions
 
@@ -113,3 +114,14 @@ def test_any_damage_is_a_value_error(tmp_path, compressed):
         except (ValueError, OSError, KeyError):
             refused += 1
     assert refused > 75  # a changed date of an entry harms nobody; a changed number does
+
+
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+def test_an_array_is_read_as_it_lies_there(tmp_path, write):
+    arrays = {"a": np.arange(5, dtype=np.float32), "b": np.ones((2, 3)), "c": np.array([True, False])}
+    write(tmp_path / "some.npz", **arrays)
+    with open(tmp_path / "some.npz", "rb") as file, opened_archive(file) as archive:
+        for name in ("c", "a", "b", "a"):
+            found = stored_array(archive, name)
+            assert found.dtype == arrays[name].dtype
+            assert np.array_equal(found, arrays[name])

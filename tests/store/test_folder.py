@@ -129,6 +129,11 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch)
     looked, plain = [], folder.check_sealed_npz
     monkeypatch.setattr(folder, "check_sealed_npz", lambda path, seal: looked.append(path.name) or plain(path, seal))
     path = folder.model_path(store.folder, 1)
+    assert store.check(path) == ["loss", "margin"]
+    assert looked == []  # it wrote them itself
+    store = open_store(store.folder)
+    store.split  # noqa: B018  # it is looked at as well, and before
+    looked.clear()
     assert store.check(path) == store.check(path) == ["loss", "margin"]
     store.rotation()
     assert sorted(looked) == ["model-0000.npz", "model-0001.npz", "model-0002.npz"]
@@ -140,6 +145,30 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch)
     path.unlink()
     with pytest.raises(FolderError, match="is damaged"):
         store.check(path)
+
+
+def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, monkeypatch):
+    values = {"loss": np.arange(3.0), "correct": np.array([True, False, True])}
+    store.write_model(1, values)
+    path, again = folder.model_path(store.folder, 1), open_store(store.folder)
+    again.check(path)
+    plain, compared = folder.read_sealed_npz, []
+
+    def noted(*given, **more):
+        compared.append(sorted(more["compared"]))
+        return plain(*given, **more)
+
+    monkeypatch.setattr(folder, "read_sealed_npz", noted)
+    for _ in range(2):
+        for name, expected in values.items():
+            assert np.array_equal(again.read(path, name)[name], expected)
+    assert compared == [[], ["loss"], ["correct", "loss"], ["correct", "loss"]]
+    content = bytearray(path.read_bytes())
+    at = content.index(np.arange(3.0).tobytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FolderError, match="is damaged"):
+        open_store(store.folder).read(path, "loss")
 
 
 @pytest.mark.slow

@@ -24,23 +24,3 @@ def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np
     calibration = np.sort(calibration[~np.isnan(calibration)])
     as_high = len(calibration) - np.searchsorted(calibration, scores, "left")
     return np.where(np.isnan(scores), np.nan, (1 + as_high) / (len(calibration) + 1))
-
-
-def p_values_among_models(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(1 + number of OUT models under which a record scores as high) / (n + 1), per record, and n.
-
-    OUT models did not train on the record. Where the target did not either, it is one more of them, and P(p <= a) <= a for
-    every single record, however easy: what is compared is the same record.
-
-    Args:
-        own: (records,) scores under the target.
-        scores: (models, records) scores under other models. NaN: there is none.
-        member: (models, records) true where a model trained on a record.
-
-    Returns:
-        (records,) p-values, NaN where there is no OUT model or no score; and (records,) numbers of OUT models.
-    """
-    outside = ~member & ~np.isnan(scores)
-    count = outside.sum(axis=0)
-    as_high = (outside & (scores >= own)).sum(axis=0)
-    return np.where(np.isnan(own) | (count == 0), np.nan, (1 + as_high) / (1 + count)), count

@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 from scipy import fft
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.orders import rising
 from guestlist.arrays.ranks import tie_ends
 
@@ -69,7 +70,7 @@ class Masks:
         return np.ravel(self.member), np.arange(draws) * records, np.arange(records)
 
     def within(self, records: np.ndarray) -> Masks:
-        return Masks(self.member[:, records])
+        return Masks(columns(self.member, records))
 
 
 @dataclass(frozen=True)

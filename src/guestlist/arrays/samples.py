@@ -74,6 +74,21 @@ def rows_of_each(labels: np.ndarray) -> list[np.ndarray]:
     return [rows for rows in np.split(order, starts[1:]) if len(rows) and labels[rows[0]] >= 0]
 
 
+def enough_of_each(labels: np.ndarray, models: int, enough: int) -> np.ndarray | None:
+    """Records of which so many models say at least ``enough`` about each label, or all that there is; None where that is all.
+
+    Of each label they stand evenly among its records. A negative label is none.
+
+    >>> enough_of_each(np.array([0, 1, 0, 0, 0, 0]), models=4, enough=10).tolist()
+    [0, 1, 3, 5]
+    """
+    of_each = rows_of_each(labels)
+    steps = [max(1, models * len(rows) // enough) for rows in of_each]
+    if max(steps, default=1) == 1:
+        return None
+    return np.sort(np.concatenate([rows[::step] for rows, step in zip(of_each, steps, strict=True)]))
+
+
 def error_of(confidence: float) -> float:
     """One minus the confidence, which must lie in (0, 1)."""
     if not 0 < confidence < 1:

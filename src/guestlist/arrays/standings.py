@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.samples import rows_of_each
 
 FEW = 3  # values that are counted one by one, without sorting
@@ -24,7 +25,9 @@ class Standing:
     count: np.ndarray
 
 
-def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels: np.ndarray) -> Standing:
+def standing(
+    values: np.ndarray, others: np.ndarray, member: np.ndarray, labels: np.ndarray, among: np.ndarray | None = None
+) -> Standing:
     """Of one target: arrays are (records,).
 
     Args:
@@ -32,8 +35,17 @@ def standing(values: np.ndarray, others: np.ndarray, member: np.ndarray, labels:
         others: (references, records). NaN: not asked.
         member: (references, records) who trained on what.
         labels: (records,) classes.
+        among: the records that the columns of others and member are of; by default all.
     """
-    return _by_class(values, labels, lambda records: _counts(others, member, records, values[records]))
+    theirs = labels if among is None else labels[among]
+    of_label = {int(theirs[rows[0]]): rows for rows in rows_of_each(theirs)}
+
+    def within(records: np.ndarray) -> np.ndarray:
+        everybody = len(records) == len(labels)
+        chosen = np.arange(len(theirs)) if everybody else of_label[int(labels[records[0]])]
+        return _counts(others, member, chosen, values[records])
+
+    return _by_class(values, labels, within)
 
 
 def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
@@ -41,7 +53,9 @@ def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarra
     from guestlist.arrays.counting import counts_of_others  # imports numba
 
     outside, block = ~member & ~np.isnan(values), np.unique(blocks, return_inverse=True)[1]
-    return _by_class(values, labels, lambda records: counts_of_others(values[:, records], outside[:, records], block))
+    return _by_class(
+        values, labels, lambda records: counts_of_others(columns(values, records), columns(outside, records), block)
+    )
 
 
 def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> Standing:

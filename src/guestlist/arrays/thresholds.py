@@ -135,3 +135,17 @@ def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray,
         codes[records] = code
     found = thresholds_over_rows(values, member, codes, len(classes) + 1, sign)
     return Thresholds(np.where(codes < len(classes), found[codes], np.nan), found[-1:])
+
+
+def of_other_records(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(others,) the thresholds of their classes, from those of (records,) of each class; NaN where a class is not among them.
+
+    Args:
+        labels, others: classes of the records and of the others.
+
+    >>> of_other_records(np.array([0.5, 0.25]), np.array([1, 3]), np.array([3, 3, 1, 2]))
+    array([0.25, 0.25, 0.5 ,  nan])
+    """
+    classes, first = np.unique(labels, return_index=True)
+    place = np.searchsorted(classes, others).clip(max=len(classes) - 1)
+    return np.where(classes[place] == others, thresholds[first][place], np.nan)

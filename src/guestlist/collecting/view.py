@@ -10,7 +10,7 @@ import numpy as np
 from guestlist.store import Store
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
-from guestlist.views.lazily import matrices
+from guestlist.views.lazily import matrices, part_of
 from guestlist.views.signals import Rotation
 
 
@@ -39,9 +39,13 @@ def _without(rotation: Rotation, told: np.ndarray) -> Rotation:
     """The same as if no model had been asked about some of the records: whoever learns from others would learn from them."""
     if not told.any():
         return rotation
-    return replace(
-        rotation, values=matrices(rotation.values, lambda name: np.where(told, np.nan, rotation.values[name]))
-    )
+    values = rotation.values
+
+    def some(name: str, records: np.ndarray) -> np.ndarray | None:
+        found = part_of(values, name, records)
+        return None if found is None else np.where(told[records], np.nan, found)
+
+    return replace(rotation, values=matrices(values, lambda name: np.where(told, np.nan, values[name]), some=some))
 
 
 def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:

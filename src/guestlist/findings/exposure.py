@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
@@ -92,7 +93,7 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the asked records: the target's scores, those of mock targets where these are looked at, and what they trained on."""
     mocks, asked = case.of(mocks_to_try), asked_of_sample(case)
     assert mocks is not None
-    return case.of(_own)[case.truth.asked], case.of(_of_mocks)[:, asked], mocks.member[:, asked]
+    return case.of(_own)[case.truth.asked], columns(case.of(_of_mocks), asked), columns(mocks.member, asked)
 
 
 def _own(case: Case) -> np.ndarray:

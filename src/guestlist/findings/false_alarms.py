@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import binom, false_discovery_control
 
+from guestlist.arrays.columns import columns
 from guestlist.case import Case
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.findings import headline
@@ -89,7 +90,7 @@ def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
     scores = case.of(headline.mock_scores)
     if scores is None or case.mocks is None:
         return None
-    member = case.mocks.member[:, case.truth.asked]
+    member = columns(case.mocks.member, case.truth.asked)
     if resolution(fpr, int((~member).sum(axis=1).min())) is Resolution.WITHHELD:
         return None
     return calls_on_models(scores, member, fpr)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.samples import rows_of_each
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
@@ -51,7 +52,7 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
     theirs = _means(places, persons, inside)
     p_values = conformal_p_values(theirs, _means(places, persons, outside))
     scores, found = case.of(headline.mock_scores), []
-    others = None if case.mocks is None else case.mocks.member[:, asked]
+    others = None if case.mocks is None else columns(case.mocks.member, asked)
     for own in rows_of_each(np.where(inside, persons, -1)):
         code, among, models = persons[own[0]], None, None
         if scores is not None and others is not None:

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from guestlist.arrays.conformal import p_values_among_models
+from guestlist.arrays.columns import columns
+from guestlist.arrays.outsiders import outsiders
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline
@@ -111,8 +112,8 @@ def record_table(case: Case) -> pd.DataFrame:
         records[f"risk_{name}"] = values[asked]
     if RISKS["mu"].possible(case):
         sure = steadiness(case)
-        columns = {"mu_estimate": sure.estimate, "mu_error": sure.error, "mu_halves": sure.halves}
-        records = records.assign(**{name: values[asked] for name, values in columns.items()})
+        more = {"mu_estimate": sure.estimate, "mu_error": sure.error, "mu_halves": sure.halves}
+        records = records.assign(**{name: values[asked] for name, values in more.items()})
     for name, values in case.scores.items():
         records[f"score_{name}"] = values[asked]
     for name, values in case.p_values.items():
@@ -122,9 +123,8 @@ def record_table(case: Case) -> pd.DataFrame:
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
     scores = case.of(headline.mock_scores)
     if scores is not None and case.mocks is not None:
-        others, own = case.mocks.member[:, asked], score.astype(scores.dtype)
-        records["p_among_models"], records["models"] = p_values_among_models(own, scores, others)
-        records["gap"] = _gap(own, scores, others)
+        among = outsiders(score.astype(scores.dtype), scores, columns(case.mocks.member, asked))
+        records["p_among_models"], records["models"], records["gap"] = among.p_values, among.count, among.gap
     calls = case.of(false_alarms.shown_calls)
     if calls is not None:
         records["false_alarms"], records["called_again"] = calls.false_alarms, calls.called_again
@@ -208,22 +208,6 @@ def _compared(members: pd.DataFrame) -> dict[str, np.ndarray]:
         tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
     distance = members["p_exposure"].to_numpy(float) if "p_exposure" in members else tail
     return {"as_high": np.round(as_high, 9), "p_distance": distance}
-
-
-def _gap(own: np.ndarray, scores: np.ndarray, member: np.ndarray, step: int = 2**16) -> np.ndarray:
-    """(records,) how far a score is above those of OUT models; NaN where that has no number. ``step`` records at a time."""
-    blocks = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
-    return np.concatenate([_gap_of(own[block], scores[:, block], member[:, block]) for block in blocks])
-
-
-def _gap_of(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> np.ndarray:
-    values = np.where(member, np.nan, scores)
-    known = ~np.isnan(values)
-    count = known.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # infinite scores; models that all agree
-        mean = np.where(known, values, 0).sum(axis=0) / count
-        variance = np.square(np.where(known, values - mean, 0)).sum(axis=0) / (count - 1)
-        return np.where(own == mean, 0.0, (own - mean) / np.sqrt(variance))
 
 
 def group_columns(records: pd.DataFrame) -> list[str]:

@@ -11,10 +11,11 @@ their common variance, it then learns from tens of thousands of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.redraws import shifted
 from guestlist.attacks import Attack, scores_of_all
 from guestlist.case import Case, signal_of
@@ -22,6 +23,7 @@ from guestlist.findings.luck import DRAWS
 from guestlist.randomness import stream
 from guestlist.risks import RISKS, mu, risks_of
 from guestlist.store.folder import MANY_RECORDS
+from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation
 
 MOST_CELLS = 2**20  # mock targets times records
@@ -37,6 +39,7 @@ class Sampling:
         shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
         mu_learnt_on: records that taught how mu is spread; None: all that have one.
         single_precision: whether what models say was kept in single precision.
+        classes_learnt_on: records that taught what is common to a class, such as its thresholds; None: all.
     """
 
     records: int
@@ -44,13 +47,15 @@ class Sampling:
     shifted: bool
     mu_learnt_on: int | None = None
     single_precision: bool = False
+    classes_learnt_on: int | None = None
 
 
 def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
     chosen, many = case.of(sample), shifted(int(case.truth.asked.sum()), DRAWS)
     tried_on = None if chosen is None else len(chosen)
-    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case))
+    taught = None if case.view.taught_by is None else len(case.view.taught_by)
+    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case), taught)
     return None if found == Sampling(len(case.records), None, False) else found
 
 
@@ -109,7 +114,9 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     parts, mocks, asked = case.of(parts_of_records), case.mocks, case.truth.asked
     assert parts is not None
     assert mocks is not None
+    # Whatever it asks for is made once, not for each part.
+    mocks = replace(mocks, values=matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
         found[:, part] = scores_of_all(attack, mocks.of_records(part))
-    return found if asked.all() else found[:, asked]
+    return columns(found, asked)

@@ -11,7 +11,7 @@ values count; ``Histogram(every=False)`` leaves out what rounding leaves out, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,9 +50,36 @@ class Histogram:
 
 
 HISTOGRAM = Histogram()
-# Values of models whose members are known, and the truth: in parts, so that those of very many are never all copied.
-Known = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
-CELLS_AT_ONCE = 2**21
+
+
+@dataclass(frozen=True)
+class Known:
+    """Values of models whose members are known, and the truth, on some of the records.
+
+    Args:
+        values, member: (models, records) a value that is NaN is left out.
+        records: which count.
+    """
+
+    values: np.ndarray
+    member: np.ndarray
+    records: np.ndarray
+
+    def sizes_and_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """(2,) how many members and non-members there are, and (2,) their smallest and largest value."""
+        from guestlist.arrays.binning import sizes_and_ends  # imports numba
+
+        sizes, ends = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf])
+        sizes_and_ends(self.values, self.member, self.records, sizes, ends)
+        return sizes, ends
+
+    def counts(self, edges: np.ndarray) -> np.ndarray:
+        """(2, bins) members and non-members in each bin, as ``np.histogram`` counts them."""
+        from guestlist.arrays.binning import count_in_bins  # imports numba
+
+        found = np.zeros((2, len(edges) - 1), dtype=np.int64)
+        count_in_bins(self.values, self.member, self.records, edges, SMALLEST, found)
+        return found
 
 
 def risk_score(
@@ -89,10 +116,11 @@ def risk_score(
     numbers = np.searchsorted(classes, known_labels).clip(max=max(len(classes) - 1, 0))
     numbers = np.where(classes[numbers] == known_labels, numbers, -1) if len(classes) else numbers
     of_class = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
+    nobody, everybody = np.arange(0), np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> Known:
-        rows = slice(None) if records is None else of_class.get(int(codes[records[0]]), slice(0))
-        return lambda: [(known_values[rows], known_member[rows])]
+        rows = everybody if records is None else of_class.get(int(codes[records[0]]), nobody)
+        return Known(known_values[None], known_member[None], rows)
 
     return _class_by_class(values, codes, known_of, prior, histogram)
 
@@ -119,26 +147,13 @@ def _class_by_class(
     return scores
 
 
-def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """``np.histogram``, by comparing with each of a few edges: millions of values need not be sorted."""
-    below = [(values < edge).sum() for edge in edges[:-1]]
-    return np.diff([*below, (values <= edges[-1]).sum()])
-
-
 def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarray, np.ndarray] | None:
     """Edges of bins, and (bins,) probabilities of membership, from known values of one class; None where they are of one kind."""
-    sizes, ends = np.zeros(2), np.empty(0)
-    for values, member in known():
-        sizes += member.sum(), (~member).sum()
-        ends = np.append(ends, [values.min(), values.max()] if len(values) else [])
+    sizes, ends = known.sizes_and_ends()
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))
-    counts = sum(
-        np.array([_counts(np.maximum(values[side], SMALLEST), edges) for side in (member, ~member)])
-        for values, member in known()
-    )
-    inside, outside = counts / sizes[:, None]
+    inside, outside = known.counts(edges) / sizes[:, None]
     there = np.flatnonzero(inside + outside > 0)
     if not len(there):  # rounding has left out all that is known
         return edges, np.full(histogram.bins, np.nan)
@@ -149,19 +164,10 @@ def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarr
 
 def from_references(case: Case) -> np.ndarray:
     """(records,) the score that references teach; NaN where the target was not asked."""
-    said, member = case.view.reference("mentr"), case.view.reference_member
+    said, member, everybody = case.view.reference("mentr"), case.view.reference_member, np.arange(len(case.records))
 
     def known_of(records: np.ndarray | None) -> Known:
-        columns = slice(None) if records is None else records
-        many = max(1, CELLS_AT_ONCE // max(len(case.view.labels[columns]), 1))
-
-        def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for start in range(0, len(said), many):
-                own = said[start : start + many, columns].astype(np.float64, copy=False)
-                known = ~np.isnan(own)
-                yield own[known], member[start : start + many, columns][known]
-
-        return parts
+        return Known(said, member, everybody if records is None else records)
 
     return _class_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ T = TypeVar("T")
 POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
 MANY_RECORDS = 100_000  # whose signals are kept in single precision
 MANY_CELLS = 2**24  # models times records: not all signals are in memory at once
-KEPT_AS_READ = 5  # signals of so many models and records: nearly all that a classifier gives
+KEPT = ("margin", "loss")  # of so many: what is asked for again and again, record by record
 
 
 class Store:
@@ -62,7 +62,7 @@ class Store:
         self.manifest = manifest
         self._split: Split | None = None
         self._row_digests: dict[int, str] = {}
-        self._looked_at: dict[Path, tuple[tuple, list[str]]] = {}
+        self._looked_at: dict[Path, _Look] = {}
 
     # -- what was planned -------------------------------------------------------------------------------------
 
@@ -144,14 +144,21 @@ class Store:
                 else values.astype(bool if _two_valued(values) else np.float32)
                 for name, values in arrays.items()
             }
-        write_sealed_npz(path, self._seal(path), arrays)
+        seal = self._seal(path)
+        write_sealed_npz(path, seal, arrays)
+        self._looked_at[path] = _Look(_state(path, seal), list(arrays), set(arrays))
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
         """Arrays of a file, all or those named; an error where it was made for another place, audit or plan."""
 
         def reader(path: Path) -> dict[str, np.ndarray]:
-            known, seal = self._looked_at.get(path), self._seal(path)
-            return read_sealed_npz(path, seal, *names, known=known is not None and known[0] == _state(path, seal))
+            seal = self._seal(path)
+            look = self._known(path, seal)
+            if look is None:
+                return read_sealed_npz(path, seal, *names)
+            found = read_sealed_npz(path, seal, *names, known=True, compared=look.compared)
+            look.compared.update(found)
+            return found
 
         return read_or_explain(self._there(self._name(path)), reader)
 
@@ -161,10 +168,15 @@ class Store:
 
     def _names(self, path: Path) -> list[str]:
         seal = self._seal(path)
-        known = _state(path, seal)
-        if self._looked_at.get(path, ((), []))[0] != known:
-            self._looked_at[path] = known, check_sealed_npz(path, seal)
-        return self._looked_at[path][1]
+        if self._known(path, seal) is None:
+            state = _state(path, seal)
+            self._looked_at[path] = _Look(state, check_sealed_npz(path, seal), set())
+        return self._looked_at[path].names
+
+    def _known(self, path: Path, seal: dict[str, str]) -> _Look | None:
+        """What is known of a file that was looked at, or written, and has not changed since."""
+        look = self._looked_at.get(path)
+        return look if look is not None and look.state == _state(path, seal) else None
 
     def checked(self, paths: Mapping[int, Path]) -> set[int]:
         """The numbers of these files, each of which is checked: before the long work, not after it."""
@@ -277,10 +289,14 @@ class Store:
             # Of very many, single precision stays what it is: who computes with them makes it double, block by block.
             return loaded.pop(name).astype(np.float32 if many else np.float64, copy=False)
 
-        # What takes a byte each is soon read again.
-        passing = [name for name, values in self._signals(0).items() if values.dtype == bool] if many else ()
-        values = matrices(there, load, KEPT_AS_READ if many else None, passing)
-        return Rotation(values, member, self.pool["class"].to_numpy())
+        def some(name: str, records: np.ndarray) -> np.ndarray | None:
+            if not many or name in KEPT:
+                return None
+            parts = ({name: self._signals(k, name)[name][records].astype(np.float32)} for k in models)
+            return _stacked(parts, [name], len(models))[name]
+
+        passing = [name for name in there if name not in KEPT] if many else ()
+        return Rotation(matrices(there, load, None, passing, some), member, self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
@@ -291,7 +307,7 @@ class Store:
         path, asked = model_path(self.folder, k), self.split.asked[k]
         found = self.read(path, *names)
         for name, values in found.items():
-            if values.shape != asked.shape or (np.isnan(values) & asked).any():
+            if values.shape != asked.shape or _missing(values, asked):
                 raise FolderError(
                     f"{path} is damaged ({name!r} has no number for each record that the model was asked about). Remove that "
                     "file and run the audit again."
@@ -336,10 +352,24 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     return Store(folder, found)
 
 
+class _Look(NamedTuple):
+    """What is known of a file: its state then, its arrays, and those of them whose checksums were compared."""
+
+    state: tuple
+    names: list[str]
+    compared: set[str]
+
+
 def _state(path: Path, seal: dict[str, str]) -> tuple:
     """What tells whether a file has changed since it was looked at, or what is expected of it."""
     status = path.stat()
     return status.st_ino, status.st_mtime_ns, status.st_size, seal
+
+
+def _missing(values: np.ndarray, asked: np.ndarray) -> bool:
+    """Whether a number is missing that should be there."""
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+    return bool(missing.any() and (missing & asked).any())
 
 
 def _two_valued(values: np.ndarray, some: int = 1000) -> bool:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from guestlist.store.archives import stored_array
 from guestlist.store.files import in_npz, read_json, write_json, written_aside
 
 # By part: what a file was made of, in the words of messages.
@@ -50,16 +51,21 @@ def write_sealed_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -
     return holds
 
 
-def read_sealed_npz(path: Path, seal: Seal, *names: str, known: bool = False) -> dict[str, np.ndarray]:
+def read_sealed_npz(
+    path: Path, seal: Seal, *names: str, known: bool = False, compared: Collection[str] = ()
+) -> dict[str, np.ndarray]:
     """Arrays of a sealed file, all or those named; an error where it is not what belongs there.
 
     Args:
         known: whether the same file was checked before.
+        compared: the arrays whose checksums were compared then.
     """
 
     def look(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
         _check_archive(archive.zip, seal)
-        return {name: archive[name] for name in names or archive.files}
+        return {
+            name: stored_array(archive, name) if name in compared else archive[name] for name in names or archive.files
+        }
 
     return in_npz(path, look, known=known)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -53,15 +54,12 @@ def p_y(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def entropy(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Entropy of the answer; the labels play no part."""
-    p = softmax(logits, axis=1)
-    return _entropy(p, _log(p))
+    return _shares(softmax(logits, axis=1), labels).entropy
 
 
 def mentr(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Modified entropy, small only where the model is sure *and* right (Song & Mittal 2021, eq. 8)."""
-    p = softmax(logits, axis=1)
-    rest = _rest(p)
-    return _mentr(p, rest, labels, _log(p), _log(rest))
+    return _shares(softmax(logits, axis=1), labels).mentr
 
 
 SIGNALS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -101,14 +99,14 @@ def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.nd
     """Every row of ``SIGNALS`` for one model's logits: name to (records,)."""
     logits = np.asarray(logits, dtype=np.float64)
     # As each of them alone, but with what they share computed once.
-    own_margin, p = margin(logits, labels), softmax(logits, axis=1)
-    own_loss, rest, log_p = np.logaddexp(0, -own_margin), _rest(p), _log(p)
+    own_margin, shares = margin(logits, labels), _shares(softmax(logits, axis=1), labels)
+    own_loss = np.logaddexp(0, -own_margin)
     return {
         "loss": own_loss,
         "margin": own_margin,
         "correct": correct(logits, labels),
-        "entropy": _entropy(p, log_p),
-        "mentr": _mentr(p, rest, labels, log_p, _log(rest)),
+        "entropy": shares.entropy,
+        "mentr": shares.mentr,
         "p_y": np.exp(-own_loss),
     }
 
@@ -121,19 +119,16 @@ def signals_of_probabilities(
     Args:
         smallest: what an answer of 0 stands for in logarithms; see :func:`smallest_answer`.
     """
-    # Of two columns each by itself in memory, as each is worked on: of more, rows are added up.
-    p = np.asarray(probabilities, dtype=np.float64, order="F" if np.shape(probabilities)[1] == 2 else None)
-    rest = _rest(p)
-    # Most of the time goes into logarithms: each is taken once.
-    log_p, log_rest, floor = _log(p), _log(rest), np.log(smallest)
-    log_true = np.maximum(_true(log_p, labels), floor)
+    p = np.asarray(probabilities, dtype=np.float64)
+    shares, floor = _shares(p, labels), np.log(smallest)
+    log_true = np.maximum(shares.log_true, floor)
     return {
         "loss": -log_true,
-        "margin": log_true - np.maximum(_true(log_rest, labels), floor),
+        "margin": log_true - np.maximum(shares.log_rest, floor),
         "correct": correct(p, labels),
-        "entropy": _entropy(p, log_p),
-        "mentr": _mentr(p, rest, labels, log_p, log_rest),
-        "p_y": _true(p, labels),
+        "entropy": shares.entropy,
+        "mentr": shares.mentr,
+        "p_y": shares.true,
     }
 
 
@@ -227,16 +222,46 @@ def signals_of_values(values: np.ndarray, truth: np.ndarray, floor: float) -> di
     }
 
 
-def _entropy(p: np.ndarray, log_p: np.ndarray) -> np.ndarray:
-    return -row_sums(p * log_p)
+class _Shares(NamedTuple):
+    """(records,) of probabilities: that of the true class, its logarithm and that of the rest, and both entropies."""
+
+    true: np.ndarray
+    log_true: np.ndarray
+    log_rest: np.ndarray
+    entropy: np.ndarray
+    mentr: np.ndarray
 
 
-def _mentr(p: np.ndarray, rest: np.ndarray, labels: np.ndarray, log_p: np.ndarray, log_rest: np.ndarray) -> np.ndarray:
-    own, terms = -_true(rest, labels) * _true(log_p, labels), -p * log_rest
+def _shares(p: np.ndarray, labels: np.ndarray) -> _Shares:
+    """Most of the time goes into logarithms: each is taken once."""
     if p.shape[1] == 2:
-        return np.where(labels == 1, terms[:, 0] + own, own + terms[:, 1])
-    terms[np.arange(len(labels)), labels] = own
-    return terms.sum(axis=1)
+        return _shares_of_two(p, labels)
+    rest = _rest(p)
+    log_p, log_rest, rows = _log(p), _log(rest), np.arange(len(labels))
+    terms = -p * log_rest
+    terms[rows, labels] = -rest[rows, labels] * log_p[rows, labels]
+    return _Shares(
+        p[rows, labels], log_p[rows, labels], log_rest[rows, labels], -row_sums(p * log_p), terms.sum(axis=1)
+    )
+
+
+def _shares_of_two(p: np.ndarray, labels: np.ndarray) -> _Shares:
+    """The same of two classes, to the same bits: what is not the one is the other, and three logarithms do."""
+    second = labels == 1
+    true, other = np.where(second, p[:, 1], p[:, 0]), np.where(second, p[:, 0], p[:, 1])
+    on_top, total = _top(p) == labels, true + other
+    log_true, log_other = _log(true), _log(other)
+    # 1 - p of the class on top is the other class; of the other class it is this.
+    rest = total - np.where(on_top, other, true)
+    log_above = _log(rest)
+    own = -np.where(on_top, other, rest) * log_true
+    return _Shares(
+        true,
+        log_true,
+        np.where(on_top, log_other, log_above),
+        -(true * log_true + other * log_other),
+        own - other * np.where(on_top, log_above, log_true),
+    )
 
 
 def _true(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -264,8 +289,6 @@ def _rest(p: np.ndarray) -> np.ndarray:
     """1 - p column by column, as a sum of the other columns so that it does not cancel where p is near 1."""
     rest = row_sums(p)[:, None] - p
     rows, top = np.arange(len(p)), _top(p)
-    if p.shape[1] == 2:
-        return np.stack([np.where(top, rest[:, 0], p[:, 1]), np.where(top, p[:, 0], rest[:, 1])]).T
     others = p.copy()
     others[rows, top] = 0.0
     rest[rows, top] = others.sum(axis=1)

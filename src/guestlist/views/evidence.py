@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
 from guestlist.errors import MissingEvidenceError
 from guestlist.views.lazily import Lazily, locked
 
@@ -35,7 +36,9 @@ class ModelsView:
     member: np.ndarray
 
     def take(self, records: np.ndarray) -> ModelsView:
-        return ModelsView({name: matrix[:, records] for name, matrix in self.values.items()}, self.member[:, records])
+        return ModelsView(
+            {name: columns(matrix, records) for name, matrix in self.values.items()}, columns(self.member, records)
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class FullAnswersView:
     member: np.ndarray
 
     def take(self, records: np.ndarray) -> FullAnswersView:
-        return FullAnswersView(self.log_p[:, records], self.member[:, records])
+        return FullAnswersView(self.log_p[:, records], columns(self.member, records))
 
     def among(self, references: np.ndarray | slice) -> FullAnswersView:
         """The same with some of the references only, or with all of them in another order."""

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
+
 T = TypeVar("T")
 
 
@@ -17,6 +19,7 @@ class Lazily(Mapping[str, T]):
     Args:
         most: how many are kept, those that were asked for last; by default all.
         passing: names of those that are never kept, as they are soon made again.
+        some: makes what a value says of some records, by name and positions; None of those that are better made whole.
 
     >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
     >>> squares["2"], list(squares), "3" in squares
@@ -24,11 +27,17 @@ class Lazily(Mapping[str, T]):
     """
 
     def __init__(
-        self, names: Iterable[str], make: Callable[[str], T], most: int | None = None, passing: Collection[str] = ()
+        self,
+        names: Iterable[str],
+        make: Callable[[str], T],
+        most: int | None = None,
+        passing: Collection[str] = (),
+        some: Callable[[str, np.ndarray], T | None] = lambda name, records: None,
     ):
         self._names = dict.fromkeys(names)
         self._passing = passing
         self._make = make
+        self._some = some
         self._most = len(self._names) if most is None else most
         self._made: dict[str, T] = {}
 
@@ -46,6 +55,10 @@ class Lazily(Mapping[str, T]):
         if self._most:
             self._made[name] = found
         return found
+
+    def part(self, name: str, records: np.ndarray) -> T | None:
+        """What a value says of some records, made by itself; None where all of it is at hand, or is better made whole."""
+        return None if name in self._made or name not in self._names else self._some(name, records)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # the inherited one would make the value
@@ -79,16 +92,36 @@ def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def matrices(
-    names: Iterable[str], make: Callable[[str], np.ndarray], most: int | None = None, passing: Collection[str] = ()
+    names: Iterable[str],
+    make: Callable[[str], np.ndarray],
+    most: int | None = None,
+    passing: Collection[str] = (),
+    some: Callable[[str, np.ndarray], np.ndarray | None] = lambda name, records: None,
 ) -> Lazily[np.ndarray]:
     """Matrices by name, each made when first asked for, and read-only; ``most`` are kept, and none that are ``passing``."""
-    return Lazily(names, lambda name: read_only(make(name)), most, passing)
+    return Lazily(names, lambda name: read_only(make(name)), most, passing, some)
+
+
+def part_of(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
+    """(models, chosen) of a matrix by name where that can be made by itself, and all of it is not at hand; else None."""
+    return values.part(name, records) if isinstance(values, Lazily) else None
+
+
+def columns_of(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
+    """(models, chosen) of a matrix by name; all of it is made only where that part cannot be made by itself."""
+    found = part_of(values, name, records)
+    return columns(values[name], records) if found is None else found
 
 
 def rows_of(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> Lazily[np.ndarray]:
     """Some rows of matrices by name; nothing is kept of rows that follow each other, which are not copied either."""
     chosen = in_a_row(rows)
-    return matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None)
+
+    def some(name: str, records: np.ndarray) -> np.ndarray | None:
+        found = part_of(matrix, name, records)
+        return None if found is None else found[chosen]
+
+    return matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None, some=some)
 
 
 def locked(part: Any) -> Any:

@@ -13,15 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from guestlist.arrays.columns import columns
 from guestlist.arrays.moments import Moments, Sides, moments_of_others, moments_of_sides
-from guestlist.arrays.samples import rows_of_each
+from guestlist.arrays.samples import enough_of_each, rows_of_each
 from guestlist.arrays.shares import share_above, share_above_of_others
 from guestlist.arrays.standings import Standing, standing, standing_of_others
-from guestlist.arrays.thresholds import Thresholds, class_thresholds
+from guestlist.arrays.thresholds import Thresholds, class_thresholds, of_other_records
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
-from guestlist.views.lazily import in_a_row, locked, matrices, read_only, rows_of
+from guestlist.views.lazily import columns_of, in_a_row, locked, matrices, read_only, rows_of
 from guestlist.views.view import T
+
+# Values of references about each class, and about all records: what is learnt from so many, more of them would hardly change.
+ENOUGH = 2**20
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,11 @@ class Signals:
         # A copy: not tied to the references'.
         return self.once(("target", name), lambda: _lookup(self.values, name)[0].astype(np.float64))
 
-    def reference(self, name: str) -> np.ndarray:
-        """(references, records) what the references say."""
-        return _lookup(self._source, name)[1:]
+    def reference(self, name: str, records: np.ndarray | None = None) -> np.ndarray:
+        """(references, records) what the references say, about all records or those at some places."""
+        if records is None:
+            return _lookup(self._source, name)[1:]
+        return read_only(columns_of(self._source, _known(self._source, name), records))[1:]
 
     def inside(self, name: str) -> Moments:
         """Moments, per record, of the references that trained on it."""
@@ -85,28 +91,59 @@ class Signals:
         return share_above(self.target(name), values, ~self.reference_member & ~np.isnan(values))
 
     def standing(self, name: str) -> Standing:
-        """Where the target's value stands among those of references on all non-members of the record's class."""
-        member = self.reference_member
-        make = lambda: standing(self.target(name), self.reference(name), member, self.labels)  # noqa: E731
+        """Where the target's value stands among those of references on non-members of the record's class.
+
+        On all of them, or on those of ``taught_by``.
+        """
+
+        def make() -> Standing:
+            said, member = self._said(name, self.taught_by)
+            return standing(self.target(name), said, member, self.labels, self.taught_by)
+
         return self.once(("standing", name), make)
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """(records,) the threshold that tells references' members among the records of a class best; NaN: of one kind."""
-        return self._thresholds(name, sign).of_class
+        rows = self.taught_by
+        found = self._thresholds(name, sign, rows).of_class
+        return found if rows is None else of_other_records(found, self.labels[rows], self.labels)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """(1,) the threshold that tells references' members among all records best; NaN where they are of one kind."""
-        return self._thresholds(name, sign).overall
+        everybody = np.zeros(len(self.labels), dtype=np.int64)
+        rows = None if self.taught_by is None else enough_of_each(everybody, self.references, ENOUGH)
+        return self._thresholds(name, sign, rows).overall
 
-    def _thresholds(self, name: str, sign: int) -> Thresholds:
-        make = lambda: class_thresholds(self.reference(name), self.reference_member, self.labels, sign)  # noqa: E731
-        return self.once(("thresholds", name, sign), make)
+    @cached_property
+    def taught_by(self) -> np.ndarray | None:
+        """The records whose classes teach what is common to a class: a threshold, how scores are spread. None: all.
+
+        Of very many records some teach it as well as all; which ones is decided by their places alone, which say nothing.
+        """
+        rows = enough_of_each(self.labels, self.references, ENOUGH)
+        if rows is None:
+            return None
+        member = columns(self.reference_member, rows)
+        both = all(0 < member[:, of_class].mean() < 1 for of_class in rows_of_each(self.labels[rows]))
+        return rows if both else None  # what is so rare must not be missed
+
+    def _said(self, name: str, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """(references, chosen) what the references say about some of the records, or all, and who they trained on."""
+        member = self.reference_member
+        return self.reference(name, records), member if records is None else columns(member, records)
+
+    def _thresholds(self, name: str, sign: int, records: np.ndarray | None) -> Thresholds:
+        def make() -> Thresholds:
+            labels = self.labels if records is None else self.labels[records]
+            return class_thresholds(*self._said(name, records), labels, sign)
+
+        return self.once(("thresholds", name, sign, None if records is None else len(records)), make)
 
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
         return Signals(
-            matrices(self.values, lambda name: self.values[name][:, records]),
-            self.reference_member[:, records],
+            matrices(self.values, lambda name: columns_of(self.values, name, records)),
+            columns(self.reference_member, records),
             self.labels[records],
             self.evidence.take(records),
             None if self.population is None else self.population[records],
@@ -245,10 +282,12 @@ class Rotation:
         from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
 
         labels, block = np.unique(self.blocks, return_inverse=True)
-        values = self.target(name)[:, records]
+        values = columns(self.target(name), records)
         asked = ~np.isnan(values)
         blocks = np.broadcast_to(block[:, None], values.shape)
-        found = thresholds_of_others(sign * values[asked], self.member[:, records][asked], blocks[asked], len(labels))
+        found = thresholds_of_others(
+            sign * values[asked], columns(self.member, records)[asked], blocks[asked], len(labels)
+        )
         return found[block][:, None]
 
     def facing(self, k: int) -> Signals:
@@ -284,8 +323,10 @@ class Rotation:
 
         return replace(
             self,
-            values=matrices(self.values, lambda name: self.values[name][:, records].astype(np.float64, copy=False)),
-            member=self.member[:, records],
+            values=matrices(
+                self.values, lambda name: columns_of(self.values, name, records).astype(np.float64, copy=False)
+            ),
+            member=columns(self.member, records),
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),
             unasked=None if self.unasked is None else self.unasked[records],
@@ -326,9 +367,14 @@ def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    return read_only(values[_known(values, name)])
+
+
+def _known(values: Mapping[str, np.ndarray], name: str) -> str:
+    """The name of a signal that is there; an error where it is not."""
     if name not in values:
         raise NotCollectedError(
             f"This attack reads {name!r}, but the store holds {sorted(values)}. "
             "Run the audit again in a new folder to collect others."
         )
-    return read_only(values[name])
+    return name

@@ -45,6 +45,11 @@ def sampled(found: Sampling | None) -> tuple[str, ...]:
             "With so many records, chance was judged by shifting the sides along them in a random order, not by dealing them out "
             "anew; the p-values keep their promise all the same."
         )
+    if found is not None and found.classes_learnt_on is not None:
+        said.append(
+            "What is common to a class, such as the threshold that tells its members best, was learnt from what references say "
+            f"about {count(found.classes_learnt_on)} of the records."
+        )
     if found is not None and found.mu_learnt_on is not None:
         said.append(
             f"How mu is spread over records was learnt from a random sample of {count(found.mu_learnt_on)} of them."
