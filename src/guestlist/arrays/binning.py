@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+AT_ONCE = 1024  # values, which are compared with one edge after the other
+
 
 @njit(cache=True)
 def sizes_and_ends(values, member, records, sizes, ends):  # pragma: no cover: compiled
@@ -17,13 +19,18 @@ def sizes_and_ends(values, member, records, sizes, ends):  # pragma: no cover: c
         values, member: (models, all records) NaN is left out.
         records: which of the records count.
     """
+    low, high = ends[0], ends[1]
     for k in range(len(values)):
-        own, trained = values[k], member[k]
-        for i in records:
+        own, trained, inside, known = values[k], member[k], 0, 0
+        for i in records:  # without branches, as none of this can be foreseen
             value = np.float64(own[i])
-            if value == value:
-                sizes[1 - np.int64(trained[i])] += 1
-                ends[0], ends[1] = min(ends[0], value), max(ends[1], value)
+            there = value == value
+            known += there
+            inside += there & trained[i]
+            low, high = value if value < low else low, value if value > high else high
+        sizes[0] += inside
+        sizes[1] += known - inside
+    ends[0], ends[1] = low, high
 
 
 @njit(cache=True)
@@ -34,13 +41,39 @@ def count_in_bins(values, member, records, edges, smallest, counts):  # pragma: 
         edges: (bins + 1,) rising.
         smallest: what smaller values count as.
     """
-    bins = len(edges) - 1
+    bins, said = len(edges) - 1, np.empty(AT_ONCE)
+    trained = np.empty(AT_ONCE, dtype=np.bool_)
     for k in range(len(values)):
-        own, trained = values[k], member[k]
-        for i in records:
-            value = max(np.float64(own[i]), smallest)
-            if value >= edges[0] and value <= edges[bins]:  # not NaN
-                at = 0
-                for bin in range(1, bins):
-                    at += value >= edges[bin]
-                counts[1 - np.int64(trained[i]), at] += 1
+        for start in range(0, len(records), AT_ONCE):
+            many = min(AT_ONCE, len(records) - start)
+            for i in range(many):
+                value = np.float64(values[k, records[start + i]])
+                said[i] = smallest if value < smallest else value
+                trained[i] = member[k, records[start + i]]
+            beyond = _from(said, trained, many, edges[0])
+            for bin in range(bins):
+                last = bin == bins - 1
+                upper = _above(said, trained, many, edges[bins]) if last else _from(said, trained, many, edges[bin + 1])
+                counts[0, bin] += beyond[0] - upper[0]
+                counts[1, bin] += beyond[1] - upper[1]
+                beyond = upper
+
+
+@njit(cache=True, inline="always")
+def _from(values, member, many, edge):  # pragma: no cover: compiled
+    """How many members and non-members are no smaller."""
+    inside, every = 0, 0
+    for i in range(many):
+        inside += (values[i] >= edge) & member[i]
+        every += values[i] >= edge
+    return inside, every - inside
+
+
+@njit(cache=True, inline="always")
+def _above(values, member, many, edge):  # pragma: no cover: compiled
+    """How many members and non-members are larger."""
+    inside, every = 0, 0
+    for i in range(many):
+        inside += (values[i] > edge) & member[i]
+        every += values[i] > edge
+    return inside, every - inside

@@ -18,45 +18,37 @@ def fill_outside(own, scores, member, count, as_high, mean, squares):  # pragma:
     A second round makes the mean of equal scores exactly that score, and their sum of squares exactly 0.
     """
     models, records = scores.shape
+    said, counts = np.empty((2, models, AT_ONCE))
     n, high, first, more, square = np.empty((5, AT_ONCE))
     for start in range(0, records, AT_ONCE):
         stop = min(start + AT_ONCE, records)
         n[:], high[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(models):
-            _tally(own[start:stop], scores[k][start:stop], member[k][start:stop], n, high, first)
+            row, trained = scores[k][start:stop], member[k][start:stop]
+            _tally(own[start:stop], row, trained, said[k], counts[k], n, high, first)
         for i in range(stop - start):
             first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
         for k in range(models):
-            _add_away(scores[k][start:stop], member[k][start:stop], first, more)
+            for i in range(stop - start):
+                more[i] += said[k, i] - first[i] if counts[k, i] > 0 else 0.0
         for i in range(stop - start):
             more[i] = first[i] + more[i] / n[i]
         for k in range(models):
-            _add_square(scores[k][start:stop], member[k][start:stop], more, square)
+            for i in range(stop - start):
+                away = said[k, i] - more[i] if counts[k, i] > 0 else 0.0
+                square[i] += away * away
         for i in range(stop - start):
             count[start + i], as_high[start + i] = np.int64(n[i]), np.int64(high[i])
             mean[start + i], squares[start + i] = more[i], square[i]
 
 
 @njit(cache=True, inline="always")
-def _tally(own, scores, member, n, high, total):  # pragma: no cover: compiled
-    for i in range(len(scores)):  # without branches: who trained on what is a coin, which no processor foresees
-        score = np.float64(scores[i])
-        counts = score == score and not member[i]
-        n[i] += 1.0 if counts else 0.0
-        high[i] += 1.0 if counts and score >= own[i] else 0.0
-        total[i] += score if counts else 0.0
-
-
-@njit(cache=True, inline="always")
-def _add_away(scores, member, middle, total):  # pragma: no cover: compiled
+def _tally(own, scores, member, said, counts, n, high, total):  # pragma: no cover: compiled
+    # Without branches, not even that of "and": who trained on what is a coin, which no processor foresees.
     for i in range(len(scores)):
         score = np.float64(scores[i])
-        total[i] += score - middle[i] if score == score and not member[i] else 0.0
-
-
-@njit(cache=True, inline="always")
-def _add_square(scores, member, middle, total):  # pragma: no cover: compiled
-    for i in range(len(scores)):
-        score = np.float64(scores[i])
-        away = score - middle[i] if score == score and not member[i] else 0.0
-        total[i] += away * away
+        one = 1.0 if (score == score) & (not member[i]) else 0.0
+        said[i], counts[i] = score if one > 0 else 0.0, one
+        n[i] += one
+        high[i] += one if score >= own[i] else 0.0
+        total[i] += said[i]

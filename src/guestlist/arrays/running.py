@@ -101,46 +101,36 @@ def down_the_models(values, member, count, mean, squares):  # pragma: no cover: 
         values, member: (models, records); a value that is NaN does not count.
     """
     models, records = values.shape
-    own, counts = np.empty((models, AT_ONCE)), np.empty((2, models, AT_ONCE))
-    n, first, more, square = np.empty((4, 2, AT_ONCE))
+    own, counts = np.empty((2, models, AT_ONCE))
+    n, first, more, square = np.empty((4, AT_ONCE))
     for start in range(0, records, AT_ONCE):
         stop = min(start + AT_ONCE, records)
-        n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
-        for k in range(models):
-            _split(values[k][start:stop], member[k][start:stop], own[k], counts[0, k], counts[1, k])
         for side in range(2):
-            _sum_up(own, counts[side], n[side], first[side], more[side], square[side])
+            n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
+            for k in range(models):
+                _choose(values[k][start:stop], member[k][start:stop], side == 1, own[k], counts[k], n, first)
             for i in range(stop - start):
-                count[side, start + i], mean[side, start + i] = np.int64(n[side, i]), more[side, i]
-                squares[side, start + i] = square[side, i]
+                first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
+            for k in range(models):
+                for i in range(stop - start):
+                    more[i] += own[k, i] - first[i] if counts[k, i] > 0 else 0.0
+            for i in range(stop - start):
+                more[i] = first[i] + more[i] / n[i]
+            for k in range(models):
+                for i in range(stop - start):
+                    away = own[k, i] - more[i] if counts[k, i] > 0 else 0.0
+                    square[i] += away * away
+            for i in range(stop - start):
+                count[side, start + i], mean[side, start + i] = np.int64(n[i]), more[i]
+                squares[side, start + i] = square[i]
 
 
 @njit(cache=True, inline="always")
-def _split(values, member, own, outside, inside):  # pragma: no cover: compiled
-    for i in range(len(values)):
+def _choose(values, member, inside, own, counts, n, total):  # pragma: no cover: compiled
+    """What one model says of the records of one side, 0 of the others; add up how many count and their sum."""
+    for i in range(len(values)):  # without branches, not even that of "and"
         value = np.float64(values[i])
-        known = value == value
-        own[i] = value if known else 0.0
-        outside[i] = 1.0 if known and not member[i] else 0.0
-        inside[i] = 1.0 if known and member[i] else 0.0
-
-
-@njit(cache=True, inline="always", error_model="numpy")
-def _sum_up(own, counts, n, first, more, square):  # pragma: no cover: compiled
-    """Add to ``n`` how many count, to ``more`` their mean, to ``square`` the sum of squared deviations from it."""
-    models, many = own.shape
-    for k in range(models):
-        for i in range(many):
-            n[i] += counts[k, i]
-            first[i] += own[k, i] if counts[k, i] > 0 else 0.0
-    for i in range(many):
-        first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
-    for k in range(models):
-        for i in range(many):
-            more[i] += own[k, i] - first[i] if counts[k, i] > 0 else 0.0
-    for i in range(many):
-        more[i] = first[i] + more[i] / n[i]
-    for k in range(models):
-        for i in range(many):
-            away = own[k, i] - more[i] if counts[k, i] > 0 else 0.0
-            square[i] += away * away
+        one = 1.0 if (value == value) & (member[i] == inside) else 0.0
+        own[i], counts[i] = value if one > 0 else 0.0, one
+        n[i] += one
+        total[i] += own[i]

@@ -150,7 +150,8 @@ def threshold_at_fpr(scores_of_nonmembers: np.ndarray, fpr: float) -> np.floatin
     check_share(fpr=fpr)
     scores = np.asarray(scores_of_nonmembers)
     scores = scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64)
-    scores = scores[~np.isnan(scores)]
+    unknown = np.isnan(scores)
+    scores = scores[~unknown] if unknown.any() else scores
     infinity = scores.dtype.type(np.inf)
     allowed = math.floor(fpr * len(scores) + ROUNDING)
     if len(scores) and allowed == len(scores):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import columns, in_a_row
 from guestlist.arrays.redraws import shifted
 from guestlist.attacks import Attack, scores_of_all
 from guestlist.case import Case, signal_of
@@ -82,7 +82,9 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
     if models * records <= MOST_CELLS:
         return None
     parts = -(-models * records // MOST_CELLS)
-    order = stream(case.setting.seed, "parts of records").permutation(records)
+    # A pool that was shuffled when it was made is in a random order already, and parts that follow each other need no copy.
+    shuffled = "row" in case.records and not case.setting.predictions
+    order = np.arange(records) if shuffled else stream(case.setting.seed, "parts of records").permutation(records)
     return [np.sort(part) for part in np.array_split(order, parts)]
 
 
@@ -118,5 +120,5 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     mocks = replace(mocks, values=matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        found[:, part] = scores_of_all(attack, mocks.of_records(part))
+        found[:, in_a_row(part)] = scores_of_all(attack, mocks.of_records(part))
     return columns(found, asked)

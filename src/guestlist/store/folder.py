@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arguments import place
+from guestlist.arrays.columns import in_a_row
 from guestlist.errors import FolderError
 from guestlist.games import Split
 from guestlist.reaching import is_there
@@ -44,7 +45,7 @@ from guestlist.store.seals import (
     write_sealed_npz,
 )
 from guestlist.unpacking import read_parquet
-from guestlist.views.lazily import in_a_row, matrices
+from guestlist.views.lazily import matrices
 from guestlist.views.signals import Rotation, Signals
 
 T = TypeVar("T")

@@ -51,6 +51,12 @@ def passing(prefix: str, parent: str | None = None) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
+def is_passing(path: Path) -> bool:
+    """Whether a file stands, or would, in a folder that ends with this process: what lies there need not outlive a power cut."""
+    own = f"{PREFIX}{os.getpid()}-"
+    return any(folder.name.startswith(own) for folder in path.absolute().parents[:4])
+
+
 def _ours(path: Path) -> bool:
     try:
         return not path.is_symlink() and path.is_dir() and (os.name != "posix" or path.stat().st_uid == os.getuid())

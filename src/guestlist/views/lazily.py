@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import columns, in_a_row
 
 T = TypeVar("T")
 
@@ -79,16 +79,6 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
-    """The same rows as a slice where they follow each other: taking those copies nothing.
-
-    >>> in_a_row(np.array([1, 2, 3])), in_a_row(np.array([0, 2]))
-    (slice(1, 4, None), array([0, 2]))
-    """
-    together = len(rows) > 0 and rows[0] >= 0 and (np.diff(rows) == 1).all()
-    return slice(int(rows[0]), int(rows[-1]) + 1) if together else rows
 
 
 def matrices(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import columns, in_a_row
 from guestlist.arrays.moments import Moments, Sides, moments_of_others, moments_of_sides
 from guestlist.arrays.samples import enough_of_each, rows_of_each
 from guestlist.arrays.shares import share_above, share_above_of_others
@@ -21,7 +21,7 @@ from guestlist.arrays.standings import Standing, standing, standing_of_others
 from guestlist.arrays.thresholds import Thresholds, class_thresholds, of_other_records
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NOTHING, Evidence, ModelsView
-from guestlist.views.lazily import columns_of, in_a_row, locked, matrices, read_only, rows_of
+from guestlist.views.lazily import columns_of, locked, matrices, read_only, rows_of
 from guestlist.views.view import T
 
 # Values of references about each class, and about all records: what is learnt from so many, more of them would hardly change.
