@@ -58,6 +58,10 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
     single = replace(case, view=replace(case.view, values=values)).of(sampling.find)
     assert single == Sampling(400, None, False, mu_learnt_on=100, single_precision=True)
+    monkeypatch.setattr("guestlist.views.signals.ENOUGH", 500)
+    taught = replace(case, view=replace(case.view)).of(sampling.find).classes_learnt_on
+    assert taught == len(replace(case.view).taught_by) < 400
+    assert f"about {taught} of the records" in sampled(Sampling(400, None, False, classes_learnt_on=taught))[0]
     learnt, digits = sampled(single)
     assert "100 of them" in learnt
     assert "seven digits" in digits

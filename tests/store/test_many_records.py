@@ -1,20 +1,21 @@
-"""The signals of very many records: kept in single precision, two of them in memory at a time, and hardly other figures."""
+"""The signals of very many records: kept in single precision, read in part where a part does, and hardly other figures."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
+from guestlist.store import folder, open_store
 from guestlist.store.files import read_npz
 
 
-def audit(folder):
+def audit(place):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(80, 12)), rng.integers(0, 2, 80)
     model = LogisticRegression(C=100).fit(x[:40], y[:40])
     names = ["loss", "rmia", "lira_bayes", "class_mentr"]
     sides = (x[:40], y[:40]), (x[40:], y[40:])
-    return gl.audit(model, *sides, references=8, attacks=names, folder=folder, jobs=1, blind=False, progress=False)
+    return gl.audit(model, *sides, references=8, attacks=names, folder=place, jobs=1, blind=False, progress=False)
 
 
 @pytest.mark.slow
@@ -32,3 +33,28 @@ def test_single_precision_changes_hardly_a_figure(monkeypatch, tmp_path):
     np.testing.assert_allclose(found.records["score_lira_bayes"], exact.records["score_lira_bayes"], atol=1e-3)
     again = audit(tmp_path / "many")  # what is in the folder is taken
     assert again.outcomes == found.outcomes
+
+
+@pytest.mark.slow
+def test_what_is_said_of_some_records_is_read_without_the_rest(monkeypatch, tmp_path):
+    monkeypatch.setattr("guestlist.store.folder.MANY_RECORDS", 50)
+    monkeypatch.setattr("guestlist.store.folder.MANY_CELLS", 50)
+    audit(tmp_path)
+    rotation, whole = (open_store(tmp_path).rotation() for _ in range(2))
+    made, plain = [], folder._stacked
+
+    def noted(parts, names, models):
+        found = plain(parts, names, models)
+        made.extend((name, values.shape) for name, values in found.items())
+        return found
+
+    monkeypatch.setattr(folder, "_stacked", noted)
+    records = np.array([3, 4, 17, 60])
+    for name in ("mentr", "correct", "margin"):
+        for view in (rotation.of_records(records), rotation.take(np.arange(1, 9)).of_records(records)):
+            expected = whole.target(name)[:, records].astype(np.float64)[-len(view.member) :]
+            made.clear()
+            assert np.array_equal(view.target(name), expected)
+            assert set(made) <= {(name, (9, 80 if name in folder.KEPT else 4))}
+    assert np.array_equal(rotation.facing(0).reference("mentr", records), whole.target("mentr")[1:, records])
+    assert np.array_equal(rotation.target("mentr"), whole.target("mentr"))

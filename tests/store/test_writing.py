@@ -17,7 +17,7 @@ from guestlist.errors import UnwrittenError
 from guestlist.store import files, lock
 from guestlist.store.files import write_bytes, write_text
 from guestlist.store.lock import LOCK
-from guestlist.store.passing import passing
+from guestlist.store.passing import kept_or_passing, passing
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -42,6 +42,17 @@ def test_why_a_file_cannot_be_written(call, number, message, tmp_path, monkeypat
     assert str(tmp_path / "a.txt") in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "before"
+
+
+def test_what_ends_with_the_process_is_not_flushed_to_the_disk_and_what_is_kept_is(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(files.os, "fsync", lambda number: flushed.append(number))
+    with kept_or_passing(None) as place:
+        write_text(place / "signals" / "a.txt", "gone soon")
+        assert flushed == []
+    with kept_or_passing(tmp_path / "audit") as place:
+        write_text(place / "signals" / "a.txt", "kept")
+    assert len(flushed) == 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")

@@ -65,19 +65,23 @@ def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     return Moments(count, mean, squares)
 
 
-def moments_of_sides(values: np.ndarray, member: np.ndarray) -> Sides:
-    """Moments over the models (axis 0) that trained on a record, and over the others; both arguments are (models, records).
+def moments_of_sides(values: np.ndarray, member: np.ndarray, models: slice = slice(None)) -> Sides:
+    """Moments over the models (axis 0) that trained on a record, and over the others; both arrays are (models, records).
 
     A value that is NaN is left out.
+
+    Args:
+        models: which of them count.
     """
     if values.size <= MANY_CELLS:
+        values, member = values[models], member[models]
         known = ~np.isnan(values)
         return Sides(moments(values, member & known), moments(values, ~member & known))
     from guestlist.arrays.running import down_the_models  # imports numba
 
-    records = values.shape[1]
+    chosen, records = np.arange(len(values))[models], values.shape[1]
     parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
-    down_the_models(values, member, *parts)
+    down_the_models(values, member, chosen, *parts)
     outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
     return Sides(inside, outside)
 

@@ -91,7 +91,7 @@ def _merge(count, mean, squares, pivot, n, m, s):  # pragma: no cover: compiled
 
 
 @njit(cache=True, error_model="numpy")
-def down_the_models(values, member, count, mean, squares):  # pragma: no cover: compiled
+def down_the_models(values, member, chosen, count, mean, squares):  # pragma: no cover: compiled
     """Fill (2, records) moments of non-members and members, added up in the order of the models, in double precision.
 
     A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0. Both sides are
@@ -99,8 +99,9 @@ def down_the_models(values, member, count, mean, squares):  # pragma: no cover: 
 
     Args:
         values, member: (models, records); a value that is NaN does not count.
+        chosen: the models that count.
     """
-    models, records = values.shape
+    models, records = len(chosen), values.shape[1]
     own, counts = np.empty((2, models, AT_ONCE))
     n, first, more, square = np.empty((4, AT_ONCE))
     for start in range(0, records, AT_ONCE):
@@ -108,7 +109,8 @@ def down_the_models(values, member, count, mean, squares):  # pragma: no cover: 
         for side in range(2):
             n[:], first[:], more[:], square[:] = 0.0, 0.0, 0.0, 0.0
             for k in range(models):
-                _choose(values[k][start:stop], member[k][start:stop], side == 1, own[k], counts[k], n, first)
+                said, trained = values[chosen[k]][start:stop], member[chosen[k]][start:stop]
+                _choose(said, trained, side == 1, own[k], counts[k], n, first)
             for i in range(stop - start):
                 first[i] = first[i] / n[i]  # 0 / 0 is NaN: no model applies
             for k in range(models):

@@ -13,7 +13,7 @@ import numpy as np
 
 from guestlist.arrays.moments import moments_of_sides
 from guestlist.case import Case
-from guestlist.risks.mu import Effects, effects
+from guestlist.risks.mu import effects
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def steadiness(case: Case) -> Steadiness:
     """How sure the references of a case are of mu."""
     whole = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin, member = case.view.reference("margin"), case.view.reference_member
-    first, second = (_effects(margin[k::2], member[k::2]) for k in (0, 1))
+    first, second = (effects(*moments_of_sides(margin, member, slice(k, None, 2))) for k in (0, 1))
     return Steadiness(whole.unbiased, whole.error, apart(first.unbiased, first.error, second.unbiased, second.error))
 
 
@@ -43,7 +43,3 @@ def apart(first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second
     """(records,) by how many standard errors the second estimate exceeds the first; NaN where one is missing."""
     with np.errstate(invalid="ignore"):
         return (second - first) / np.hypot(first_error, second_error)
-
-
-def _effects(margin: np.ndarray, member: np.ndarray) -> Effects:
-    return effects(*moments_of_sides(margin, member))
