@@ -81,11 +81,11 @@ def _newcomer_row(who: str, references, runs: list[dict], reached: list[dict], p
 
 def collection_table() -> str:
     """What collection costs beside the training itself."""
-    found = _measured("collection")
-    ratios = [name for name in found["forest"] if " / " in name]
-    rows = [f"| models | {' | '.join(ratios)} |", "| --- " * (1 + len(ratios)) + "|"]
-    for name in ("forest", "network"):
-        rows.append(f"| {name} | {' | '.join(f'{found[name][ratio]:.2f}' for ratio in ratios)} |")
+    found = _measured("collection")["rows"]
+    ratios = [name for name in found[0] if " / " in name]
+    rows = [f"| models | references | {' | '.join(ratios)} |", "| --- " * (2 + len(ratios)) + "|"]
+    for row in found:
+        rows.append(f"| {row['models']} | {row['references']} | {' | '.join(f'{row[name]:.2f}' for name in ratios)} |")
     return "\n".join(rows)
 
 

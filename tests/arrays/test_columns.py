@@ -19,3 +19,9 @@ def test_the_same_as_by_index_and_model_by_model_in_memory(places):
 
 def test_all_of_them_are_not_copied():
     assert np.shares_memory(columns(MATRIX, np.ones(10, dtype=bool)), MATRIX)
+
+
+@pytest.mark.parametrize("records", [[8, 9, 10], [2, 11], np.ones(9, dtype=bool), np.ones(11, dtype=bool)])
+def test_records_that_are_not_there_are_refused(records):
+    with pytest.raises(IndexError):
+        columns(MATRIX, np.array(records))

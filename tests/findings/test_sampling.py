@@ -59,9 +59,12 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     single = replace(case, view=replace(case.view, values=values)).of(sampling.find)
     assert single == Sampling(400, None, False, mu_learnt_on=100, single_precision=True)
     monkeypatch.setattr("guestlist.views.signals.ENOUGH", 500)
-    taught = replace(case, view=replace(case.view)).of(sampling.find).classes_learnt_on
+    assert (
+        replace(case, view=replace(case.view)).of(sampling.find).classes_learnt_on is None
+    )  # no attack learns by class
+    taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_learnt_on
     assert taught == len(replace(case.view).taught_by) < 400
-    assert f"about {taught} of the records" in sampled(Sampling(400, None, False, classes_learnt_on=taught))[0]
+    assert f"about {taught} of them" in sampled(Sampling(400, None, False, classes_learnt_on=taught))[0]
     learnt, digits = sampled(single)
     assert "100 of them" in learnt
     assert "seven digits" in digits

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -163,12 +164,19 @@ def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, mon
         for name, expected in values.items():
             assert np.array_equal(again.read(path, name)[name], expected)
     assert compared == [[], ["loss"], ["correct", "loss"], ["correct", "loss"]]
+    monkeypatch.undo()
     content = bytearray(path.read_bytes())
     at = content.index(np.arange(3.0).tobytes())
-    content[at] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(FolderError, match="is damaged"):
-        open_store(store.folder).read(path, "loss")
+    for turned in (0, 1):  # the same bytes once more, then others
+        content[at] ^= turned
+        path.write_bytes(content)
+        os.utime(path, ns=(0, turned))
+        for reader in (again, open_store(store.folder)):
+            if not turned:
+                assert reader.read(path, "loss")["loss"].tolist() == [0, 1, 2]
+                continue
+            with pytest.raises(FolderError, match=r"is damaged.*CRC"):
+                reader.read(path, "loss")
 
 
 @pytest.mark.slow

@@ -33,28 +33,84 @@ def test_few_records_teach_all_of_them():
 def test_of_each_class_there_are_enough_or_all(few):
     signals, _ = seen()
     rows = signals.taught_by
-    for of_class, all_of_it in ((0, False), (1, False)):
+    for of_class in (0, 1):
         own = np.flatnonzero(signals.labels == of_class)
         taught = rows[signals.labels[rows] == of_class]
         assert 300 <= 8 * len(taught) < 8 * len(own)
-        assert all_of_it or len(taught) < len(own)
-    assert enough_of_each(np.array([0, 0, 0, 1, -1]), 1, 3) is None
-    assert enough_of_each(np.array([0, 0, 0, 0, 0, 0, 1, -1]), 1, 3).tolist() == [0, 2, 4, 6]
+    assert enough_of_each(np.array([0, 0, 0, 1, -1]), np.ones(5, int), 3) is None
+    found = enough_of_each(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
+    assert len(found) == 4
+    assert 6 in found  # all that there is of its class
+    assert 7 not in found
+
+
+def slowly(signals, rows):
+    values, member = signals.reference("margin")[:, rows], signals.reference_member[:, rows]
+    return best_threshold(values.ravel(), member.ravel())
 
 
 def test_a_threshold_is_that_of_the_chosen_records(few):
-    """Against the slow way on the same records."""
+    """Against the slow way on the same records, whichever is asked for first."""
     signals, _ = seen()
     rows, labels = signals.taught_by, signals.labels
-    found = signals.class_thresholds("margin", 1)
-    for of_class in (0, 1):
-        taught = rows[labels[rows] == of_class]
-        values, member = signals.reference("margin")[:, taught], signals.reference_member[:, taught]
-        expected = best_threshold(values.ravel(), member.ravel())
-        assert (found[labels == of_class] == expected).all()
-    every = np.arange(0, 2000, 2000 * 8 // 300)
-    values, member = signals.reference("margin")[:, every], signals.reference_member[:, every]
-    assert signals.best_threshold("margin", 1).tolist() == [best_threshold(values.ravel(), member.ravel())]
+    every = enough_of_each(np.zeros(2000, int), np.full(2000, 8), 300)
+    for asks_for_all_first in (False, True):
+        view = replace(signals)
+        if asks_for_all_first:
+            view.best_threshold("margin", 1)
+        found = view.class_thresholds("margin", 1)
+        for of_class in (0, 1):
+            assert (found[labels == of_class] == slowly(signals, rows[labels[rows] == of_class])).all()
+        assert view.best_threshold("margin", 1).tolist() == [slowly(signals, every)]
+
+
+def test_samples_of_one_size_are_not_taken_for_each_other(few):
+    signals, _ = target_of(gaussian_world(1.0, records=201, models=9))
+    signals = replace(signals, labels=np.r_[np.zeros(200, int), 1])
+    member = signals.reference_member.copy()
+    member[:, 200] = np.arange(8) < 4
+    signals = replace(signals, reference_member=member)
+    alone = replace(signals).best_threshold("margin", 1)
+    assert signals.taught_by is not None
+    signals.class_thresholds("margin", 1)
+    assert signals.best_threshold("margin", 1).tolist() == alone.tolist()
+
+
+def test_records_that_nobody_was_asked_about_teach_nothing(few):
+    """Canaries: all others are told, and of these few all are needed."""
+    signals, _ = seen(records=1000)
+    silent = np.arange(1000) >= 30
+    values = {name: np.where(silent, np.nan, matrix) for name, matrix in signals.values.items()}
+    canaries = replace(signals, values=values)
+    assert canaries.taught_by is None
+    assert np.nanmax(canaries.standing("loss").count) <= (~signals.reference_member[:, :30]).sum()
+    some = np.arange(1000) >= 500
+    half = replace(signals, values={name: np.where(some, np.nan, matrix) for name, matrix in signals.values.items()})
+    assert half.taught_by.max() < 500
+    assert 8 * len(half.taught_by) >= 300
+
+
+def test_shadows_are_looked_at_where_they_were_asked(few):
+    """One model was asked about the first half of the records, and trained on a few of them."""
+    signals, _ = target_of(gaussian_world(1.0, records=2000, models=2))
+    member = np.zeros((1, 2000), dtype=bool)
+    member[0, :1000:2] = True
+    values = {
+        name: np.vstack([row[0], np.where(np.arange(2000) < 1000, row[1], np.nan)])
+        for name, row in signals.values.items()
+    }
+    shadow = replace(signals, values=values, reference_member=member, labels=np.zeros(2000, int))
+    assert shadow.taught_by.max() < 1000
+    assert 300 <= len(shadow.taught_by) < 1000
+    assert shadow.standing("loss").count[0] > 100
+
+
+def test_an_order_with_a_period_does_no_harm(few):
+    """Every second record is of another kind, as where copies stand beside their originals."""
+    signals, _ = seen(records=4000)
+    kind = np.arange(4000) % 2 == 0
+    rows = signals.taught_by
+    assert 0.35 < kind[rows].mean() < 0.65
 
 
 def test_a_standing_is_that_among_the_chosen_records(few):

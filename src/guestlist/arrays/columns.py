@@ -6,7 +6,7 @@ import numpy as np
 
 
 def columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """(models, chosen) of a matrix (models, records), model by model in memory; the matrix itself where all are chosen.
+    """(models, chosen) of a matrix (models, records), model by model in memory; of all of them not a copy.
 
     ``matrix[:, records]`` is laid out record by record, and whatever then goes through it model by model takes three times as
     long.
@@ -18,7 +18,14 @@ def columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
     array([[0, 2],
            [3, 5]])
     """
-    places = in_a_row(np.flatnonzero(records) if records.dtype == bool else records)
+    records, every = np.asarray(records), matrix.shape[1]
+    if records.dtype == bool:
+        if len(records) != every:
+            raise IndexError(f"Expected a mask of {every} records, found one of {len(records)}.")
+        records = np.flatnonzero(records)
+    places = in_a_row(records)
+    if isinstance(places, slice) and places.stop > every:
+        raise IndexError(f"Expected places of {every} records, found {places.stop - 1}.")
     return np.ascontiguousarray(matrix[:, places]) if isinstance(places, slice) else np.take(matrix, places, axis=1)
 
 

@@ -31,8 +31,8 @@ def fill_outside(own, scores, member, count, as_high, mean, squares):  # pragma:
         for k in range(models):
             for i in range(stop - start):
                 more[i] += said[k, i] - first[i] if counts[k, i] > 0 else 0.0
-        for i in range(stop - start):
-            more[i] = first[i] + more[i] / n[i]
+        for i in range(stop - start):  # of infinite scores the first round is all that can be said
+            more[i] = first[i] + more[i] / n[i] if abs(first[i]) < np.inf else first[i]
         for k in range(models):
             for i in range(stop - start):
                 away = said[k, i] - more[i] if counts[k, i] > 0 else 0.0

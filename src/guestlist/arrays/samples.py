@@ -74,19 +74,24 @@ def rows_of_each(labels: np.ndarray) -> list[np.ndarray]:
     return [rows for rows in np.split(order, starts[1:]) if len(rows) and labels[rows[0]] >= 0]
 
 
-def enough_of_each(labels: np.ndarray, models: int, enough: int) -> np.ndarray | None:
-    """Records of which so many models say at least ``enough`` about each label, or all that there is; None where that is all.
+def enough_of_each(labels: np.ndarray, answers: np.ndarray, enough: int) -> np.ndarray | None:
+    """Records about each label of which models say at least ``enough``, or all that there is; None where that is all.
 
-    Of each label they stand evenly among its records. A negative label is none.
+    Of each label they are drawn at random, the same ones every time. A negative label is none.
 
-    >>> enough_of_each(np.array([0, 1, 0, 0, 0, 0]), models=4, enough=10).tolist()
-    [0, 1, 3, 5]
+    Args:
+        answers: (records,) how many models say something about each; those about which none does are left out.
+
+    >>> enough_of_each(np.array([0, 1, 0, 0, 0, 0]), np.full(6, 4), enough=10).tolist()
+    [0, 1, 4, 5]
     """
-    of_each = rows_of_each(labels)
-    steps = [max(1, models * len(rows) // enough) for rows in of_each]
+    of_each = rows_of_each(np.where(answers > 0, labels, -1))
+    steps = [max(1, int(answers[rows].sum()) // enough) for rows in of_each]
     if max(steps, default=1) == 1:
         return None
-    return np.sort(np.concatenate([rows[::step] for rows, step in zip(of_each, steps, strict=True)]))
+    rng = np.random.default_rng(0)
+    drawn = [rng.permutation(rows)[: -(-len(rows) // step)] for rows, step in zip(of_each, steps, strict=True)]
+    return np.sort(np.concatenate(drawn))
 
 
 def error_of(confidence: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from guestlist.store import Store
+from guestlist.store.folder import AT_ONCE, MANY_CELLS
 from guestlist.targets.scales import as_scale
 from guestlist.views.evidence import NOTHING, Evidence
 from guestlist.views.lazily import matrices, part_of
@@ -45,7 +46,9 @@ def _without(rotation: Rotation, told: np.ndarray) -> Rotation:
         found = part_of(values, name, records)
         return None if found is None else np.where(told[records], np.nan, found)
 
-    return replace(rotation, values=matrices(values, lambda name: np.where(told, np.nan, values[name]), some=some))
+    most = AT_ONCE if rotation.member.size > MANY_CELLS else None
+    make = lambda name: np.where(told, np.nan, values[name])  # noqa: E731
+    return replace(rotation, values=matrices(values, make, most, some))
 
 
 def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:

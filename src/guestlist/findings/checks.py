@@ -228,9 +228,10 @@ def copies(case: Case) -> Outcome:
     if not case.view.references or signal is None:
         return NOT_APPLICABLE
     # Where some records differ, the rest need not be looked at.
-    furthest = _furthest(case, signal, some_places(asked))
-    if (furthest < SAME_ANSWER).any():
-        furthest = _furthest(case, signal, np.flatnonzero(asked))
+    some, own = some_places(asked), case.view.target(signal)
+    furthest = np.abs(case.view.reference(signal, some) - own[some]).max(axis=1)  # NaN where one is
+    for k in np.flatnonzero(furthest < SAME_ANSWER):
+        furthest[k] = np.abs(case.view.reference(signal)[k][asked] - own[asked]).max()
     if np.isnan(furthest).any():
         return NOT_APPLICABLE
     same = furthest < SAME_ANSWER
@@ -241,12 +242,6 @@ def some_places(asked: np.ndarray, most: int = 10_000) -> np.ndarray:
     """Places of so many of the records that are asked about, evenly among them; of all where there are no more."""
     places = np.flatnonzero(asked)
     return places[:: max(1, -(-len(places) // most))]
-
-
-def _furthest(case: Case, signal: str, records: np.ndarray) -> np.ndarray:
-    """(references,) the largest difference from the target; NaN where a reference was not asked about one of the records."""
-    said = case.view.reference(signal, records)
-    return np.abs(said - case.view.target(signal)[records]).max(axis=1)
 
 
 def same_distilled(case: Case) -> Outcome:

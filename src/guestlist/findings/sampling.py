@@ -54,9 +54,13 @@ def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
     chosen, many = case.of(sample), shifted(int(case.truth.asked.sum()), DRAWS)
     tried_on = None if chosen is None else len(chosen)
-    taught = None if case.view.taught_by is None else len(case.view.taught_by)
-    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case), taught)
+    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case), _taught(case))
     return None if found == Sampling(len(case.records), None, False) else found
+
+
+def _taught(case: Case) -> int | None:
+    """Records that taught attacks, if any of these learns what is common to a class."""
+    return case.view.taught if case.scores else None
 
 
 def _mu_learnt_on(case: Case) -> int | None:
@@ -82,7 +86,7 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
     if models * records <= MOST_CELLS:
         return None
     parts = -(-models * records // MOST_CELLS)
-    # A pool that was shuffled when it was made is in a random order already, and parts that follow each other need no copy.
+    # A pool that was shuffled when it was made is in a random order already, and what follows each other is copied fast.
     shuffled = "row" in case.records and not case.setting.predictions
     order = np.arange(records) if shuffled else stream(case.setting.seed, "parts of records").permutation(records)
     return [np.sort(part) for part in np.array_split(order, parts)]

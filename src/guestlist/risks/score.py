@@ -19,6 +19,7 @@ import numpy as np
 
 from guestlist.arrays.samples import rows_of_each
 from guestlist.case import PRIOR, Case
+from guestlist.views.lazily import read_only
 
 SMALLEST = 1e-10  # what smaller values count as: 0 has no logarithm
 
@@ -70,7 +71,7 @@ class Known:
         from guestlist.arrays.binning import sizes_and_ends  # imports numba
 
         sizes, ends = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf])
-        sizes_and_ends(self.values, self.member, self.records, sizes, ends)
+        sizes_and_ends(read_only(self.values), read_only(self.member), self.records, sizes, ends)
         return sizes, ends
 
     def counts(self, edges: np.ndarray) -> np.ndarray:
@@ -78,7 +79,7 @@ class Known:
         from guestlist.arrays.binning import count_in_bins  # imports numba
 
         found = np.zeros((2, len(edges) - 1), dtype=np.int64)
-        count_in_bins(self.values, self.member, self.records, edges, SMALLEST, found)
+        count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST, found)
         return found
 
 
@@ -112,6 +113,7 @@ def risk_score(
     """
     if not 0 < prior < 1:
         raise ValueError(f"Expected prior={prior} in (0, 1).")
+    known_values, known_member = np.asarray(known_values, dtype=np.float64), np.asarray(known_member, dtype=bool)
     classes, codes = np.unique(labels, return_inverse=True)
     numbers = np.searchsorted(classes, known_labels).clip(max=max(len(classes) - 1, 0))
     numbers = np.where(classes[numbers] == known_labels, numbers, -1) if len(classes) else numbers

@@ -26,6 +26,7 @@ STREAMS = (1, 2)  # what a command prints, and what it says of errors
 def write_bytes(path: Path, content: bytes) -> None:
     """Write aside, flush to the disk, then rename: a reader sees the old file or the new one, never a part.
 
+    What ends with this process is not flushed: no power cut leaves anybody to read it.
     In the folder of an audit it is its owner's alone: it tells who was a member.
     """
     with written_aside(path) as file:

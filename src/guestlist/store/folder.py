@@ -53,6 +53,7 @@ POOL, SPLIT, ANSWERS = "pool.parquet", "split.npz", "answers.npz"
 MANY_RECORDS = 100_000  # whose signals are kept in single precision
 MANY_CELLS = 2**24  # models times records: not all signals are in memory at once
 KEPT = ("margin", "loss")  # of so many: what is asked for again and again, record by record
+AT_ONCE = 3  # signals of so many that are in memory: these, and one of the others
 
 
 class Store:
@@ -296,8 +297,7 @@ class Store:
             parts = ({name: self._signals(k, name)[name][records].astype(np.float32)} for k in models)
             return _stacked(parts, [name], len(models))[name]
 
-        passing = [name for name in there if name not in KEPT] if many else ()
-        return Rotation(matrices(there, load, None, passing, some), member, self.pool["class"].to_numpy())
+        return Rotation(matrices(there, load, AT_ONCE if many else None, some), member, self.pool["class"].to_numpy())
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""

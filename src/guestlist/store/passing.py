@@ -54,7 +54,7 @@ def passing(prefix: str, parent: str | None = None) -> Iterator[Path]:
 def is_passing(path: Path) -> bool:
     """Whether a file stands, or would, in a folder that ends with this process: what lies there need not outlive a power cut."""
     own = f"{PREFIX}{os.getpid()}-"
-    return any(folder.name.startswith(own) for folder in path.absolute().parents[:4])
+    return any(folder.name.startswith(own) for folder in path.absolute().parents)
 
 
 def _ours(path: Path) -> bool:

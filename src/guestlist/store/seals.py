@@ -4,8 +4,8 @@ A seal is protection against mistakes: a file copied over another, a folder mixe
 It holds no secret: whoever wants to deceive can seal what they like.
 
 An npz file carries its seal as the comment of the archive, a line of JSON (``unzip -z`` shows it), and a JSON file under the
-key ``seal``. What an npz file holds is told by the checksums that it has of each array, which are compared whenever
-the array is read: the seal costs nothing.
+key ``seal``. What an npz file holds is told by the checksums that it has of each array, which are compared when the array
+is first read, and again once the file has changed since (by its time, size or number): the seal costs next to nothing.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ MEANS = {
 
 
 def _holds(archive: zipfile.ZipFile | None) -> str:
-    """Digest of the names, sizes and checksums of the arrays; a checksum is compared where the array is read."""
+    """Digest of the names, sizes and checksums of the arrays; a checksum is compared where the array is first read."""
     if archive is None:
         raise ValueError("it is not an archive")
     parts = sorted((info.filename, info.file_size, info.CRC) for info in archive.infolist())

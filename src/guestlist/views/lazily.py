@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ class Lazily(Mapping[str, T]):
 
     Args:
         most: how many are kept, those that were asked for last; by default all.
-        passing: names of those that are never kept, as they are soon made again.
         some: makes what a value says of some records, by name and positions; None of those that are better made whole.
 
     >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
@@ -31,11 +30,9 @@ class Lazily(Mapping[str, T]):
         names: Iterable[str],
         make: Callable[[str], T],
         most: int | None = None,
-        passing: Collection[str] = (),
         some: Callable[[str, np.ndarray], T | None] = lambda name, records: None,
     ):
         self._names = dict.fromkeys(names)
-        self._passing = passing
         self._make = make
         self._some = some
         self._most = len(self._names) if most is None else most
@@ -47,8 +44,6 @@ class Lazily(Mapping[str, T]):
         else:
             if name not in self._names:
                 raise KeyError(name)
-            if name in self._passing:
-                return self._make(name)
             while self._made and len(self._made) >= self._most:
                 del self._made[next(iter(self._made))]
             found = self._make(name)
@@ -85,11 +80,10 @@ def matrices(
     names: Iterable[str],
     make: Callable[[str], np.ndarray],
     most: int | None = None,
-    passing: Collection[str] = (),
     some: Callable[[str, np.ndarray], np.ndarray | None] = lambda name, records: None,
 ) -> Lazily[np.ndarray]:
-    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept, and none that are ``passing``."""
-    return Lazily(names, lambda name: read_only(make(name)), most, passing, some)
+    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept."""
+    return Lazily(names, lambda name: read_only(make(name)), most, some)
 
 
 def part_of(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:

@@ -105,39 +105,64 @@ class Signals:
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """(records,) the threshold that tells references' members among the records of a class best; NaN: of one kind."""
         rows = self.taught_by
-        found = self._thresholds(name, sign, rows).of_class
+        found = self._thresholds(name, sign, "classes", rows).of_class
         return found if rows is None else of_other_records(found, self.labels[rows], self.labels)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """(1,) the threshold that tells references' members among all records best; NaN where they are of one kind."""
-        everybody = np.zeros(len(self.labels), dtype=np.int64)
-        rows = None if self.taught_by is None else enough_of_each(everybody, self.references, ENOUGH)
-        return self._thresholds(name, sign, rows).overall
+        rows = None
+        if self.taught_by is not None:  # an even sample: of the records that teach classes, rare ones are too many
+            rows = enough_of_each(np.zeros(len(self.labels), dtype=np.int64), self._answers_about, ENOUGH)
+        return self._thresholds(name, sign, "everybody", rows).overall
 
     @cached_property
     def taught_by(self) -> np.ndarray | None:
-        """The records whose classes teach what is common to a class: a threshold, how scores are spread. None: all.
+        """The records that teach what is common to a class: a threshold, how scores are spread. None: all.
 
-        Of very many records some teach it as well as all; which ones is decided by their places alone, which say nothing.
+        Of very many records some teach it as well as all. Who was a member plays no part in which.
         """
-        rows = enough_of_each(self.labels, self.references, ENOUGH)
+        if self.reference_member.size <= ENOUGH or (self.labels < 0).any():
+            return None
+        rows = enough_of_each(self.labels, self._answers_about, ENOUGH)
         if rows is None:
             return None
-        member = columns(self.reference_member, rows)
-        both = all(0 < member[:, of_class].mean() < 1 for of_class in rows_of_each(self.labels[rows]))
-        return rows if both else None  # what is so rare must not be missed
+        said, member = self._said(self._kept, rows)
+        known = ~np.isnan(said)
+        for of_class in rows_of_each(self.labels[rows]):  # what is so rare must not be missed
+            inside = member[:, of_class][known[:, of_class]]
+            if inside.all() or not inside.any():
+                return None
+        return rows
+
+    @property
+    def taught(self) -> int | None:
+        """How many records taught what is common to a class; None where it was all, or nobody asked."""
+        rows = vars(self).get("taught_by")
+        return None if rows is None else len(rows)
+
+    @property
+    def _kept(self) -> str:
+        """A signal that tells who was asked, and that is likely to be at hand."""
+        return next((name for name in ("margin", "loss") if name in self._source), next(iter(self._source)))
+
+    @cached_property
+    def _answers_about(self) -> np.ndarray:
+        """(records,) how many references say something about each."""
+        return sum(~np.isnan(row) for row in self.reference(self._kept)) + np.zeros(len(self.labels), dtype=np.int64)
 
     def _said(self, name: str, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """(references, chosen) what the references say about some of the records, or all, and who they trained on."""
         member = self.reference_member
         return self.reference(name, records), member if records is None else columns(member, records)
 
-    def _thresholds(self, name: str, sign: int, records: np.ndarray | None) -> Thresholds:
+    def _thresholds(self, name: str, sign: int, of: str, records: np.ndarray | None) -> Thresholds:
+        """From what is said of some records, by whom they stand for, or of all: classes and everybody then ask for the same."""
+
         def make() -> Thresholds:
             labels = self.labels if records is None else self.labels[records]
             return class_thresholds(*self._said(name, records), labels, sign)
 
-        return self.once(("thresholds", name, sign, None if records is None else len(records)), make)
+        return self.once(("thresholds", name, sign, "all" if records is None else of), make)
 
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
@@ -268,21 +293,21 @@ class Rotation:
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """(models, records) the threshold that tells the other models' members among the records of a class best."""
-        found = np.full(self.member.shape, np.nan)
+        found, values = np.full(self.member.shape, np.nan), self.target(name)
         for of_class in rows_of_each(self.labels):
-            found[:, of_class] = self._best_among(name, sign, of_class)
+            found[:, of_class] = self._best_among(values, sign, of_class)
         return found
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """(models, 1) the threshold that tells the other models' members among all records best."""
-        return self._best_among(name, sign, np.arange(len(self.labels)))
+        return self._best_among(self.target(name), sign, np.arange(len(self.labels)))
 
-    def _best_among(self, name: str, sign: int, records: np.ndarray) -> np.ndarray:
+    def _best_among(self, said: np.ndarray, sign: int, records: np.ndarray) -> np.ndarray:
         """(models, 1) the threshold that tells the other models' members among these records best."""
         from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
 
         labels, block = np.unique(self.blocks, return_inverse=True)
-        values = columns(self.target(name), records)
+        values = columns(said, records)
         asked = ~np.isnan(values)
         blocks = np.broadcast_to(block[:, None], values.shape)
         found = thresholds_of_others(

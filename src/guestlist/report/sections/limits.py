@@ -47,8 +47,8 @@ def sampled(found: Sampling | None) -> tuple[str, ...]:
         )
     if found is not None and found.classes_learnt_on is not None:
         said.append(
-            "What is common to a class, such as the threshold that tells its members best, was learnt from what references say "
-            f"about {count(found.classes_learnt_on)} of the records."
+            "What is common to many records, such as the threshold that tells the members of a class best, was learnt from what "
+            f"references say about {count(found.classes_learnt_on)} of them or fewer, drawn at random."
         )
     if found is not None and found.mu_learnt_on is not None:
         said.append(
