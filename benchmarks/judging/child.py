@@ -64,7 +64,7 @@ class Added:
         case.Case.of = of
         for module, name in (
             (attacks, "luck_of"),
-            (attacks, "_with_luck"),
+            (attacks, "_beyond"),
             (groups, "luck_of_groups"),
             (auditing, "_blind"),
             (checks, "twins_among"),

@@ -85,6 +85,7 @@ def auc(
     persons: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     confidence: float = 0.95,
+    placed: Placements | None = None,
 ) -> Estimate:
     """Area under the ROC curve by Mann-Whitney with mid-ranks, and DeLong's interval (DeLong et al. 1988).
 
@@ -94,6 +95,7 @@ def auc(
         persons: (records,) labels of those whose records these are; by default each record stands alone.
         weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
         confidence: of the interval.
+        placed: the placements of the scores, where they are known already.
 
     Returns:
         The AUC, exactly 0.5 for a constant score; withheld without scored members or non-members. For one
@@ -108,7 +110,7 @@ def auc(
     if member.all() or not member.any():
         return WITHHELD
     owners, heavy = Owners.of(persons, member), of_those(weights, ~member)
-    place = placements(scores, member, heavy)
+    place = placed or placements(scores, member, heavy)
     counted = None if heavy is None else Placements(np.ones(len(place.member)), heavy)
     found = _interval(place, spread_of(place, owners, counted), error)
     return _with_room(found, _lump_room(scores, member, place, owners, error, heavy))
@@ -121,6 +123,7 @@ def auc_difference(
     *,
     persons: np.ndarray | None = None,
     confidence: float = 0.95,
+    placed_a: Placements | None = None,
     placed_b: Placements | None = None,
 ) -> Estimate:
     """AUC of attack a minus AUC of attack b on the same records of one target (paired, DeLong et al. 1988).
@@ -134,7 +137,7 @@ def auc_difference(
         member: (records,) the truth.
         persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
-        placed_b: the placements of ``scores_b``, where they are known already: it may be compared with many.
+        placed_a, placed_b: the placements of the scores, where they are known already and no score is missing.
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
@@ -143,7 +146,7 @@ def auc_difference(
     if member.all() or not member.any():
         return WITHHELD
     if both.all():
-        a, b = placements(*paired(scores_a, member)), placed_b or placements(*paired(scores_b, member))
+        a, b = placed_a or placements(*paired(scores_a, member)), placed_b or placements(*paired(scores_b, member))
     else:
         a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)

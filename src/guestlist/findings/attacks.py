@@ -133,15 +133,23 @@ class AttackResult:
 
 
 def find(case: Case) -> tuple[AttackResult, ...]:
-    scores, member = case.asked_scores, case.truth.of_asked
-    found = tuple(
-        evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons)
-        for name, attack in case.attacks.items()
-    )
-    first = case.of(headline.find).name
-    luck = luck_of(_seen(found, scores, first), member, stream(case.setting.seed, "luck"), case.persons)
-    place = None if np.isnan(scores[first]).any() else placements(scores[first], member)
-    return tuple(_with_luck(one, luck, first, scores, member, case.persons, place) for one in found)
+    scores, member, first = case.asked_scores, case.truth.of_asked, case.of(headline.find).name
+    beside = _placed(scores[first], member)
+    found = []
+    for name, attack in case.attacks.items():
+        place = _placed(scores[name], member)  # of very many records, not kept
+        one = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, place)
+        gain = None if name == first else _beyond(name, first, scores, member, case.persons, place, beside)
+        found.append(replace(one, beyond_headline=gain))
+    luck = luck_of(_seen(tuple(found), scores, first), member, stream(case.setting.seed, "luck"), case.persons)
+    return tuple(_with_luck(one, luck, first) for one in found)
+
+
+def _placed(scores: np.ndarray, member: np.ndarray) -> Placements | None:
+    """The placements that several figures share; None where a score is missing, or all records are on one side."""
+    if np.isnan(scores).any() or member.all() or not member.any():
+        return None
+    return placements(scores, member)
 
 
 def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
@@ -152,25 +160,27 @@ def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], fir
     return Seen(scores, rates, first, frozenset(above), below)
 
 
-def _with_luck(
-    found: AttackResult,
-    luck: Luck,
+def _with_luck(found: AttackResult, luck: Luck, first: str) -> AttackResult:
+    rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
+    found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
+    return replace(found, p_reversed=luck.reversed) if found.name == first else found
+
+
+def _beyond(
+    name: str,
     first: str,
     scores: Mapping[str, np.ndarray],
     member: np.ndarray,
     persons: np.ndarray | None,
     place: Placements | None,
-) -> AttackResult:
-    rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
-    found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
-    if found.name == first:
-        return replace(found, p_reversed=luck.reversed)
+    beside: Placements | None,
+) -> Estimate:
+    """By how much the AUC of an attack exceeds that of the headline."""
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
     together = 1 - SHOWN / (len(scores) - 1)
-    gain = auc_difference(
-        scores[found.name], scores[first], member, persons=persons, confidence=together, placed_b=place
+    return auc_difference(
+        scores[name], scores[first], member, persons=persons, confidence=together, placed_a=place, placed_b=beside
     )
-    return replace(found, beyond_headline=gain)
 
 
 def evaluate_attack(
@@ -181,8 +191,13 @@ def evaluate_attack(
     view: Signals,
     prior: float = PRIOR,
     persons: np.ndarray | None = None,
+    placed: Placements | None = None,
 ) -> AttackResult:
-    """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records."""
+    """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records.
+
+    Args:
+        placed: the placements of the scores, where they are known already.
+    """
     threshold, sides = _threshold(attack, scores, member, view), sides_of(scores, member, persons)
     return AttackResult(
         name=name,
@@ -190,7 +205,7 @@ def evaluate_attack(
         paper=attack.paper,
         who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
-        auc=auc(scores, member, persons=persons),
+        auc=auc(scores, member, persons=persons, placed=placed),
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),
         advantage=advantage(scores, member, persons=persons),
         rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
@@ -254,6 +269,8 @@ def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histog
 
     def shares(side: np.ndarray) -> tuple[float, ...]:
         values = clipped[side & ~np.isnan(scores)]
-        return rounded(np.histogram(values, edges)[0] / max(len(values), 1))
+        # Told that bins are of equal width, numpy need not sort.
+        counts = np.histogram(values, bins, (edges[0], edges[-1]))[0]
+        return rounded(counts / max(len(values), 1))
 
     return Histogram(rounded(edges), shares(member), shares(~member))

@@ -29,6 +29,7 @@ FEW, MOST = 20, 100
 SHARE = 0.05  # of the members: a list of everybody names nobody
 # What the target says about a record, as far as targets of its kind say it.
 SAID = ("p_y", "loss", "correct", "residual")
+DECIDING = ("p_value", "p_among_models", "models", "gap", "p_exposure")  # columns that decide who is on the list
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,9 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     score = f"score_{attack}"
     compared = "p_among_models" in records
     members, places = _placed(records, attack)
-    top = members.iloc[places.rows].assign(tied=places.tied)
+    first = members.iloc[places.rows]
+    top = records.iloc[first.index].assign(tied=places.tied)
+    top = top.assign(p_distance=first["p_distance"].to_numpy()) if compared else top
     groups, listed = group_columns(records), "listed" in records
     risks = [name for name in RISKS if f"risk_{name}" in records]
     return tuple(
@@ -168,9 +171,11 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
 
 
 def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
-    """The members with a small p-value, and who of them comes first."""
+    """What decides about the members with a small p-value, by their place in the table, and who of them comes first."""
     score = f"score_{attack}"
-    members = records[records["member"] & records[score].notna()]
+    places = np.flatnonzero(records["member"] & records[score].notna())
+    deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # of very many columns, few
+    members = deciding.iloc[places].set_axis(places)
     room = longest(len(members))
     compared = "p_among_models" in members
     if compared:
@@ -205,8 +210,10 @@ def _compared(members: pd.DataFrame) -> dict[str, np.ndarray]:
     models, gap = members["models"].to_numpy(float), members["gap"].to_numpy(float)
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
         as_high = (members["p_among_models"].to_numpy(float) * (1 + models) - 1) / models
-        tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
-    distance = members["p_exposure"].to_numpy(float) if "p_exposure" in members else tail
+        if "p_exposure" in members:
+            distance = members["p_exposure"].to_numpy(float)
+        else:
+            distance = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
     return {"as_high": np.round(as_high, 9), "p_distance": distance}
 
 
