@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from markupsafe import Markup
+from threadpoolctl import threadpool_info
 
 import guestlist as gl
 from cases import case_of, leaking
@@ -217,3 +218,11 @@ def test_few_references_fix_the_headline():
     found = judge(case_of(gaussian_world(1.0, records=200, models=4), ("entropy", "loss")))
     assert (found.headline.name, found.headline.measure, found.headline.mocks) == ("loss", "fixed", 0)
     assert judge(case_of(gaussian_world(1.0, records=200, models=1), ("entropy",))).references is None
+
+
+def test_everything_is_found_with_one_thread_so_that_bits_do_not_depend_on_cores():
+    def threads(case):
+        return max(library["num_threads"] for library in threadpool_info())
+
+    found = judge(leaking(records=60), lambda threads, records: threads, {"threads": threads})
+    assert found == 1

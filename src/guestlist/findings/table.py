@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from guestlist.arrays.threads import one_thread
 from guestlist.case import Case
 from guestlist.collecting.engines.engine import Progress
 from guestlist.findings import (
@@ -82,5 +83,6 @@ def judge(
         progress: what wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     steps = findings.items() if progress is None else progress(findings.items(), total=len(findings))
-    found: dict[str, Any] = {name: case.of(find) for name, find in steps}
-    return form(**found, records=records.as_given(case.of(records.record_table)))
+    with one_thread():  # the same bits on any number of cores; of products so small, threads mostly wait for each other
+        found: dict[str, Any] = {name: case.of(find) for name, find in steps}
+        return form(**found, records=records.as_given(case.of(records.record_table)))

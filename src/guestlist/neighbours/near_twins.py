@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from guestlist.arrays.threads import one_thread
 from guestlist.texts import WIDTH, grams, is_free
 
 QUERIES = 500  # of either side
@@ -56,7 +57,8 @@ def near_twins(members, nonmembers, rng: np.random.Generator) -> NearTwins | Non
     among = np.unique(points[queries:], axis=0)
     if len(among) < FEWEST:
         return None
-    theirs, ours = _ratios(points[:queries], among), _ratios(chosen, among)
+    with one_thread():  # the same bits on any number of cores
+        theirs, ours = _ratios(points[:queries], among), _ratios(chosen, among)
     if min(len(theirs), len(ours)) < FEWEST:
         return None
     near = float((ours < np.quantile(theirs, USUAL)).mean())
