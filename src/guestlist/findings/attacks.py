@@ -269,8 +269,6 @@ def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histog
 
     def shares(side: np.ndarray) -> tuple[float, ...]:
         values = clipped[side & ~np.isnan(scores)]
-        # Told that bins are of equal width, numpy need not sort.
-        counts = np.histogram(values, bins, (edges[0], edges[-1]))[0]
-        return rounded(counts / max(len(values), 1))
+        return rounded(np.histogram(values, edges)[0] / max(len(values), 1))
 
     return Histogram(rounded(edges), shares(member), shares(~member))
