@@ -69,3 +69,10 @@ def test_the_subject_counts_persons(case):
     assert found.member_persons == len(set(case.persons[case.truth.of_asked]))
     assert found.nonmember_persons == len(set(case.persons[~case.truth.of_asked]))
     assert subject.find(leaking(records=40)).member_persons is None
+
+
+def test_scores_that_differ_in_their_last_bit_have_a_histogram():
+    scores = np.repeat([1.0, np.nextafter(1.0, 2.0)], 50)
+    found = attacks._histogram(scores, np.arange(100) % 2 == 0)
+    assert sum(found.members) == pytest.approx(1)
+    assert sum(found.nonmembers) == pytest.approx(1)
