@@ -18,6 +18,7 @@ ROOMS = (
     "texts",
     "unpacking",
     "tables",
+    "later",
     "data",
     "hashes",
     "randomness",

@@ -129,10 +129,16 @@ def members_again(
         persons: (records,) whose they are, where it is known.
         member, outside: (records,) members, and non-members; the others are population.
     """
-    again = np.isin(hashes, hashes[member])
+    again = np.zeros(len(hashes), dtype=bool)
+    again[outside] = _are_among(hashes[outside], hashes[member])
     if persons is not None:
-        again = again | np.isin(persons, persons[member])
-    return again & outside
+        again[outside] |= _are_among(persons[outside], persons[member])
+    return again
+
+
+def _are_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(values,) true for those that stand among the others: as ``np.isin``, which sorts them and takes eight times as long."""
+    return pd.Series(values).isin(others).to_numpy()
 
 
 def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.ndarray) -> np.ndarray:
@@ -148,9 +154,11 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
         member, outside: (records,) members, and non-members; the others are population.
     """
     population = ~(member | outside)
-    by_nature = np.isin(hashes[outside], hashes[member]).mean()
+    if not population.any():
+        return population
+    by_nature = _are_among(hashes[outside], hashes[member]).mean()
     expected = 1 - (1 - by_nature) ** (population.sum() / member.sum())
-    given_again = [side for side in (member, outside) if _again(np.isin(hashes[side], hashes[population]), expected)]
+    given_again = [side for side in (member, outside) if _again(_are_among(hashes[side], hashes[population]), expected)]
     if not given_again:
         return np.zeros(len(hashes), dtype=bool)
     found = pd.Series(hashes[population])
@@ -197,7 +205,7 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
     """
     asked = member | outside
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
-    in_population = None if asked.all() else int(np.isin(hashes[asked], hashes[~asked]).sum())
+    in_population = None if asked.all() else int(_are_among(hashes[asked], hashes[~asked]).sum())
     # The same records are looked at every time: nothing here is a result that a seed should change.
     near = near_twins(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return Twins(

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
+from guestlist.later import Later, MadeWhenRead, taken
 from guestlist.tables import check_roles, names_of, read_table, require, without_index
 from guestlist.texts import is_text, not_a_text
 
@@ -42,7 +45,7 @@ class Data:
 
     x: np.ndarray | pd.DataFrame
     y: np.ndarray
-    ids: np.ndarray = None  # type: ignore[assignment]
+    ids: np.ndarray = MadeWhenRead()  # type: ignore[assignment]  # noqa: RUF009
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
     marked: np.ndarray | None = None
@@ -54,9 +57,9 @@ class Data:
             values = getattr(self, name)
             if not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
                 raise InputError(f"Expected {name} as an array or a table, one row per record; found {shown(values)}.")
-        if self.ids is None:
+        if vars(self)["ids"] is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
-        lengths = {"x": len(self.x), "y": len(self.y), "ids": len(self.ids)}
+        lengths = {"x": len(self.x), "y": len(self.y), "ids": len(vars(self)["ids"])}
         lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
         lengths |= {} if self.persons is None else {"persons": len(self.persons)}
         if len(set(lengths.values())) > 1:
@@ -68,15 +71,32 @@ class Data:
 
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
-        if np.asarray(records).dtype == bool:
-            records = np.flatnonzero(records)  # counted once, not for everything that is taken
+        # A mask is counted once, not for everything that is taken; positions are copied, since ids are taken later.
+        records = np.flatnonzero(records) if np.asarray(records).dtype == bool else np.array(records, dtype=np.intp)
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
-        return Data(_rows(self.x, records), self.y[records], self.ids[records], groups, persons, marked)
+        ids: Any = taken(vars(self)["ids"], records)
+        return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """(records,) numbers of the labels, from 0 in order of first appearance."""
+        return pd.factorize(self.y)[0].astype(np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._names()}
 
     def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
         """The same records described by other features."""
-        return replace(self, x=x)
+        return self.changed(x=x)
+
+    def changed(self, **fields: Any) -> Data:
+        """The same but for some fields; as ``dataclasses.replace``, which would read the ids."""
+        return Data(**{**{name: vars(self)[name] for name in self._names()}, **fields})
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [one.name for one in fields(cls)]
 
 
 def as_data(
@@ -339,8 +359,8 @@ def as_text(column: pd.Series) -> np.ndarray:
     return column.astype(object).where(column.notna(), MISSING).map(str).to_numpy(dtype=object)
 
 
-def _made_up_ids(side: str, records: int) -> np.ndarray:
-    return np.array([f"{side}:{row}" for row in range(records)], dtype=object)
+def _made_up_ids(side: str, records: int) -> Any:
+    return Later(lambda: np.array([f"{side}:{row}" for row in range(records)], dtype=object), records)
 
 
 def _is_frame(value) -> bool:

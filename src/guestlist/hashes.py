@@ -27,13 +27,14 @@ def row_hashes(data: Data) -> np.ndarray:
 
 
 def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
-    """Of each row, numbers as such with one 0; cut from the bytes of many rows, which is faster than to ask each for its own."""
-    width = flat.shape[1] * np.dtype(number or flat.dtype).itemsize
+    """Of each row, numbers as such with one 0; the bytes of many rows at once, which is faster than to ask each for its own."""
     for start in range(0, len(flat), at_once):
         block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
-        content = (block if number is None else block + 0.0).tobytes()
-        for at in range(len(block)):
-            yield hashlib.blake2b(content[at * width : (at + 1) * width], digest_size=8).digest()
+        block = block if number is None else block + 0.0
+        width = block.itemsize * block.shape[1]
+        rows = block.view(f"V{width}")[:, 0].tolist() if width else [b""] * len(block)
+        for row in rows:
+            yield hashlib.blake2b(row, digest_size=8).digest()
 
 
 def _label_hashes(y: np.ndarray) -> np.ndarray:

@@ -186,12 +186,20 @@ def store_for(
     """The audit folder for these inputs: a new one, or the one that was made for them before."""
     target, pool, split = inputs.target, inputs.pool, inputs.split
     store = open_store(folder, _manifest(inputs, _game(inputs, folder, references), seed, about))
-    table = pd.DataFrame({"id": pool.ids, "label": pool.y.astype(str), "class": target.classes_of(pool.y)})
+    table = pd.DataFrame({"id": pool.ids, "label": _as_texts(pool.y), "class": target.classes_of(pool.y)})
     table = table.assign(**{f"group_{name}": values for name, values in pool.groups.items()})
     table = table if pool.persons is None else table.assign(person=pool.persons)
     store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
     _keep_split(store, split)
     return store
+
+
+def _as_texts(labels: np.ndarray) -> np.ndarray:
+    """(records,) labels as text. Of classes each is written once; objects may be equal and yet of different texts."""
+    if labels.dtype.kind not in "biu":
+        return labels.astype(str)
+    different, which = np.unique(labels, return_inverse=True)
+    return different.astype(str)[which]
 
 
 def planned(inputs: Inputs, references: int, seed: int) -> Split:

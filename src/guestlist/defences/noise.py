@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class FgsmNoise:
         chosen[rng.permutation(len(data))[: round(self.share * len(data))]] = True
         x = np.array(data.x, dtype=np.float64)
         x[chosen] += self.size * np.sign(gradients(first, x[chosen], data.y[chosen]))
-        return replace(data, x=x), chosen
+        return data.changed(x=x), chosen
 
     def plain(self) -> Fit:
         """The same training on the records as they are."""

@@ -139,7 +139,8 @@ def as_given(records: pd.DataFrame) -> pd.DataFrame:
     """The table in the order in which the records were given: inside, they stand in an order that says nothing."""
     if "row" not in records:
         return records
-    return records.sort_values("row").drop(columns="row").reset_index(drop=True)
+    order = np.argsort(records["row"].to_numpy())
+    return records.drop(columns="row").take(order).reset_index(drop=True)
 
 
 def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:

@@ -75,7 +75,7 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     """
     rng, whose = stream(seed, "rows", k), whose_of(data)
     tossed = rng.random(whose.max() + 1) < rate
-    codes, units = pd.factorize(data.y)[0].astype(np.int64), len(tossed)
+    codes, units = data.kinds, len(tossed)
     pairs = codes, whose  # who has records of which class
     if data.persons is not None:
         pairs = np.divmod(np.unique(codes * units + whose), units)

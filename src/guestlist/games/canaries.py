@@ -10,7 +10,7 @@ trained on none of the candidates: neither says anything about who will be a mem
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -65,7 +65,7 @@ class Canaries:
                 f"Expected {self.count:,} records that can be canaries, found {len(candidates):,} of {len(data):,}: some of "
                 "every class must stay as they are, and no two may be of one person. Ask for fewer."
             )
-        changed = replace(data, y=_wrong(data.y, candidates, rng)) if self.labels == "wrong" else data
+        changed = data.changed(y=_wrong(data.y, candidates, rng)) if self.labels == "wrong" else data
         if len(candidates) > self.count:
             others = np.setdiff1d(np.arange(len(data)), candidates)
             loss = ensemble(changed.take(others), changed.take(candidates), self.models).mean(axis=0)
@@ -74,7 +74,7 @@ class Canaries:
         marked[candidates] = True
         y = data.y.copy()
         y[marked] = changed.y[marked]
-        return replace(data, y=y, marked=marked)
+        return data.changed(y=y, marked=marked)
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -56,7 +56,7 @@ class Strong:
             )
         marked = np.zeros(len(data), dtype=bool)
         marked[order[:asked]] = True
-        return replace(data, marked=marked).take(np.sort(order[: asked + others]))
+        return data.changed(marked=marked).take(np.sort(order[: asked + others]))
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:

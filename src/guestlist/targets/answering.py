@@ -109,5 +109,5 @@ class Trained:
         ask = Ask(self.train(data, *more), self.scale)
         if self.how is None:
             return ask
-        known = replace(data, y=encode(data.y, self.classes)) if self.how.learns else None
+        known = data.changed(y=encode(data.y, self.classes)) if self.how.learns else None
         return Said(ask, self.how.begin(ask, known, rng))

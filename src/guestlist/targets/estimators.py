@@ -159,7 +159,7 @@ class Train:
         # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
         # reference may miss a rare class.
         if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
-            trained = train(unfitted(self.model).set_params(objective=None), replace(data, y=positions))
+            trained = train(unfitted(self.model).set_params(objective=None), data.changed(y=positions))
             return _asked(trained, lambda model: Answers(model, self.classes, self.classes[present]))
         return _asked(train(self.model, data), lambda model: Answers(model, self.classes))
 

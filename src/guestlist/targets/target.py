@@ -214,7 +214,7 @@ class Target:
     def fitting(self, data: Data, side: str) -> Data:
         """The records in the form this model reads: its features, and numbers as labels where it predicts some."""
         data = self.reads.fitting(data, side)
-        return data if self.scale.has_classes else replace(data, y=_values(data.y, side))
+        return data if self.scale.has_classes else data.changed(y=_values(data.y, side))
 
     def needs(self, what: str, told: str = "") -> Callable[..., Any]:
         """The function of a capability; an error that says why the target lacks it.
@@ -253,7 +253,7 @@ class TaughtByValues:
     train: Trainer
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return self.train(replace(data, y=soft[:, 0]), rng)
+        return self.train(data.changed(y=soft[:, 0]), rng)
 
 
 def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:

@@ -186,7 +186,7 @@ class _Train:
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
-            data = replace(data, y=encode(data.y, self.classes))
+            data = data.changed(y=encode(data.y, self.classes))
         return _asked(self.recipe(self.module, data, rng), self.classes, self.batch_size)
 
 
