@@ -36,7 +36,7 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
     assert hard < 0.01
     assert easy > 0.45
     margin, member = replace(POOL, records=4000, models=200).draw(np.random.default_rng(1))
-    calls = calls_on_models(margin, member, 0.05)
+    (calls,) = calls_on_models(margin, member, 0.05)
     assert calls.false_alarms[:400].mean() == pytest.approx(easy, abs=0.01)
     assert calls.false_alarms[400:].mean() == pytest.approx(hard, abs=0.003)
 
@@ -48,7 +48,7 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     assert found.rate == pytest.approx(0.05, abs=0.005)
     truth = np.where(POOL.is_easy, easy, hard)
     assert found.spread == pytest.approx(truth.std(), rel=0.1)
-    far = far_above(false_alarms.calls_in(case), 0.05)
+    far = far_above(false_alarms.shown_calls(case), 0.05)
     assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
     assert far[~POOL.is_easy].mean() < 0.01
     assert found.far == far.sum()
@@ -67,14 +67,14 @@ def test_records_that_are_alike_are_not_counted_by_luck():
     pool, wrongly = FinitePool(records=300, models=24, ease=0.0), []
     for seed in range(60):
         margin, member = pool.draw(np.random.default_rng([7, seed]))
-        wrongly.append(far_above(calls_on_models(margin, member, 0.05), 0.05).any())
+        wrongly.append(far_above(calls_on_models(margin, member, 0.05)[0], 0.05).any())
     assert np.mean(wrongly) <= 0.1
 
 
 def test_counted_by_hand():
     scores = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 1.0, np.nan, 3.0], [0.0, 3.0, 2.0, 1.0]])
     member = np.array([[False, True, False, False], [False, True, False, True], [True, False, False, False]])
-    calls = calls_on_models(scores, member, 0.4)  # one of three non-members, none of two
+    (calls,) = calls_on_models(scores, member, 0.4)  # one of three non-members, none of two
     assert calls.outside.tolist() == [2, 1, 2, 2]
     assert calls.called_outside.tolist() == [1, 1, 0, 0]
     assert calls.inside.tolist() == [1, 2, 0, 1]

@@ -176,26 +176,28 @@ def _shifts(side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, 
     return Shifts(tuple(sides), np.stack(shifts), number[unit], place[unit])
 
 
-def rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, deals: Deals) -> np.ndarray:
+def rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.ndarray:
     """(figures, draws) by how much members outrank non-members, in standard deviations of what chance gives.
 
     It orders the deals as the AUC does, and can be compared between attacks and between groups of other sizes.
 
     Args:
         scores: (figures, records) NaN is left out.
+        deals: the draws of all of them, in their order; scores are ranked once for all.
 
     Returns:
         0 where nothing can be told: one side is empty, or all scores are equal.
     """
     step = max(1, CELLS_AT_ONCE // max(len(scores[0]), 1))
-    return np.concatenate([_rank_gaps(scores[at : at + step], deals) for at in range(0, len(scores), step)])
+    return np.concatenate([_rank_gaps(scores[at : at + step], *deals) for at in range(0, len(scores), step)])
 
 
-def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, deals: Deals) -> np.ndarray:
+def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.ndarray:
     scored = np.stack([~np.isnan(row) for row in scores])
     ranks = np.stack([_doubled_ranks(row) for row in scores])
     # Whole numbers add up exactly, in whatever order: deals that are equally good must be found equal.
-    sums, members = np.split(deals.sums(np.vstack([ranks, scored])), 2)
+    weights = np.vstack([ranks, scored])
+    sums, members = np.split(np.hstack([one.sums(weights) for one in deals]), 2)
     records = scored.sum(axis=1, keepdims=True)
     mean = ranks.sum(axis=1, keepdims=True) / np.maximum(records, 1)
     squares = (np.square(ranks - mean) * scored).sum(axis=1, keepdims=True)

@@ -9,6 +9,7 @@ in twenty is expected to be counted wrongly (Benjamini & Hochberg 1995).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -72,38 +73,40 @@ class Calls:
 
 def find(case: Case) -> tuple[FalseAlarms, ...] | None:
     """One for each rate that the non-members of every mock target resolve; None where the headline was not tried on any."""
-    attack, found = case.of(headline.find).name, []
-    for fpr in FPRS:
-        calls = case.of(shown_calls) if fpr == SHOWN_FPR else calls_in(case, fpr)
-        if calls is not None:
-            found.append(evenness(attack, calls, fpr))
-    return tuple(found) or None
+    attack = case.of(headline.find).name
+    return tuple(evenness(attack, calls, fpr) for fpr, calls in case.of(calls_at_rates).items()) or None
 
 
 def shown_calls(case: Case) -> Calls | None:
     """The calls that the table of records shows."""
-    return calls_in(case, SHOWN_FPR)
+    return case.of(calls_at_rates).get(SHOWN_FPR)
 
 
-def calls_in(case: Case, fpr: float = SHOWN_FPR) -> Calls | None:
-    """Of the asked records, the headline's calls on mock targets; None where there are none, or too few non-members."""
+def calls_at_rates(case: Case) -> Mapping[float, Calls]:
+    """Of the asked records, the headline's calls on mock targets, at each rate that the non-members of all of them resolve."""
     scores = case.of(headline.mock_scores)
     if scores is None or case.mocks is None:
-        return None
+        return {}
     member = columns(case.mocks.member, case.truth.asked)
-    if resolution(fpr, int((~member).sum(axis=1).min())) is Resolution.WITHHELD:
-        return None
-    return calls_on_models(scores, member, fpr)
+    fewest = int(member.shape[1] - member.sum(axis=1).max())
+    fprs = [fpr for fpr in FPRS if resolution(fpr, fewest) is not Resolution.WITHHELD]
+    return dict(zip(fprs, calls_on_models(scores, member, *fprs), strict=True))
 
 
-def calls_on_models(scores: np.ndarray, member: np.ndarray, fpr: float) -> Calls:
-    """Calls at the threshold of each model that meets ``fpr`` on all of its non-members; both are (models, records)."""
+def calls_on_models(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[Calls]:
+    """Calls at the thresholds of each model that meet each of ``fprs`` on all of its non-members; both are (models, records)."""
     from guestlist.arrays.tallies import count_calls  # imports numba
 
-    thresholds = [float(threshold_at_fpr(row[~inside], fpr)) for row, inside in zip(scores, member, strict=True)]
-    counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-    count_calls(scores, member, np.array(thresholds), *counts)
-    return Calls(*counts)
+    thresholds = np.empty((len(scores), len(fprs)))
+    for row, inside, own in zip(scores, member, thresholds, strict=True):
+        outside = row[~inside]
+        own[:] = [threshold_at_fpr(outside, fpr) for fpr in fprs]
+    found = []
+    for at_rate in thresholds.T:
+        counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
+        count_calls(scores, member, at_rate.copy(), *counts)
+        found.append(Calls(*counts))
+    return found
 
 
 def evenness(attack: str, calls: Calls, fpr: float) -> FalseAlarms:

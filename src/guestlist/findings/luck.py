@@ -8,7 +8,7 @@ been paid for: where nothing leaks, the chance that an audit has any p-value of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,8 +87,7 @@ def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: n
     needed = {figure for family in asked for figure in family.figures} | ({own} if seen.below else set())
     if not needed:
         return Luck({}, {}, None)
-    drawn = _over_blocks(seen.scores, needed, redraws(member, DRAWS, rng, persons=persons))
-    found = {figure: values[0] for figure, values in _figures(seen.scores, needed, Masks(member[None])).items()}
+    found, drawn = _found_and_drawn(seen.scores, needed, member, redraws(member, DRAWS, rng, persons=persons))
     p_values: dict[Figure, float] = {}
     for family in asked:
         chances = p_values_of_best(
@@ -153,23 +152,26 @@ def _families(seen: Seen) -> tuple[_Family, ...]:
     )
 
 
-def _over_blocks(
-    scores: Mapping[str, np.ndarray], needed: Set[Figure], blocks: Iterable[Deals]
-) -> dict[Figure, np.ndarray]:
-    parts = [_figures(scores, needed, block) for block in blocks]
-    return {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
+def _found_and_drawn(
+    scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray, blocks: Iterator[Deals]
+) -> tuple[dict[Figure, float], dict[Figure, np.ndarray]]:
+    """Every figure that is needed to how large it is, and to (draws,) how large it is by luck."""
+    first = _figures(scores, needed, Masks(member[None]), next(blocks))
+    parts = [first, *(_figures(scores, needed, block) for block in blocks)]
+    drawn = {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
+    return {figure: values[0] for figure, values in drawn.items()}, {f: values[1:] for f, values in drawn.items()}
 
 
-def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], deals: Deals) -> dict[Figure, np.ndarray]:
+def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], *deals: Deals) -> dict[Figure, np.ndarray]:
     """Every figure that is needed to (draws,) how large it is."""
     ranked = [name for name in scores if (name, None) in needed]
     found: dict[Figure, np.ndarray] = {}
     if ranked:
-        gaps = rank_gaps([scores[name] for name in ranked], deals)
+        gaps = rank_gaps([scores[name] for name in ranked], *deals)
         found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
     for name in scores:
         fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
         if fprs:
-            rows = tprs_of_draws(scores[name], deals, fprs)
+            rows = np.hstack([tprs_of_draws(scores[name], one, fprs) for one in deals])
             found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
     return found

@@ -122,7 +122,7 @@ def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visi
 
 def _false_alarms(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
     """How often one record is called by models that did not train on it."""
-    calls = calls_on_models(*pool.draw(rng), 0.05)
+    (calls,) = calls_on_models(*pool.draw(rng), 0.05)
     return proportion(int(calls.called_outside[record]), int(calls.outside[record]))
 
 
