@@ -352,7 +352,7 @@ def rare_classes(case: Case) -> Outcome:
     if not case.view.references or not case.setting.classes or case.setting.predictions:
         return NOT_APPLICABLE
     labels, classes = case.view.labels, case.setting.classes
-    seen = np.stack([np.bincount(labels[row], minlength=classes) for row in case.view.reference_member])
+    seen = np.stack([np.bincount(labels, row, minlength=classes) for row in case.view.reference_member])
     every, asked = np.bincount(labels, minlength=classes), np.bincount(labels[case.truth.asked], minlength=classes)
     there = asked > 0
     missed = there & (seen == 0).any(axis=0)

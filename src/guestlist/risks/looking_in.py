@@ -29,8 +29,9 @@ def loss_tail(case: Case) -> np.ndarray:
     classes = case.records["class"].to_numpy()
     tail = np.full(len(loss), np.nan)
     for label in np.unique(classes[known]):
-        own = known & (classes == label)
-        others = np.sort(loss[own & member])
+        own = np.flatnonzero(known & (classes == label))
+        own = own[np.argsort(loss[own])]  # places of rising values are found several times as fast
+        others = loss[own[member[own]]]
         if len(others):
             # Of equals half count, so that the order of records is nothing.
             sides = (np.searchsorted(others, loss[own], side) for side in ("left", "right"))

@@ -62,6 +62,7 @@ class Store:
     def __init__(self, folder: Path, manifest: Manifest):
         self.folder = folder
         self.manifest = manifest
+        self._wrote_pool = False
         self._split: Split | None = None
         self._row_digests: dict[int, str] = {}
         self._looked_at: dict[Path, _Look] = {}
@@ -74,7 +75,8 @@ class Store:
         path = self._there(POOL)
         if self.manifest.files.get(POOL) != read_or_explain(path, _digest_of_file):
             raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
-        return read_or_explain(path, read_parquet)
+        # What this process wrote is not looked through for what others might have made it unpack to.
+        return read_or_explain(path, pd.read_parquet if self._wrote_pool else read_parquet)
 
     @property
     def split(self) -> Split:
@@ -94,6 +96,7 @@ class Store:
         self.__dict__.pop("pool", None)
         write_parquet(self.folder / POOL, pool)
         self._note(POOL, _digest_of_file(self.folder / POOL))
+        self._wrote_pool = True
 
     def write_split(self, split: Split) -> None:
         write_sealed_npz(self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.asked})
