@@ -1,4 +1,4 @@
-"""``python -m benchmarks.collection``: one job against a bare loop over the same models, two jobs against one.
+"""``python -m benchmarks.collection``: one job against a bare loop over as many models, two jobs against one.
 
 And two bare loops side by side, each with half of the models, against one with all: what two cores allow where they share a
 clock, caches and memory. No engine can do better than that.
@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -27,25 +28,50 @@ from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import Local
 from guestlist.collecting.inputs import Inputs, prepare, store_for
 from guestlist.collecting.references import train_references
-from guestlist.collecting.site import open_site
+from guestlist.collecting.site import Site, open_site
 from guestlist.games import Bernoulli, draw
 
 HERE = Path(__file__).parent
+IN_TURN = 10  # models
 MODELS = {
     "forest": RandomForestClassifier(100, random_state=0),
     "network": MLPClassifier((64,), max_iter=100, tol=0, n_iter_no_change=1000, random_state=0),
 }
 
 
-def collected(inputs: Inputs, references: int, engine: Engine) -> float:
+def opened(inputs: Inputs, place: str, references: int, engine: Engine) -> Site:
+    """A folder in which the target was asked and no reference was trained yet."""
+    store = store_for(inputs, Path(place) / "audit", references=references, seed=0)
+    return open_site(store, inputs.target, inputs.pool, asked(inputs.target, inputs.pool), engine=engine)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], float]) -> tuple[float, float]:
+    """Seconds of a bare loop and of one job, a few models of each in turn: the machine is not the same from minute to minute."""
+    taken = {"loop": 0.0, "one": 0.0}
+    with tempfile.TemporaryDirectory() as place:
+        site = opened(inputs, place, references, Local(1))
+        for start in range(0, references, IN_TURN):
+            stop = min(start + IN_TURN, references)
+            works = {
+                "loop": lambda part=slice(start, stop): loop(part),
+                "one": lambda count=stop: train_references(site.with_references(count)),
+            }
+            for name in sorted(works, reverse=start // IN_TURN % 2 == 1):
+                taken[name] += seconds(works[name])
+    return taken["loop"], taken["one"]
+
+
+def two_jobs(inputs: Inputs, references: int) -> float:
     """Seconds until all references are in the folder; starting and ending processes included."""
     with tempfile.TemporaryDirectory() as place:
-        store = store_for(inputs, Path(place) / "audit", references=references, seed=0)
-        said = asked(inputs.target, inputs.pool)  # beforehand
-        site = open_site(store, inputs.target, inputs.pool, said, engine=engine)
-        start = time.perf_counter()
-        train_references(site.with_references(references))
-        return time.perf_counter() - start
+        site = opened(inputs, place, references, Local(2))
+        return seconds(lambda: train_references(site.with_references(references)))
 
 
 def ratios(model, references: int) -> dict[str, float]:
@@ -55,8 +81,12 @@ def ratios(model, references: int) -> dict[str, float]:
     model.fit(x[:898], y[:898])
     inputs = prepare(model, (x[:898], y[:898]), (x[898:], y[898:]))
     rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
-    loop, two_loops = bare(model, x, y, rows), two_bare(model, x, y, rows)
-    one, two = (collected(inputs, references, Local(jobs)) for jobs in (1, 2))
+    # What is done with two processes comes in the middle of what is done with one, for the same reason.
+    half = references // 2
+    loop, one = loop_and_one_job(inputs, half, lambda part: bare(model, x, y, rows[:half][part]))
+    two, two_loops = two_jobs(inputs, references), two_bare(model, x, y, rows)
+    more = loop_and_one_job(inputs, references - half, lambda part: bare(model, x, y, rows[half:][part]))
+    loop, one = loop + more[0], one + more[1]
     return {
         "one job / bare loop": one / loop,
         "two jobs / one job": two / one,

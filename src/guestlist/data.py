@@ -72,7 +72,7 @@ class Data:
     def take(self, records: np.ndarray) -> Data:
         """Some of the records, by mask or by position."""
         # A mask is counted once, not for everything that is taken; positions are copied, since ids are taken later.
-        records = np.flatnonzero(records) if np.asarray(records).dtype == bool else np.array(records, dtype=np.intp)
+        records = np.flatnonzero(records) if np.asarray(records).dtype == bool else np.array(records)
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
         ids: Any = taken(vars(self)["ids"], records)
