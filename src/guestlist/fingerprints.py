@@ -56,9 +56,15 @@ def described(recipe) -> str:
     A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
     """
     names = [field.name for field in fields(recipe)]
-    names += sorted(set(vars(recipe)) - set(names)) if hasattr(recipe, "__dict__") else []  # set beside the fields
+    beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by whoever made it
+    names += sorted(name for name in beside if not isinstance(_of_class(recipe, name), functools.cached_property))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"
+
+
+def _of_class(value, name: str):
+    """What its class has under a name; what was worked out from the fields and is remembered adds nothing to them."""
+    return inspect.getattr_static(type(value), name, None)
 
 
 def _recipe(value) -> str:

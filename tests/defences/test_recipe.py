@@ -305,6 +305,16 @@ def test_options_set_beside_the_fields_count():
     assert describe(Smooth(0.0)) != describe(Smooth(0.4))
 
 
+def test_what_was_worked_out_and_is_remembered_does_not_count():
+    records = gl.Data(np.zeros((4, 1)), np.array([0, 1, 0, 1]))
+    recipe = gl.AdvReg(records, 2.0)
+    before = describe(recipe)
+    assert records.kinds.tolist() == [0, 1, 0, 1]
+    assert "kinds" in vars(records)
+    assert describe(recipe) == before
+    assert describe(gl.AdvReg(records.take(np.arange(4)), 2.0)) == before
+
+
 def test_functions_inside_a_function_count():
     one, other = (lambda x: (lambda: x + 1)()), (lambda x: (lambda: x + 2)())
     assert describe(one) != describe(other)
