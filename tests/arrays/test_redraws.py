@@ -226,3 +226,13 @@ def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, h
             for far in (6.0, 0.5):  # so near that some draws are past the end, and walk from the start
                 patch.setattr("guestlist.arrays.redraws.FAR", far)
                 assert (tprs_of_draws(scores, found, fprs) == whole).all()
+
+
+def test_several_deals_are_judged_as_each_alone():
+    rng = np.random.default_rng(5)
+    scores, member = rng.integers(0, 9, (3, 40)).astype(float), rng.random(40) < 0.5
+    scores[1, :4] = np.nan
+    parts = Masks(member[None]), *redraws(member, 30, rng)
+    alone = [rank_gaps(scores, part) for part in parts]
+    assert (rank_gaps(scores, *parts) == np.hstack(alone)).all()
+    assert len(np.unique(np.hstack(alone))) > 30
