@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from guestlist.checks import members_again
 from guestlist.collecting.inputs import _as_texts
 from guestlist.data import Data
-from guestlist.hashes import _digests
+from guestlist.hashes import _digests, row_hashes
 
 RNG = np.random.default_rng(0)
 ROWS = {
@@ -35,6 +35,21 @@ def test_digests_are_those_of_each_row(name):
     plain = [np.array(row, dtype=number) for row in x]
     bytes_of = [(row if number is None else row + 0.0).tobytes() for row in plain]
     assert list(_digests(x, number)) == [hashlib.blake2b(row, digest_size=8).digest() for row in bytes_of]
+
+
+@pytest.mark.skipif(not hasattr(np, "dtypes") or not hasattr(np.dtypes, "StringDType"), reason="numpy 2 has such texts")
+def test_equal_texts_of_any_length_have_equal_hashes():
+    texts = np.array(
+        [["the same long text, too long to stand in place"]] * 2 + [["another"]], dtype=np.dtypes.StringDType()
+    )
+    first, second, third = row_hashes(Data(texts, np.zeros(3)))
+    assert first == second != third
+
+
+def test_persons_who_are_not_known_are_nobodys_equal():
+    member, persons = np.array([True, True, False, False]), np.array([1.0, np.nan, np.nan, 1.0])
+    found = members_again(np.arange(4, dtype=np.uint64), persons, member, ~member)
+    assert found.tolist() == [False, False, False, True]
 
 
 @given(st.lists(st.tuples(st.integers(2**63 - 2, 2**63 + 2), st.sampled_from("mno"), st.sampled_from("pqrs"))))

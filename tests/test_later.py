@@ -2,9 +2,10 @@
 
 import copy
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import guestlist as gl
@@ -35,6 +36,70 @@ def test_nothing_is_made_before_it_is_read():
     assert len(part) == 2
     with pytest.raises(AssertionError, match="nobody asked"):
         _ = part.ids
+
+
+def test_a_change_of_something_else_does_not_read_them():
+    def fail():
+        raise AssertionError("nobody asked for it")
+
+    data = gl.Data(np.zeros((3, 1)), np.zeros(3), Later(fail, 3))
+    assert data.changed(y=np.ones(3)).y.tolist() == [1, 1, 1]
+    assert data.with_x(np.ones((3, 2))).x.shape == (3, 2)
+
+
+def test_all_who_ask_are_given_what_was_made_once():
+    made = []
+
+    def make():
+        made.append(1)
+        return np.array(["a", "b", "c"], dtype=object)
+
+    data = gl.Data(np.zeros((3, 1)), np.zeros(3), Later(make, 3))
+    parts = [data.take(np.array([place])) for place in range(3)]
+    assert [part.ids[0] for part in parts] + data.ids.tolist() == ["a", "b", "c"] * 2
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    ("records", "found"),
+    [
+        ([], []),
+        (slice(1, 3), [1, 2]),
+        ([-1, 0], [5, 0]),
+        (np.zeros(6, bool), []),
+        (range(2), [0, 1]),
+        ([True] * 6, [*range(6)]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["array", "table", "texts"])
+def test_records_are_taken_by_mask_position_or_slice(form, records, found):
+    numbers = np.arange(6)
+    x = {"array": numbers[:, None], "table": pd.DataFrame({"n": numbers}), "texts": numbers.astype(str).astype(object)}
+    part = gl.Data(x[form], numbers).take(records)
+    assert part.y.tolist() == found
+    assert part.ids.tolist() == [f"row:{row}" for row in found]
+    assert np.asarray(part.x).ravel().astype(int).tolist() == found
+
+
+@dataclass(frozen=True)
+class Weighted(gl.Data):
+    """Records of a user's own kind."""
+
+    weight: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "note", "kept")
+
+
+@pytest.mark.parametrize(
+    "again", [lambda one: one.with_x(one.x), lambda one: pickle.loads(pickle.dumps(one)), copy.copy, replace]
+)
+def test_a_class_of_ones_own_stays_what_it_is(again):
+    found = again(Weighted(np.zeros((2, 1)), np.zeros(2), weight=7.0))
+    assert (type(found), found.weight, found.note) == (Weighted, 7.0, "kept")
+    assert found.ids.tolist() == ["row:0", "row:1"]
 
 
 def test_positions_that_change_later_change_nothing():

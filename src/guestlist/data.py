@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -70,9 +70,8 @@ class Data:
         return len(self.y)
 
     def take(self, records: np.ndarray) -> Data:
-        """Some of the records, by mask or by position."""
-        # A mask is counted once, not for everything that is taken; positions are copied, since ids are taken later.
-        records = np.flatnonzero(records) if np.asarray(records).dtype == bool else np.array(records)
+        """Some of the records, by mask, by position or by slice."""
+        records = _positions(records, len(self))
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
         ids: Any = taken(vars(self)["ids"], records)
@@ -84,19 +83,15 @@ class Data:
         return pd.factorize(self.y)[0].astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._names()}
+        return {name: value for name, value in (vars(self) | {"ids": self.ids}).items() if name != "kinds"}
 
-    def with_x(self, x: np.ndarray | pd.DataFrame) -> Data:
+    def with_x(self, x: np.ndarray | pd.DataFrame) -> Self:
         """The same records described by other features."""
         return self.changed(x=x)
 
-    def changed(self, **fields: Any) -> Data:
+    def changed(self, **changes: Any) -> Self:
         """The same but for some fields; as ``dataclasses.replace``, which would read the ids."""
-        return Data(**{**{name: vars(self)[name] for name in self._names()}, **fields})
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [one.name for one in fields(cls)]
+        return type(self)(**{**{one.name: vars(self)[one.name] for one in fields(self)}, **changes})
 
 
 def as_data(
@@ -374,6 +369,14 @@ def _to_pandas(value, side: str):
         raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
     found = value.to_pandas()
     return without_index(found) if isinstance(found, pd.DataFrame) else found
+
+
+def _positions(records: np.ndarray | slice, of: int) -> np.ndarray:
+    """Of records by mask, position or slice: a mask is counted once for everything; a copy, since ids are taken later."""
+    if isinstance(records, slice):
+        return np.arange(of)[records]
+    found = np.array(records)
+    return np.flatnonzero(found) if found.dtype == bool else found if found.size else found.astype(np.intp)
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:

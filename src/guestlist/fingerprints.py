@@ -57,14 +57,16 @@ def described(recipe) -> str:
     """
     names = [field.name for field in fields(recipe)]
     beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by whoever made it
-    names += sorted(name for name in beside if not isinstance(_of_class(recipe, name), functools.cached_property))
+    names += sorted(name for name in beside if not _is_remembered(recipe, name))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"
 
 
-def _of_class(value, name: str):
-    """What its class has under a name; what was worked out from the fields and is remembered adds nothing to them."""
-    return inspect.getattr_static(type(value), name, None)
+def _is_remembered(value, name: str) -> bool:
+    """Whether a class of this package works it out from its fields; what others remember they may have set as well."""
+    owner = next((part for part in type(value).__mro__ if name in vars(part)), object)
+    ours = owner.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return ours and isinstance(vars(owner).get(name), functools.cached_property)
 
 
 def _recipe(value) -> str:

@@ -16,12 +16,14 @@ def row_hashes(data: Data) -> np.ndarray:
 
     Numbers are compared as float64, so that 1 and 1.0, or 0.0 and -0.0, are one value.
     """
-    if not isinstance(data.x, pd.DataFrame) and data.x.dtype != object:
+    if not isinstance(data.x, pd.DataFrame) and not data.x.dtype.hasobject:
         numbers = data.x.dtype.kind in "iufb"
         flat = data.x.reshape(len(data), -1)
         rows = np.frombuffer(b"".join(_digests(flat, np.float64 if numbers else None)), dtype=np.uint64)
     else:
-        table = data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.reshape(len(data), -1))
+        table = (
+            data.x if isinstance(data.x, pd.DataFrame) else pd.DataFrame(data.x.astype(object).reshape(len(data), -1))
+        )
         rows = pd.util.hash_pandas_object(_hashable(table), index=False).to_numpy()
     return rows ^ (_label_hashes(data.y) * np.uint64(0x9E3779B97F4A7C15))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,10 +23,15 @@ class Later:
     def __len__(self) -> int:
         return self.length
 
+    @cached_property
+    def made(self) -> np.ndarray:
+        """The array: the same one for all who ask."""
+        return self.make()
+
 
 def taken(whole: np.ndarray | Later, places: np.ndarray) -> Later:
     """Some of an array."""
-    return Later(lambda: (whole.make() if isinstance(whole, Later) else whole)[places], len(places))
+    return Later(lambda: (whole.made if isinstance(whole, Later) else whole)[places], len(places))
 
 
 class MadeWhenRead:
@@ -37,9 +43,9 @@ class MadeWhenRead:
     def __get__(self, one: object | None, owner: type | None = None) -> np.ndarray | None:
         if one is None:
             return None  # what the field is where nothing is given
-        found = vars(one)[self.name]
+        found = vars(one).get(self.name)
         if isinstance(found, Later):
-            found = vars(one)[self.name] = found.make()
+            found = vars(one)[self.name] = found.made
         return found
 
     def __set__(self, one: object, value: np.ndarray | Later | None) -> None:

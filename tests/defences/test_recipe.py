@@ -4,6 +4,7 @@ import importlib.util
 import json
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -313,6 +314,23 @@ def test_what_was_worked_out_and_is_remembered_does_not_count():
     assert "kinds" in vars(records)
     assert describe(recipe) == before
     assert describe(gl.AdvReg(records.take(np.arange(4)), 2.0)) == before
+
+
+def test_what_a_user_sets_where_something_is_remembered_counts():
+    @dataclass(frozen=True)
+    class Scheduled:
+        rate: float = 0.1
+
+        @cached_property
+        def schedule(self):
+            return [self.rate]
+
+        def __call__(self, model, data, rng):
+            return model
+
+    one, other = Scheduled(), Scheduled()
+    object.__setattr__(other, "schedule", [0.9])
+    assert describe(one) != describe(other)
 
 
 def test_functions_inside_a_function_count():

@@ -40,6 +40,18 @@ def test_what_was_written_is_read_back(store):
     assert rotation.member[0].tolist() == [True, False, False]
 
 
+def test_the_pool_is_the_same_to_whoever_wrote_it_and_to_others(store):
+    pd.testing.assert_frame_equal(store.pool, open_store(store.folder).pool)
+
+
+def test_a_pool_that_was_changed_is_refused_by_whoever_wrote_it(store):
+    pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [1, 1, 1]}).to_parquet(
+        store.folder / "pool.parquet"
+    )
+    with pytest.raises(FolderError, match="was changed after it was written"):
+        _ = store.pool
+
+
 def test_the_adversarys_view_holds_no_membership_of_its_target(store):
     signals = store.facing(1)
     member = store.rotation().member

@@ -16,6 +16,7 @@ place, another audit or another plan; see ``docs/folder.md``.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -73,10 +74,11 @@ class Store:
     def pool(self) -> pd.DataFrame:
         """One row per record: id, label, class (position of the label), and groups."""
         path = self._there(POOL)
-        if self.manifest.files.get(POOL) != read_or_explain(path, _digest_of_file):
+        content = read_or_explain(path, Path.read_bytes)
+        if self.manifest.files.get(POOL) != digest(content):
             raise FolderError(f"{path} was changed after it was written. Run the audit again, which writes it anew.")
         # What this process wrote is not looked through for what others might have made it unpack to.
-        return read_or_explain(path, pd.read_parquet if self._wrote_pool else read_parquet)
+        return pd.read_parquet(io.BytesIO(content)) if self._wrote_pool else read_or_explain(path, read_parquet)
 
     @property
     def split(self) -> Split:
