@@ -222,7 +222,7 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
     model = RandomForestClassifier(5, random_state=0).fit(*blobs[0])
     asked, read = [], []
     answer, parquet = type(model).predict_proba, pd.read_parquet
-    monkeypatch.setattr(pd, "read_parquet", lambda path, *rest: read.append(path) or parquet(path, *rest))
+    monkeypatch.setattr(pd, "read_parquet", lambda *given: read.append(parquet(*given)) or read[-1])
 
     def counting(self, x):
         if self is model:
@@ -232,7 +232,7 @@ def test_the_target_is_asked_once_and_the_pool_is_read_once(references, blobs, t
     monkeypatch.setattr(type(model), "predict_proba", counting)
     gl.audit(model, *blobs, references=references, evidence=[gl.FullAnswers()], folder=tmp_path, engine=gl.Here())
     assert asked.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
-    assert len([path for path in read if path.name == "pool.parquet"]) == 1
+    assert len([table for table in read if {"id", "class"} <= set(table)]) == 1
 
 
 @pytest.mark.slow
