@@ -1,6 +1,10 @@
 """A gate for other tools: nothing of what was said is lost, nobody is named, and markup stays text."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -85,8 +89,41 @@ def test_assert_private_says_what_fails():
     )
     with pytest.raises(gl.InputError, match="Expected a limit"):
         gl.assert_private(leaking())
-    with pytest.raises(gl.InputError, match="says it all"):
+    with pytest.raises(gl.InputError, match="cannot be combined"):
         gl.assert_private(leaking(), max_auc=0.6, policy="release.toml")
+
+
+@pytest.mark.slow
+def test_pytest_shows_the_test_and_the_message_but_no_frame_of_guestlist(tmp_path):
+    (tmp_path / "test_limits.py").write_text(
+        """
+import guestlist as gl
+from report_worlds import leaking
+
+def test_limits():
+    gl.assert_private(leaking(), max_auc=0.6)
+
+def test_mistyped_limit():
+    gl.assert_private(leaking(), max_tpr="0.05")
+
+def test_mistyped_folder():
+    gl.assert_private("no folder", max_auc=0.6)
+""",
+        "utf-8",
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "test_limits.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "3 failed" in found, found
+    assert "AUC at most 0.6" in found
+    assert "Expected TPR@FPR" in found
+    assert "no folder has no results.json" in found
+    frames = re.findall(r"^(\S+\.py):\d+: ", found, flags=re.MULTILINE)
+    assert frames == ["test_limits.py"] * 3, found
 
 
 @pytest.mark.parametrize(
@@ -95,7 +132,7 @@ def test_assert_private_says_what_fails():
         ({"max_tpr": 0.05}, r'Expected TPR@FPR, found 0\.05\. .* say 0\.05@0\.01 .* max_tpr = \["0\.05@0\.01"\]'),
         ({"max_tpr": [0.05]}, r"Expected TPR@FPR, found 0\.05"),
         ({"max_tpr": "0.05"}, r"Expected TPR@FPR, found '0\.05'"),
-        ({"max_tpr": True}, r'to be texts, as in max_tpr = \["0\.05@0\.01"\]'),
+        ({"max_tpr": True}, r'to be a text or a list of texts, as in max_tpr = \["0\.05@0\.01"\]'),
         ({"max_tpr": None}, "Expected a limit"),
         ({"max_auc": 0.6, "attacks": 3}, "attacks=3 to be a text, or a list of texts"),
         ({"max_auc": 0.6, "attacks": "lita"}, "Attack 'lita' was not run"),

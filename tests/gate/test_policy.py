@@ -67,12 +67,12 @@ def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
         ("max_auc = 1.5", "limit=1.5"),
         ("max_auc = true", "max_auc=True to be a number"),
         ("max_auc = '0.6'", "max_auc='0.6'"),
-        ("max_tpr = '0.05@0.01'", "max_tpr='0.05@0.01' to be texts"),
-        ("max_tpr = '0.05@0.01'", 'as in max_tpr = ["0.05@0.01"]'),
+        ("max_tpr = true", 'to be a text or a list of texts, as in max_tpr = ["0.05@0.01"]'),
+        ("max_tpr = '0.05'", "Expected TPR@FPR"),
         ("max_tpr = ['0.05']", "Expected TPR@FPR"),
         ("max_tpr = 0.05", "Expected TPR@FPR, found 0.05. A TPR is one at some rate of false positives: say 0.05@0.01"),
         ("max_tpr = [0.05]", 'max_tpr = ["0.05@0.01"]'),
-        ("max_auc = 0.6\nattacks = 'lira'", 'attacks = ["lira"]'),
+        ("max_auc = 0.6\nattacks = 3", 'attacks = ["lira"]'),
         ("max_auc = 0.6\nleast_records = -1", "least_records=-1"),
         ("max_auc = 0.6\nleast_records = 0.5", "least_records=0.5"),
         ("max_auc = 0.6\nattacks = [1]", "attacks="),
@@ -87,6 +87,12 @@ def test_what_cannot_be_held_to_is_refused(text, words, tmp_path):
     with pytest.raises(InputError, match="policy") as error:
         read_policy(write(tmp_path, text))
     assert words in str(error.value)
+
+
+def test_one_text_is_a_list_of_one_in_every_form_of_a_policy(tmp_path):
+    expected = Policy(max_tpr=("0.05@0.01",), attacks=("lira",))
+    assert read_policy(write(tmp_path, 'max_tpr = "0.05@0.01"\nattacks = "lira"\n')).policy == expected
+    assert Policy(max_tpr="0.05@0.01", attacks=["lira"]) == expected
 
 
 def test_a_policy_that_is_not_there(tmp_path):
@@ -256,7 +262,7 @@ def test_without_references_the_command_fails_and_says_so(audited):
 def test_a_policy_says_it_all(audited, tmp_path, more):
     found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
     assert found.exit_code == 2
-    assert "A policy says it all" in found.stderr
+    assert "--policy cannot be combined" in found.stderr
 
 
 @pytest.mark.slow

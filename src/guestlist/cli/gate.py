@@ -55,7 +55,7 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
     if path is not None:
         if limits or attacks or without_references:
             raise click.UsageError(
-                "A policy says it all: leave the other limits, --attack and --without-references out."
+                "--policy cannot be combined with --max-*, --attack or --without-references. Put them into the policy file."
             )
         gated = hold_file(read_results(folder), read_policy(path))
         keep(folder, gated)

@@ -10,7 +10,6 @@ import hashlib
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from guestlist.errors import InputError
 from guestlist.findings.gated import Limit
@@ -24,8 +23,8 @@ class Policy:
 
     Args:
         max_auc, max_advantage: largest that may pass.
-        max_tpr: each such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01.
-        attacks: those that must have been run.
+        max_tpr: one or several such as ``0.05@0.01``: a TPR of at most 0.05 at an FPR of 0.01.
+        attacks: one or several that must have been run.
         least_records: members, and non-members, that were asked about: at least so many of each.
         least_references: reference models.
         without_references: whether figures count although no attack compared with references.
@@ -42,6 +41,10 @@ class Policy:
     blind_baseline: str = NOT_REQUIRED
 
     def __post_init__(self):
+        for name in ("max_tpr", "attacks"):  # one text is a list of one
+            value = getattr(self, name)
+            several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+            object.__setattr__(self, name, several)
         for name in ("max_auc", "max_advantage"):
             value = getattr(self, name)
             _expect(value is None or _number(value), name, value, "a number")
@@ -51,7 +54,7 @@ class Policy:
         for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira"}.items():
             value = getattr(self, name)
             texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
-            _expect(texts, name, value, f'texts, as in {name} = ["{value if isinstance(value, str) else example}"]')
+            _expect(texts, name, value, f'a text or a list of texts, as in {name} = ["{example}"]')
         for name in ("least_records", "least_references"):
             value = getattr(self, name)
             _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
@@ -107,9 +110,8 @@ def read_policy(path: str | Path) -> PolicyFile:
     unknown = sorted(set(keys) - set(known))
     if unknown:
         raise InputError(f"The policy {path} has unknown keys: {', '.join(unknown)}. There are {', '.join(known)}.")
-    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     try:
-        policy = Policy(**given)
+        policy = Policy(**keys)
     except ValueError as error:
         raise InputError(f"The policy {path} cannot be held to: {error}") from error
     return PolicyFile(policy, text, hashlib.sha256(content).hexdigest())
