@@ -1,9 +1,29 @@
 """``python -m papers``: run every paper's commands, one paper after the other."""
 
+from __future__ import annotations
+
+import argparse
 import subprocess
 import sys
 from pathlib import Path
 
-for folder in sorted(path.parent for path in Path(__file__).parent.glob("*/__main__.py")):
-    print(f"== {folder.name}", flush=True)
-    subprocess.run([sys.executable, "-m", f"papers.{folder.name}", "all"], check=True)
+
+def main(arguments: list[str] | None = None) -> None:
+    names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/__main__.py"))
+    parser = argparse.ArgumentParser(
+        prog="python -m papers",
+        description="Run every paper, or those that are named. All of them take hours.",
+        epilog="python -m papers.NAME --help lists the options of one.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"Names of papers: {', '.join(names)}.")
+    chosen = parser.parse_args(arguments).names
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        parser.error(f"unknown paper {unknown[0]!r} (choose from {', '.join(names)})")
+    for name in chosen or names:
+        print(f"== {name}", flush=True)
+        subprocess.run([sys.executable, "-m", f"papers.{name}", "all"], check=True)
+
+
+if __name__ == "__main__":
+    main()

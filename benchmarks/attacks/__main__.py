@@ -6,6 +6,7 @@ target at a time (``facing(k)``) is timed on two targets and scaled up, as the t
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -26,6 +27,7 @@ RUN = {name: attack for name, attack in ATTACKS.items() if not attack.evidence}
 
 
 def main() -> None:
+    argparse.ArgumentParser(prog="python -m benchmarks.attacks", description=__doc__).parse_args()
     _all(gaussian_world(1.0, records=100, models=8))  # compiles what is compiled
     rows = [_row(records, models) for records, models in SIZES]
     at = {(row["records"], row["models"]): row["seconds"] for row in rows}

@@ -9,9 +9,9 @@ the errors reversed, and finds an epsilon in noise. The last row has scores that
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,9 @@ def asked(made: list[dict[str, Any]]) -> list[float]:
 
 
 def main() -> None:
-    made = list(worlds(int(sys.argv[1]) if len(sys.argv) > 1 else 25))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.auditing", description=__doc__)
+    parser.add_argument("audits", nargs="?", type=int, default=25, help="Simulated audits per bound.")
+    made = list(worlds(parser.parse_args().audits))
     rows = compared(made, asked(made))
     nothing = list(noise(200))
     theirs = asked(nothing)

@@ -6,6 +6,7 @@ and TPR at 1 % FPR, mean over targets and models; see ``guestlist.targets.signal
 
 from __future__ import annotations
 
+import argparse
 import json
 import warnings
 from pathlib import Path
@@ -64,6 +65,7 @@ def reached(found: np.ndarray, member: np.ndarray, statistic, references: int) -
 
 
 def main() -> None:
+    argparse.ArgumentParser(prog="python -m benchmarks.regression", description=__doc__).parse_args()
     warnings.simplefilter("ignore")  # networks that stop after 150 steps
     worlds = load_diabetes(return_X_y=True), make_friedman1(1000, noise=1.0, random_state=0)
     collected = [residuals(x, y, make) for x, y in worlds for make in MODELS.values()]
