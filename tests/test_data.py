@@ -43,7 +43,7 @@ def test_ids_are_the_users_index_or_the_row():
         ((np.zeros(3), np.zeros(3)), {}, "features shaped"),
         ((np.zeros((2, 3)), np.zeros((2, 2))), {}, "one label per record"),
         ((np.zeros((2, 3)),), {}, "tuple of 1"),
-        (TABLE, {}, "Which column of members is the label"),
+        (TABLE, {}, r"label= \(--label\)"),
         (TABLE, {"label": "wage"}, "no column 'wage'; its columns are age, sex"),
         (TABLE, {"label": "income", "group": ("race",)}, "no column 'race'"),
         (

@@ -352,7 +352,7 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
 @pytest.mark.slow
 def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
-    with pytest.raises(InputError, match=r"Which column of .* is the label.*--no-labels"):
+    with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
         read_predictions(path, member="is_train", answer="prob_yes")
     found = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
     assert [one.name for one in found.outcomes] == ["entropy"]

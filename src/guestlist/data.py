@@ -251,7 +251,10 @@ def _from_table(
 ) -> Data:
     _check_levels(table, side)
     if label is None:
-        raise InputError(f"Which column of {side} is the label? Its columns are {names_of(table)}.")
+        raise InputError(
+            f"{side} is a table, and the column of its labels is not named. Name it with label= (--label). Its columns are "
+            f"{names_of(table)}."
+        )
     require(table, [label], side)
     check_roles({"label": label}, id=id, person=person, group=group)
     if (table.columns == label).sum() > 1:

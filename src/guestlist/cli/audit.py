@@ -55,7 +55,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option(
     "--references",
     type=REFERENCES,
-    help="Models to train for comparison.  [default: 32, or none where the model has no recipe, as an ONNX file]",
+    help="With --model: models to train for comparison.  [default: 32, or none without a recipe, as for an ONNX file]",
 )
 @how_to_judge
 @claim
@@ -90,6 +90,8 @@ def audit(out, as_json, **options):
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
 FOR_PREDICTIONS = ("shadow", "features", "member", "answer", "positive", "no_labels")
 FOR_MODELS = (
+    "members",
+    "nonmembers",
     "population",
     "trust",
     "allow_pickle",
@@ -99,9 +101,16 @@ FOR_MODELS = (
     "address",
     "jobs",
 )
+# Predictions come without a model to train references by; a shadow model's predictions are the nearest that there is.
+NO_REFERENCES = (
+    "--references cannot be used with --predictions: a file of predictions has no model to train references by. Audit the "
+    "model itself with --model, or compare with a shadow model's predictions: --shadow FILE."
+)
 
 
 def _refuse_unread(predictions: bool, options: dict) -> None:
+    if predictions and options["references"]:
+        raise click.UsageError(NO_REFERENCES)
     unread = [name for name in (FOR_MODELS if predictions else FOR_PREDICTIONS) if options[name]]
     if unread:
         what = "--predictions" if predictions else "--model"

@@ -168,7 +168,8 @@ def _label(path: Path, table: pd.DataFrame, columns: PredictionColumns) -> str |
     if len(there) == 1:
         return there[0]
     raise InputError(
-        f"Which column of {path} is the label? It has {_names(table)}. Say --label COLUMN, or --no-labels if there is none."
+        f"The column of the labels of {path} is not named. Name it with label= (--label), or set labelled=False (--no-labels) if "
+        f"there is none. Its columns are {_names(table)}."
     )
 
 
@@ -178,7 +179,7 @@ def _require(path: Path, table: pd.DataFrame, wanted: Sequence[str]) -> None:
         raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}.")
     missing = [name for name in wanted if name not in table]
     if missing:
-        hint = " Say which it is: --member COLUMN." if MEMBER in missing else ""
+        hint = " Name the column that marks members with member= (--member)." if MEMBER in missing else ""
         raise InputError(f"{path} lacks the columns {', '.join(map(repr, missing))}; it has {_names(table)}.{hint}")
 
 
