@@ -175,6 +175,32 @@ def test_a_probability_of_0_stands_for_half_a_step_in_ratios_too(name):
     np.testing.assert_allclose(scores[both], np.log(np.maximum(steps[both, 0], 0.05) / 0.05))
 
 
+@pytest.mark.parametrize("name", ["rmia", "rmia_offline", "base"])
+def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
+    """Stepped outputs, as small forests have: scores order records as the plain ratio of probabilities does."""
+    rng = np.random.default_rng(1)
+    steps, labels = rng.integers(0, 6, (400, 9)) / 5, np.zeros(400, int)
+    answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])
+    scale = Probabilities().resolved(answers[0], labels)
+    said = [scale.signals(one, labels) for one in answers]
+    values = {signal: np.stack([one[signal] for one in said]) for signal in said[0]}
+    view = Signals(values, np.arange(8)[:, None] % 2 == (np.arange(400) % 2), labels)
+    inside, outside = view.inside("p_y").mean, view.outside("p_y").mean
+    a = tuned_a(view)[0]
+    mean = {
+        "rmia": (inside + outside) / 2,
+        "rmia_offline": ((1 + a) * outside + 1 - a) / 2,
+        "base": view.reference("p_y").mean(axis=0),
+    }[name]
+    assert (mean > 0).all()
+    ratio, scores = steps[:, 0] / mean, ATTACKS[name].score(view)
+    zero = ratio == 0
+    assert 40 < zero.sum() < 120
+    assert scores[zero].max() < scores[~zero].min()
+    np.testing.assert_allclose(scores[~zero], np.log(ratio[~zero]), atol=1e-12)
+    assert np.isfinite(scores).all()
+
+
 def test_the_tuned_a_never_looks_at_its_target():
     world = gaussian_world(1.0, records=200, models=9)
     before = tuned_a(world)[0]

@@ -8,9 +8,10 @@ the same ratio against all references alike.
 Both are ratios of softmax probabilities at temperature 1: the stored signals determine the probability of the
 true class, but not what other temperatures would make of it when there are more than two classes.
 
-Where every reference answers with a probability of exactly 0, as two small forests often do, their losses still say what
-such a 0 stands for (see :func:`guestlist.targets.signals.smallest_answer`): a ratio to 0, or to the smallest number there
-is, would outrank everything else.
+Outputs of exactly 0 are common for trees and small forests. A target's 0 has ratio 0 by the formula, so it ranks below every
+positive output: a tree that was fitted to a record never outputs 0 for its class. Where every reference outputs 0, the ratio
+is undefined or infinite. Their losses then tell what such a 0 stands for (see
+:func:`guestlist.targets.signals.smallest_answer`); a ratio to 0 would outrank everything else.
 """
 
 from __future__ import annotations
@@ -83,8 +84,12 @@ def base(signals: View) -> np.ndarray:
 def _log_ratio(signals: View, mean: np.ndarray) -> np.ndarray:
     # The target's own logarithm comes from its loss, which is exact where the probability has run out of
     # digits; so does that of references which all answer 0, and then all have one loss.
+    log_p = -signals.target("loss")
     log_mean = np.log(np.maximum(mean, SMALLEST_PROBABILITY))
+    # An output of exactly 0 has ratio 0, below every other ratio. The loss only holds a stand-in for it.
+    zero = (signals.target("p_y") == 0) & (mean > 0)
+    log_p = np.where(zero, np.minimum(log_p, np.log(SMALLEST_PROBABILITY)), log_p)
     if (mean == 0).any():  # seldom: the losses need not be summed up otherwise
         inside, outside = signals.inside("loss"), signals.outside("loss")
         log_mean = np.where(mean == 0, -np.where(outside.count > 0, outside.mean, inside.mean), log_mean)
-    return -signals.target("loss") - log_mean
+    return log_p - log_mean
