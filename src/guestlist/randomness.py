@@ -21,6 +21,7 @@ STREAMS = {
     "luck": 20,
     "luck of groups": 21,
     "parts of records": 22,
+    "luck of groups of the file holder": 23,
     "one less": 30,
     "experiment": 31,
     "canaries": 32,

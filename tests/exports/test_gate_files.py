@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 import guestlist as gl
-from guestlist.exports import junit, sarif
+from guestlist.case import Check
+from guestlist.exports import EXPORTS, junit, sarif
 from guestlist.gate import Policy, hold
 from guestlist.report.gate import lines, told
 from report_worlds import leaking, quiet
@@ -30,6 +31,7 @@ def test_junit_has_a_test_for_each_line(gated):
         for test in suite
     }
     assert said == {line.asked: None if line.passed else line.found for line in told(gated)}
+    assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated answers"]
     assert suite.get("failures") == str(sum(found is not None for found in said.values()))
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
 
@@ -38,14 +40,19 @@ def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
     """Code scanning makes an alert of every result, whatever its kind."""
     (run,) = json.loads(sarif(gated, "audits/a/results.json"))["runs"]
     assert [(one["ruleId"], one["level"], one["message"]["text"]) for one in run["results"]] == [
-        (line.rule, "error", f"{line.asked}: {line.found}") for line in told(gated) if not line.passed
+        (line.rule, "note" if line.passed else "error", f"{line.asked}: {line.found}")
+        for line in told(gated)
+        if line.open or not line.passed
     ]
+    suppressed = [one["ruleId"] for one in run["results"] if "suppressions" in one]
+    assert suppressed == [line.rule for line in told(gated) if line.ignored] == ["gate/GL104"]
     assert 0 < len(run["results"]) < len(told(gated))
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(dict.fromkeys(x.rule for x in told(gated)))
 
 
 def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
-    (run,) = json.loads(sarif(hold(leaking(), Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
+    sound = replace(leaking(), checks=())
+    (run,) = json.loads(sarif(hold(sound, Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
     assert run["results"] == []
     assert "TPR at 0.01 FPR at most 1; TPR at 0.001 FPR at most 1" in [
         rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
@@ -145,4 +152,24 @@ def test_assert_private_tells_the_form_of_what_it_takes(limits, message):
 
 def test_assert_private_takes_one_attack_or_several_and_none_for_all():
     for attacks in ("loss", ["loss"], ("loss", "lira"), None, ()):
-        gl.assert_private(leaking(), max_auc=1.0, max_tpr=None, attacks=attacks, without_references=True)
+        gl.assert_private(
+            leaking(), max_auc=1.0, max_tpr=None, attacks=attacks, without_references=True, ignore="GL101"
+        )
+
+
+def test_assert_private_reports_open_checks():
+    """One that undermines the verdict fails it; one that does not is a warning."""
+    with pytest.raises(AssertionError, match=r"FAIL  GL101"):
+        gl.assert_private(leaking(), max_auc=1.0)
+    few = replace(leaking(), checks=(Check("GL101", "issue", {"duplicates": 1, "nonmembers": 2400}),))
+    with pytest.warns(gl.AuditWarning, match="note  GL101"):
+        gl.assert_private(few, max_auc=1.0)
+    gl.assert_private(few, max_auc=1.0, ignore=["GL101"])
+    with pytest.raises(gl.InputError, match="no check 'GL999'"):
+        gl.assert_private(few, max_auc=1.0, ignore="GL999")
+
+
+def test_markdown_has_the_lines_of_a_gate_that_was_kept(gated):
+    text = EXPORTS["markdown"].text(replace(leaking(), gate=gated))
+    assert "## The gate: not passed" in text
+    assert "FAIL  GL101" in text

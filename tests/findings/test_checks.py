@@ -42,6 +42,15 @@ def test_every_code_has_a_heading_and_a_sentence_and_no_other():
     assert all("**What to do.**" in part for part in parts)
 
 
+def test_the_docs_say_which_checks_fail_the_gate():
+    parts = re.split(r"^## (GL\d+): .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    failing = {code: row.name for code, row in CHECKS.items() if row.undermines is not checks.never}
+    assert {code for code, text in sections.items() if "**Gate.** Fails" in text} == set(failing)
+    table = re.findall(r"^\| (GL\d+) (.+?) \|", (DOCS.parent / "gate.md").read_text("utf-8"), re.MULTILINE)
+    assert dict(table) == failing
+
+
 @pytest.mark.slow
 def test_every_check_is_made_once_and_in_order():
     found = judge(leaking()).checks

@@ -20,10 +20,11 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
     return scores
 
 
-def judged(scores, member, rng, persons=None):
+def judged(scores, member, rng, persons=None, file_holder=None):
     """Every figure is asked for, whether its own interval lies beyond guessing or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
-    return luck_of(Seen(scores, dict.fromkeys(scores, RATES), "a0", every, below=True), member, rng, persons)
+    seen = Seen(scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder)
+    return luck_of(seen, member, rng, persons)
 
 
 def claimed(found):
@@ -37,6 +38,17 @@ def test_the_error_is_spent_once():
     assert shown(None)
     assert shown(SHOWN)
     assert not shown(0.06)
+
+
+def test_two_headline_rows_divide_the_error_of_the_headline():
+    member = np.arange(200) < 100
+    scores = several(np.random.default_rng(5), 200, common=0.0, shift=0.6, member=member)
+    scores["a0"] = scores["a11"]
+    one, two = (judged(scores, member, np.random.default_rng(6), file_holder=name) for name in (None, "a11"))
+    assert two.auc["a0"] == two.auc["a11"] == pytest.approx(2 * one.auc["a0"])
+    assert two.rates["a0", 0.05] == pytest.approx(min(1.0, 2 * one.rates["a0", 0.05]))
+    assert one.auc["a11"] > two.auc["a11"]  # it no longer is one of the others
+    assert two.auc["a2"] <= one.auc["a2"]
 
 
 @pytest.mark.slow

@@ -1,22 +1,28 @@
 import hashlib
 import json
+import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist.attacks import ATTACKS
+from guestlist.case import Check
 from guestlist.cli import main
 from guestlist.errors import InputError
 from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.findings.checks import CHECKS, always, never
 from guestlist.gate import DEMANDS, Gated, Policy, hold, hold_file, keep, read_policy
 from guestlist.gate.demands import compares
 from guestlist.report import gate as words
 from guestlist.report import page
-from report_worlds import leaking, predictions_only, quiet
+from report_worlds import leaking as leaking_with_duplicates
+from report_worlds import predictions_only, quiet, without_issues
 
 
 def write(folder: Path, text: str) -> Path:
@@ -35,6 +41,10 @@ least_records = 500
 least_references = 16
 blind_baseline = "not required"
 """
+
+
+def leaking() -> gl.Results:
+    return without_issues(leaking_with_duplicates())
 
 
 def failed(gated: Gated) -> list[str]:
@@ -79,6 +89,8 @@ def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
         ("max_auc = 0.6\nwithout_references = 'yes'", "without_references='yes'"),
         ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "not both"),
         ("max_auc = 0.6\nblind_baseline = true", "'required'"),
+        ("max_auc = 0.6\nignore = [104]", 'ignore = ["GL104"]'),
+        ("max_auc = 0.6\nignore = ['GL999']", "no check 'GL999'"),
         ("least_records = 5", "Expected a limit"),
         ("max_auc = ", "Cannot read"),
     ],
@@ -140,7 +152,7 @@ def test_an_auc_that_is_withheld_is_not_below_a_half():
 
 
 def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
-    results, limits = predictions_only(), {"max_auc": 1.0}
+    results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
     gated = hold(results, Policy(**limits))
     assert failed(gated) == ["comparison"]
     assert any("--without-references" in line and "no references" in line for line in words.lines(gated))
@@ -194,6 +206,76 @@ def test_a_blind_baseline_that_was_run_is_seen():
     assert hold(found, Policy(max_auc=1.0, blind_baseline="required")).passed
 
 
+# -- open checks --------------------------------------------------------------------------------------------------------
+
+
+def with_check(results: gl.Results, code: str, state: str = "issue", **figures) -> gl.Results:
+    checks = tuple(replace(one, state=state, figures=figures) if one.code == code else one for one in results.checks)
+    return replace(results, checks=checks)
+
+
+# Figures of an issue that undermines the verdict, and of one that does not, where that depends on them.
+UNDERMINING = {
+    "GL101": ({"duplicates": 45, "nonmembers": 100}, {"duplicates": 1, "nonmembers": 1000}),
+    "GL103": ({"accuracy": 0.5, "guessing": 0.5}, None),
+    "GL106": ({"copies": 8, "references": 8}, None),
+    "GL112": ({"attack": "lira", "auc": 0.4, "low": 0.3, "high": 0.45}, None),
+    "GL113": ({"members": 0.9, "nonmembers": 0.5}, None),
+    "GL114": ({"records": 100, "names": 50}, None),
+    "GL115": ({"copies": 40, "members": 100}, {"copies": 4, "members": 100}),
+    "GL116": ({"twins": 50, "asked": 100}, {"twins": 50, "asked": 100, "left_out": 50}),
+    "GL117": (
+        {"share": 0.5, "nonmembers": 100, "p_value": 0.001},
+        {"share": 0.1, "nonmembers": 100, "p_value": 0.02},
+    ),
+    "GL118": ({"references": 8, "p_value": 0.001}, {"references": 8, "p_value": 0.02}),
+    "GL119": ({"auc": 0.8, "p_value": 0.001}, {"auc": 0.55, "p_value": 0.05}),
+    "GL122": ({}, None),
+    "GL128": ({"records": 100}, None),
+}
+
+
+@pytest.mark.parametrize("code", UNDERMINING)
+def test_an_open_check_that_undermines_the_verdict_fails_the_gate_unless_it_is_ignored(code):
+    undermining, harmless = UNDERMINING[code]
+    results, limits = with_check(leaking(), code, **undermining), {"max_auc": 1.0}
+    gated = hold(results, Policy(**limits))
+    assert not gated.passed
+    assert not failed(gated)
+    (line,) = (line for line in words.lines(gated) if line.startswith("FAIL"))
+    assert line.startswith(f"FAIL  {code} ")
+    assert f"--ignore {code}" in line
+    gated = hold(results, Policy(**limits, ignore=(code,)))
+    assert gated.passed
+    assert any(line.startswith(f"skip  {code} ") for line in words.lines(gated))
+    assert hold(with_check(results, code, "ignored"), Policy(**limits)).passed
+    if harmless is not None:
+        gated = hold(with_check(results, code, **harmless), Policy(**limits))
+        assert gated.passed
+        assert any(line.startswith(f"note  {code} ") for line in words.lines(gated))
+
+
+def test_every_check_says_whether_it_undermines_a_verdict():
+    """Those that do not depend on their figures do so always or never."""
+    undermining = {code for code, row in CHECKS.items() if row.undermines is not never}
+    assert set(UNDERMINING) <= undermining
+    depending = {code for code in undermining if CHECKS[code].undermines is not always}
+    assert depending == {code for code, (_, harmless) in UNDERMINING.items() if harmless is not None}
+
+
+def test_an_open_check_that_does_not_undermine_the_verdict_is_a_note():
+    gated = hold(with_check(leaking(), "GL105", target=1000, references=500.0, population=0), Policy(max_auc=1.0))
+    assert gated.passed
+    assert any(line.startswith("note  GL105 ") for line in words.lines(gated))
+
+
+def test_a_check_of_a_newer_version_is_listed_and_fails_nothing():
+    results = replace(leaking(), checks=(*leaking().checks, Check("GL999", "issue", {})))
+    gated = hold(results, Policy(max_auc=1.0))
+    assert gated.passed
+    assert "note  GL999: issue" in words.lines(gated)
+
+
 def test_every_demand_has_its_words():
     assert set(words.SENTENCES) == set(DEMANDS)
 
@@ -205,14 +287,54 @@ def test_every_demand_has_its_words():
 def audited(tmp_path):
     rng = np.random.default_rng(0)
     member = np.repeat([True, False], 400)
-    logits = np.c_[rng.normal(size=800) + 0.3 * member, np.zeros(800)]
+    labels = np.tile([0, 1], 400)
+    margin = rng.normal(size=800) + 0.3 * member + 0.5  # more often right than wrong
+    logits = np.c_[np.where(labels == 0, margin, -margin), np.zeros(800)]
     folder = tmp_path / "audit"
-    gl.audit_predictions(gl.Predictions(logits, np.zeros(800, int), member, scale="logits"), folder=folder)
+    gl.audit_predictions(gl.Predictions(logits, labels, member, scale="logits"), folder=folder)
     return folder
 
 
 def guestlist(*arguments):
     return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+class Copies(LogisticRegression):
+    """Takes its coefficients from a first fit, whatever it is trained on."""
+
+    coefficients: ClassVar = {}
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.coef_, self.intercept_ = self.coefficients.setdefault("first", (self.coef_, self.intercept_))
+        return self
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", ["GL101", "GL103", "GL106"])
+def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, monkeypatch):
+    """Non-members that equal members, labels in another order, references that are copies."""
+    monkeypatch.setattr(Copies, "coefficients", {})
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 4))
+    y = (x[:, 0] + 0.5 * rng.normal(size=400) > 0).astype(int)
+    members, nonmembers = (x[:200], y[:200]), (x[200:], y[200:])
+    model = (Copies if code == "GL106" else LogisticRegression)().fit(*members)
+    if code == "GL101":
+        nonmembers = tuple(
+            np.concatenate([own[:90], others[90:]]) for own, others in zip(members, nonmembers, strict=True)
+        )
+    if code == "GL103":
+        members, nonmembers = (members[0], 1 - members[1]), (nonmembers[0], 1 - nonmembers[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine = {"engine": gl.Here()} if code == "GL106" else {"jobs": 1}
+        gl.audit(model, members, nonmembers, references=4, folder=tmp_path / "a", progress=False, blind=False, **engine)
+    found = guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05")
+    assert found.exit_code == 1
+    assert f"FAIL  {code} " in found.stdout
+    others = [part for line in found.stdout.splitlines() if line[:8] == "FAIL  GL" for part in ("--ignore", line[6:11])]
+    assert guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05", *others).exit_code == 0
 
 
 @pytest.mark.slow
@@ -258,7 +380,9 @@ def test_without_references_the_command_fails_and_says_so(audited):
     assert "--without-references" in found.stdout
 
 
-@pytest.mark.parametrize("more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"]])
+@pytest.mark.parametrize(
+    "more", [["--max-auc", "0.6"], ["--attack", "loss"], ["--without-references"], ["--ignore", "GL104"]]
+)
 def test_a_policy_says_it_all(audited, tmp_path, more):
     found = guestlist("gate", audited, "--policy", write(tmp_path, "max_auc = 0.9"), *more)
     assert found.exit_code == 2

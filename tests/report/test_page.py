@@ -200,7 +200,7 @@ def test_what_is_for_researchers_is_an_appendix():
 
 def test_attacks_are_folded_to_the_headline_and_the_best_three():
     results = leaking()
-    shown, rest = attacks.parted(results.outcomes, results.headline.name)
+    shown, rest = attacks.parted(results.outcomes, (results.headline.name,))
     assert shown[0].name == results.headline.name
     assert len(shown) == 4
     assert len(rest) > 1

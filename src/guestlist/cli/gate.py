@@ -30,6 +30,12 @@ BEYOND_LIMIT = 1
     help="Let figures pass although no attack compared with references, which find far more.",
 )
 @click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    help="Code of a check, e.g. GL106, that does not fail the gate. Repeatable.",
+)
+@click.option(
     "--policy",
     "path",
     type=PLACE,
@@ -42,8 +48,10 @@ BEYOND_LIMIT = 1
 @click.option("--junit", type=FILE, metavar="FILE.xml", help="Also as JUnit XML.")
 @click.option("--sarif", type=FILE, metavar="FILE.sarif", help="Also as SARIF, for code scanning.")
 @as_json
-def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, path, show_ids, junit, sarif, as_json):
-    """Exit with status 1 if the upper end of an interval is beyond a limit, or if the audit could not have seen it."""
+def gate(
+    folder, max_tpr, max_auc, max_advantage, attacks, without_references, ignore, path, show_ids, junit, sarif, as_json
+):
+    """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
     from guestlist.gate import Policy, hold, hold_file, keep, read_policy
     from guestlist.report import gate as words
     from guestlist.report.readable import read_results
@@ -53,9 +61,10 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
     own = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
     limits = {name: limit for name, limit in own.items() if limit is not None}
     if path is not None:
-        if limits or attacks or without_references:
+        if limits or attacks or without_references or ignore:
             raise click.UsageError(
-                "--policy cannot be combined with --max-*, --attack or --without-references. Put them into the policy file."
+                "--policy cannot be combined with --max-*, --attack, --without-references or --ignore. Put them into the policy "
+                "file."
             )
         gated = hold_file(read_results(folder), read_policy(path))
         keep(folder, gated)
@@ -65,7 +74,7 @@ def gate(folder, max_tpr, max_auc, max_advantage, attacks, without_references, p
         if not limits:
             raise click.UsageError("Give --max-tpr, --max-auc, --max-advantage, or --policy.")
         try:
-            policy = Policy(**limits, without_references=without_references)
+            policy = Policy(**limits, without_references=without_references, ignore=ignore)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
         gated = hold(read_results(folder), policy, attacks)
@@ -115,5 +124,7 @@ def _show(gated, words, show_ids: bool) -> None:
             click.echo(f"      {words.pushed_by(verdict)}")
     for demand in gated.demands:
         click.echo(words.demand(demand))
+    for check in gated.checks:
+        click.echo(words.open_check(check))
     if gated.sha256:
         click.echo(words.basis(gated))

@@ -169,7 +169,10 @@ def _first_line(doc: str | None) -> str:
 def _checks() -> list[dict]:
     from guestlist.findings.checks import CHECKS
 
-    return [{"check": code, "what it looks for": row.name} for code, row in CHECKS.items()]
+    return [
+        {"check": code, "what it looks for": row.name, "fails the gate": _first_line(row.undermines.__doc__)}
+        for code, row in CHECKS.items()
+    ]
 
 
 def _exports() -> list[dict]:

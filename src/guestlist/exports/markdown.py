@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from guestlist.findings.results import Results
-from guestlist.report import checks, words
+from guestlist.report import checks, gate, words
 from guestlist.report.format import decimal, percent, with_interval
 from guestlist.report.legible import legible
 from guestlist.report.next_steps import next_steps
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import answers
 from guestlist.report.sections.epsilon import about_claim
 from guestlist.report.sections.groups import small_groups
 
@@ -20,7 +20,7 @@ def markdown(results: Results) -> str:
     parts = [
         f"# {plain(words.question(results))}",
         cover(results),
-        plain(answer(results)),
+        *(plain(text) for text in answers(results)),
         beside(results),
         plain(promised(results)),
         plain(words.basis(results)),
@@ -29,6 +29,10 @@ def markdown(results: Results) -> str:
     for title, lines in (
         ("What next?", next_steps(results)),
         ("Checks", [row.text for row in checks.elsewhere(results)]),
+        (
+            "Gate" if results.gate is None else gate.title(results.gate),
+            () if results.gate is None else gate.lines(results.gate),
+        ),
     ):
         parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -51,7 +55,7 @@ def promised(results: Results) -> str:
 
 
 def table(results: Results) -> str:
-    """A row per attack, the headline first."""
+    """A row per attack, those of the headline rows first."""
     found = results.outcomes or ()
     headline = words.headline(results)
     if not found or headline is None:
@@ -59,8 +63,9 @@ def table(results: Results) -> str:
     rates = [rate.fpr for rate in headline.rates]
     heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
     rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
-    for outcome in sorted(found, key=lambda one: one.name != headline.name):
-        name = f"**{plain(outcome.name)}**" if outcome.name == headline.name else plain(outcome.name)
+    first = words.row_attacks(results)
+    for outcome in sorted(found, key=lambda one: first.index(one.name) if one.name in first else len(first)):
+        name = f"**{plain(outcome.name)}**" if outcome.name in first else plain(outcome.name)
         cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(rows)

@@ -6,7 +6,7 @@ from guestlist.exports.markdown import beside, cover, plain, promised, table
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.legible import legible
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import answers
 from guestlist.report.sections.untested import untested
 
 LOWER_BOUND = "These figures are a lower bound: an attack that fails does not show what is impossible."
@@ -17,10 +17,12 @@ def model_card(results: Results) -> str:
     results = legible(results)
     versions = {} if results.provenance is None else results.provenance.versions
     made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
+    first, *rest = answers(results)
     parts = [
         "## Membership privacy",
         cover(results),
-        f"**{plain(words.question(results))}** {plain(answer(results))}",
+        f"**{plain(words.question(results))}** {plain(first)}",
+        *(plain(text) for text in rest),
         beside(results),
         plain(promised(results)),
         plain(words.basis(results)),

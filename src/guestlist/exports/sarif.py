@@ -16,9 +16,10 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(gated: Gated, path: str | Path) -> str:
-    """A rule for each limit and each demand, and a result for those that do not hold.
+    """A rule for each limit, each demand and each open check, and a result for those that do not hold.
 
-    Services show every result as an alert, also one of the kind ``pass``: what holds has none.
+    Services show every result as an alert, also one of the kind ``pass``: a limit that holds has none. An open check that
+    does not fail the gate is a note, and one that is ignored is a suppressed result.
 
     Args:
         path: of the results, relative to the repository: a service wants a place for each result.
@@ -29,7 +30,7 @@ def sarif(gated: Gated, path: str | Path) -> str:
         asked.setdefault(line.rule, []).append(line.asked)
     rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in asked.items()]
     driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
-    results = [_result(line, _uri(Path(path))) for line in lines if not line.passed]
+    results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -40,9 +41,12 @@ def _uri(path: Path) -> str:
 
 def _result(line: Line, uri: str) -> dict[str, Any]:
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
-    return {
+    result: dict[str, Any] = {
         "ruleId": line.rule,
-        "level": "error",
+        "level": "note" if line.passed else "error",
         "message": {"text": f"{line.asked}: {line.found}"},
         "locations": [{"physicalLocation": place}],
     }
+    if line.ignored:
+        result["suppressions"] = [{"kind": "external", "justification": "ignored by code"}]
+    return result

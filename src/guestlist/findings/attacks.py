@@ -11,7 +11,8 @@ import numpy as np
 from guestlist.arrays.digits import rounded
 from guestlist.attacks import Attack
 from guestlist.case import PRIOR, Case
-from guestlist.collecting.evidence.table import EVIDENCE
+from guestlist.collecting.evidence.kind import QUERIES
+from guestlist.collecting.evidence.table import EVIDENCE, access_of
 from guestlist.evaluate import (
     Estimate,
     advantage,
@@ -87,6 +88,7 @@ class AttackResult:
     """What one attack achieved.
 
     ``who`` says what an attacker must have beyond the model's answers, as the end of a sentence; empty where answers do.
+    ``access`` is what of the model the attack takes, ``queries`` or the ``model file``.
     ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
     an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
     ``p_value`` is the chance of such an AUC where nothing leaks, and ``p_reversed``, of the headline alone, that of one so
@@ -110,6 +112,7 @@ class AttackResult:
     p_value: float | None = None
     p_reversed: float | None = None
     beyond_headline: Estimate | None = None
+    access: str = QUERIES
 
     @property
     def ranks_above(self) -> bool:
@@ -141,7 +144,9 @@ def find(case: Case) -> tuple[AttackResult, ...]:
         one = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, place)
         gain = None if name == first else _beyond(name, first, scores, member, case.persons, place, beside)
         found.append(replace(one, beyond_headline=gain))
-    luck = luck_of(_seen(tuple(found), scores, first), member, stream(case.setting.seed, "luck"), case.persons)
+    second = case.of(headline.find_file_holder)
+    seen = replace(_seen(tuple(found), scores, first), file_holder=None if second is None else second.name)
+    luck = luck_of(seen, member, stream(case.setting.seed, "luck"), case.persons)
     return tuple(_with_luck(one, luck, first) for one in found)
 
 
@@ -215,6 +220,7 @@ def evaluate_attack(
         unscored=int(unscored(scores)),
         curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
+        access=access_of(attack.evidence),
     )
 
 

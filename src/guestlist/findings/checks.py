@@ -33,6 +33,10 @@ REPEATED = 0.01  # share of records that stand somewhere else too
 UNLIKE = 0.02  # chance of a test's alarm where there is nothing: checks are many, and each should be quiet
 FAR_OFF = 0.1  # of a risk score from the shares of members; on targets whose shadows were like them it was .05 to .09
 LARGE_GAP = 0.1  # between the accuracies of members and of non-members
+CLEAR = (
+    0.005  # largest p-value at which a test undermines a gate's verdict: three tests fail at most 1.5 % of sound audits
+)
+HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be a tenth lower than it should be
 
 
 class Outcome(NamedTuple):
@@ -45,6 +49,16 @@ class Outcome(NamedTuple):
 NOT_RUN, NOT_APPLICABLE = Outcome("not run", {}), Outcome("not applicable", {})
 
 
+def never(figures: Mapping[str, Figure]) -> bool:
+    """No, whatever the figures are."""
+    return False
+
+
+def always(figures: Mapping[str, Figure]) -> bool:
+    """Yes, whatever the figures are."""
+    return True
+
+
 @dataclass(frozen=True)
 class CheckRow:
     """One row of ``CHECKS``.
@@ -54,27 +68,47 @@ class CheckRow:
         check: case to its outcome; None where it is made before there is a case, by whoever reads the inputs.
         by_chance: whether it is a test, which raises an alarm now and then where there is nothing.
         changes: whether an issue with such figures changes what the answer means: it then stands beside it.
+        undermines: whether, with an issue of such figures, the audit may have missed a leak. A gate then fails, unless the
+            check is ignored by its code.
     """
 
     name: str
     check: Callable[[Case], Outcome] | None = None
     by_chance: bool = False
-    changes: Callable[[Mapping[str, Figure]], bool] = lambda figures: False
-
-
-def always(figures: Mapping[str, Figure]) -> bool:
-    return True
+    changes: Callable[[Mapping[str, Figure]], bool] = never
+    undermines: Callable[[Mapping[str, Figure]], bool] = never
 
 
 def many_duplicates(figures: Mapping[str, Figure]) -> bool:
-    """A handful of twins among thousands hardly moves a figure."""
+    """Yes, if at least 1 % of the non-members are duplicates: enough to hide the TPR at an FPR of 1 %."""
     return float(figures["duplicates"]) >= REPEATED * float(figures["nonmembers"])
+
+
+def many_copies(figures: Mapping[str, Figure]) -> bool:
+    """Yes, if at least a tenth of the members have a duplicate among the members."""
+    return float(figures["copies"]) >= HIDDEN * float(figures["members"])
+
+
+def not_removed(figures: Mapping[str, Figure]) -> bool:
+    """Yes, unless the duplicates were removed from the population."""
+    return not figures.get("left_out")
+
+
+def clear(figures: Mapping[str, Figure]) -> bool:
+    """Yes, if the p-value of the test is at most 0.005: a test raises a false alarm now and then."""
+    return float(figures["p_value"]) <= CLEAR
 
 
 def changes_answer(check: Check) -> bool:
     """Whether a check found something without which the answer would be misread."""
     row = CHECKS.get(check.code)
     return check.state == "issue" and row is not None and row.changes(check.figures)
+
+
+def undermines_verdict(check: Check) -> bool:
+    """Whether a check found something because of which the audit may have missed a leak."""
+    row = CHECKS.get(check.code)
+    return check.state == "issue" and row is not None and row.undermines(check.figures)
 
 
 def find(case: Case) -> tuple[Check, ...]:
@@ -384,29 +418,37 @@ def _state(issue: bool, figures: Mapping[str, Figure]) -> Outcome:
 
 
 CHECKS: dict[str, CheckRow] = {
-    "GL101": CheckRow("duplicates across sides", changes=many_duplicates),
+    "GL101": CheckRow("duplicates across sides", changes=many_duplicates, undermines=many_duplicates),
     "GL102": CheckRow("duplicates dropped"),
-    "GL103": CheckRow("no better than a constant", chance_accuracy, changes=always),
+    "GL103": CheckRow("no better than a constant", chance_accuracy, changes=always, undermines=always),
     "GL104": CheckRow("saturated answers", saturation),
     "GL105": CheckRow("references of another size", sizes),
-    "GL106": CheckRow("references that are copies", copies, changes=always),
+    "GL106": CheckRow("references that are copies", copies, changes=always, undermines=always),
     "GL107": CheckRow("distilled models that do not differ", same_distilled),
     "GL108": CheckRow("left-out models that do not differ", same_left_out),
     "GL109": CheckRow("quantile regression that learnt nothing", quantile_regression),
     "GL110": CheckRow("members alone in leaves", alone_in_leaves),
     "GL111": CheckRow("interval still wide", width),
-    "GL112": CheckRow("members rank below non-members", reversed_sides, changes=always),
-    "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack, changes=always),
-    "GL114": CheckRow("several records of one name", changes=always),
-    "GL115": CheckRow("members given more than once", changes=always),
-    "GL116": CheckRow("population that is asked about", changes=always),
-    "GL117": CheckRow("near twins across sides", by_chance=True, changes=always),
-    "GL118": CheckRow("target unlike its references", unlike_references, by_chance=True, changes=always),
-    "GL119": CheckRow("members can be told without the model", told_without_the_model, by_chance=True, changes=always),
+    "GL112": CheckRow("members rank below non-members", reversed_sides, changes=always, undermines=always),
+    "GL113": CheckRow("accuracy gap that no attack sees", gap_without_attack, changes=always, undermines=always),
+    "GL114": CheckRow("several records of one name", changes=always, undermines=always),
+    "GL115": CheckRow("members given more than once", changes=always, undermines=many_copies),
+    "GL116": CheckRow("population that is asked about", changes=always, undermines=not_removed),
+    "GL117": CheckRow("near twins across sides", by_chance=True, changes=always, undermines=clear),
+    "GL118": CheckRow(
+        "target unlike its references", unlike_references, by_chance=True, changes=always, undermines=clear
+    ),
+    "GL119": CheckRow(
+        "members can be told without the model",
+        told_without_the_model,
+        by_chance=True,
+        changes=always,
+        undermines=clear,
+    ),
     "GL120": CheckRow("classes that references miss", rare_classes),
     "GL121": CheckRow("risk score that is not a probability", uncalibrated),
-    "GL122": CheckRow("no labels", no_labels, changes=always),
+    "GL122": CheckRow("no labels", no_labels, changes=always, undermines=always),
     "GL126": CheckRow("references do not stop early", not_noticed),
     "GL127": CheckRow("labels alone", labels_alone),
-    "GL128": CheckRow("a logit that looks like a probability", one_probability),
+    "GL128": CheckRow("a logit that looks like a probability", one_probability, undermines=always),
 }

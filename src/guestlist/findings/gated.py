@@ -79,10 +79,33 @@ class Demand:
 
 
 @dataclass(frozen=True)
+class OpenCheck:
+    """A check of the audit that found an issue, or that somebody chose to ignore.
+
+    Args:
+        code: a row of ``CHECKS``.
+        figures: by name, for the sentence.
+        undermines: whether the audit may have missed a leak because of it.
+        ignored: ``audit`` or ``gate``, whichever was asked to ignore it; empty where neither was.
+    """
+
+    code: str
+    figures: Mapping[str, Figure]
+    undermines: bool
+    ignored: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate may pass in spite of it."""
+        return bool(self.ignored) or not self.undermines
+
+
+@dataclass(frozen=True)
 class Gated:
     """What a gate said.
 
     Args:
+        checks: every open check of the audit, and every one that is ignored.
         policy, sha256: text of the policy file, and the hash of its bytes; None where limits were given one by one.
     """
 
@@ -91,3 +114,4 @@ class Gated:
     demands: tuple[Demand, ...]
     policy: str | None = None
     sha256: str | None = None
+    checks: tuple[OpenCheck, ...] = ()

@@ -52,23 +52,38 @@ class GroupResult:
 
 def find(case: Case) -> tuple[GroupResult, ...]:
     """The headline attack within each group that has enough members and non-members."""
-    scores, member = case.asked_scores[case.of(headline.find).name], case.truth.of_asked
-    columns = group_columns(case.records)
+    return _of_attack(case, case.of(headline.find).name, "luck of groups")
+
+
+def find_file_holder(case: Case) -> tuple[GroupResult, ...] | None:
+    """The same of the file holder's attack; None where there is none."""
+    second = case.of(headline.find_file_holder)
+    return None if second is None else _of_attack(case, second.name, "luck of groups of the file holder")
+
+
+def _of_attack(case: Case, attack: str, luck: str) -> tuple[GroupResult, ...]:
+    """One attack within each group; the headline rows divide the error of groups equally.
+
+    Args:
+        luck: the name of its random stream.
+    """
+    scores, member = case.asked_scores[attack], case.truth.of_asked
+    columns, rows = group_columns(case.records), len(headline.rows(case))
     parts = [[part for part in slices.groups(case, [name]) if part.enough] for name in columns]
     found = [
         one
         for number, (name, some) in enumerate(zip(columns, parts, strict=True))
-        for one in _of_column(case, name, some, scores, len(columns), number)
+        for one in _of_column(case, name, some, scores, rows * len(columns), stream(case.setting.seed, luck, number))
     ]
     masks = [part.mask for some in parts for part in some]
     return tuple(
-        replace(one, beyond_rest=_beyond_rest(scores, member, mask, len(found), case.persons))
+        replace(one, beyond_rest=_beyond_rest(scores, member, mask, rows * len(found), case.persons))
         for one, mask in zip(found, masks, strict=True)
     )
 
 
 def _of_column(
-    case: Case, name: str, parts: Sequence[Slice], scores: np.ndarray, columns: int, number: int
+    case: Case, name: str, parts: Sequence[Slice], scores: np.ndarray, columns: int, rng: np.random.Generator
 ) -> list[GroupResult]:
     member, found = case.truth.of_asked, []
     for part in parts:
@@ -77,7 +92,6 @@ def _of_column(
         found.append(GroupResult(name, part.of[name], part.members, part.nonmembers, estimate))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
-    rng = stream(case.setting.seed, "luck of groups", number)
     strata = pd.factorize(case.records[f"group_{name}"][case.truth.asked], use_na_sentinel=False)[0]
     masks = [part.mask for part in parts]
     p_values = luck_of_groups(scores, member, masks, strata, columns, rng, case.persons)

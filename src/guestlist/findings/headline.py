@@ -2,6 +2,9 @@
 
 The headline is never the attack that did best on the target: with enough references it is the one that did best on
 *them*, each in turn as a mock target; with fewer, one that was fixed beforehand. It is never one that knows the truth.
+
+There are two rows. The headline is for someone who can query the model. Attacks on evidence that takes the model file, such as
+the leaves of trees, have a row of their own, chosen in the same way among themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from guestlist.arrays.ranks import aucs
 from guestlist.arrays.samples import of_those
 from guestlist.attacks import Attack
 from guestlist.case import Case
+from guestlist.collecting.evidence.kind import MODEL_FILE, QUERIES, Access
+from guestlist.collecting.evidence.table import access_of
 from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
@@ -61,7 +66,7 @@ class SameRecipe:
 
 @dataclass(frozen=True)
 class Headline:
-    """The attack that the answer rests on.
+    """The attack that the answer rests on, for one of the two attackers.
 
     ``measure`` is what was compared on ``mocks`` mock targets, ``tpr@0.01`` or ``auc``; ``fixed`` where the attack was fixed
     before the audit. ``same_recipe`` is how the mock targets do, where it was chosen on some.
@@ -85,13 +90,35 @@ def find(case: Case) -> Headline:
     return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
 
 
+def find_file_holder(case: Case) -> Headline | None:
+    """The same for someone who holds the model file; None if no attack takes it, or if no other attack was run."""
+    attacks = {name: attack for name, attack in _of_access(case, MODEL_FILE).items() if name not in _candidates(case)}
+    if not attacks:
+        return None
+    choice = _choose(case, attacks) if all(attack.on_mocks for attack in attacks.values()) else None
+    if choice is None:
+        return Headline(next(iter(attacks)), FIXED, 0, None)
+    return Headline(choice.name, choice.measure, choice.mocks, None)
+
+
+def rows(case: Case) -> tuple[str, ...]:
+    """The attacks of the headline rows: the headline, and that of the file holder if there is one."""
+    second = case.of(find_file_holder)
+    first = case.of(find).name
+    return (first,) if second is None else (first, second.name)
+
+
 def chosen(case: Case) -> Choice | None:
     """The choice on mock targets; None where there are too few, or no attack can be tried on them."""
+    return _choose(case, _candidates(case))
+
+
+def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
     mocks = case.of(mocks_to_try)
     if mocks is None or len(mocks.member) < FEWEST_MOCKS:
         return None
     try:
-        return choose(mocks, _candidates(case), asked_of_sample(case))
+        return choose(mocks, attacks, asked_of_sample(case))
     except InputError:  # none of them can be tried on mock targets
         return None
 
@@ -126,7 +153,16 @@ def same_recipe(
 
 
 def _candidates(case: Case) -> dict[str, Attack]:
-    return {name: attack for name, attack in case.attacks.items() if not attack.oracle}
+    """The attacks by queries; those that take the model file where there are no others."""
+    return _of_access(case, QUERIES) or _of_access(case, MODEL_FILE)
+
+
+def _of_access(case: Case, access: Access) -> dict[str, Attack]:
+    return {
+        name: attack
+        for name, attack in case.attacks.items()
+        if not attack.oracle and access_of(attack.evidence) == access
+    }
 
 
 def _fixed(attacks: Mapping[str, Attack]) -> Headline:

@@ -16,7 +16,8 @@ import numpy as np
 from guestlist.arrays.redraws import Deals, Masks, p_values_of_best, rank_gaps, redraws, tprs_of_draws
 
 SHOWN = 0.05
-# The headline's AUC has what the two-sided interval beside it has on this side; the rest is divided.
+# The headline's AUC has what the two-sided interval beside it has on this side; the rest is divided. Where there is a second
+# headline row, for someone who holds the model file, the two rows divide the headline's shares equally.
 SHARES = {
     "headline": 0.5,
     "headline rates": 0.1,
@@ -55,6 +56,7 @@ class Seen:
         rates: attack to the false-positive rates that its records can resolve.
         above: the figures whose interval lies above guessing; the others claim nothing, and luck need not be asked.
         below: whether the interval of the headline's AUC lies below.
+        file_holder: the attack of the second headline row, if there is one.
     """
 
     scores: Mapping[str, np.ndarray]
@@ -62,6 +64,12 @@ class Seen:
     headline: str
     above: frozenset[Figure]
     below: bool
+    file_holder: str | None = None
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The attacks of the headline rows."""
+        return (self.headline,) if self.file_holder is None else (self.headline, self.file_holder)
 
 
 def shown(p_value: float | None) -> bool:
@@ -140,12 +148,16 @@ class _Family:
 
 
 def _families(seen: Seen) -> tuple[_Family, ...]:
-    own, others = seen.rates[seen.headline], [name for name in seen.scores if name != seen.headline]
+    rows, others = seen.rows, [name for name in seen.scores if name not in seen.rows]
     kinds = sorted({fpr for name in others for fpr in seen.rates[name]})
     at = {fpr: tuple((name, fpr) for name in others if fpr in seen.rates[name]) for fpr in kinds}
     return (
-        _Family(((seen.headline, None),), "headline", 1),
-        *(_Family(((seen.headline, fpr),), "headline rates", len(own)) for fpr in own),
+        *(_Family(((row, None),), "headline", len(rows)) for row in rows),
+        *(
+            _Family(((row, fpr),), "headline rates", len(rows) * len(seen.rates[row]))
+            for row in rows
+            for fpr in seen.rates[row]
+        ),
         # Half of what the others have is for their AUCs.
         _Family(tuple((name, None) for name in others), "others", 2 if kinds else 1),
         *(_Family(at[fpr], "others", 2 * len(kinds)) for fpr in kinds),

@@ -64,11 +64,13 @@ class Results:
     beyond_blind: BeyondBlind | None = None
     adjusted: Adjusted | None = None
     headline: Headline | None = None
+    file_holder: Headline | None = None
     outcomes: tuple[AttackResult, ...] | None = None
     hypothesis_tests: tuple[HypothesisTest, ...] | None = None
     epsilon: Epsilon | None = None
     agreement: AgreementResult | None = None
     groups: tuple[GroupResult, ...] | None = None
+    file_holder_groups: tuple[GroupResult, ...] | None = None
     group_risks: GroupRisks | None = None
     class_gap: tuple[GapCorrelation, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None

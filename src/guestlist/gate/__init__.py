@@ -4,7 +4,7 @@ A gate that looked at the estimates alone would pass a model because it was audi
 passes only what the audit could show, and only where the audit is one that could have shown it.
 """
 
-from guestlist.findings.gated import Demand, Gated, Limit, Sizes, Verdict
+from guestlist.findings.gated import Demand, Gated, Limit, OpenCheck, Sizes, Verdict
 from guestlist.gate.demands import DEMANDS
 from guestlist.gate.holding import hold, hold_file, keep
 from guestlist.gate.judging import judge
@@ -15,6 +15,7 @@ __all__ = [
     "Demand",
     "Gated",
     "Limit",
+    "OpenCheck",
     "Policy",
     "PolicyFile",
     "Sizes",

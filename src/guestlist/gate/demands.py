@@ -5,27 +5,53 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import norm
+
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.combined import RULES
 from guestlist.case import Figure
+from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import CHANCE, AttackResult
 from guestlist.findings.gated import Demand
+from guestlist.findings.luck import SHOWN
 from guestlist.findings.results import Results
 from guestlist.gate.policy import REQUIRED, Policy
 
 # Evidence that takes the place of references: other models that were made for the same records, or the exact law of all.
 IN_THEIR_PLACE = ("distilled", "left_out", "neighbours")
+GL112 = "GL112"  # the headline attack ranks members below non-members
 Judged = tuple[AttackResult, ...]
 
 
-def sides(results: Results, judged: Judged, policy: Policy) -> Demand:
-    """No attack calls non-members, beyond chance: then the sides may have been interchanged, or a sign inverted.
+def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+    """No attack ranks members below non-members, beyond chance: an AUC below 0.5 keeps every limit, whatever leaks.
 
-    Below a half an AUC stays below every limit, however much the model gives away.
+    The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
+    below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. Somebody who
+    ignores GL112, the same of the headline attack, accepts that.
     """
-    lowest = min(judged, key=lambda outcome: (outcome.auc.high != outcome.auc.high, outcome.auc.high))  # NaN last
-    figures: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": lowest.auc.high}
-    return Demand("sides", not lowest.auc.high < CHANCE, figures)
+    reversed_headline = results.check(GL112)
+    ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
+    if ignored_by_audit or GL112 in policy.ignore:
+        return None
+    highs = {outcome.name: upper_end(outcome.auc, SHOWN / 2 / len(judged)) for outcome in judged}
+    lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
+    high = highs[lowest.name]
+    figures: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
+    return Demand("sides", not high < CHANCE, figures)
+
+
+def upper_end(estimate: Estimate, error: float) -> float:
+    """The upper end of a 95 % interval of an AUC, moved to where it has another one-sided error.
+
+    The interval is symmetric in log-odds, so that its half-width there grows with the normal quantile.
+    """
+    value, high = logit(np.array([estimate.value, estimate.high]))
+    if not np.isfinite(value) or not np.isfinite(high):  # 0 and 1 have no log-odds, and no estimate has none either
+        return estimate.high
+    return float(expit(value + (high - value) * norm.isf(error) / norm.isf(SHOWN / 2)))
 
 
 def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | None:

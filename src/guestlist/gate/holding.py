@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from guestlist.findings.gated import Gated
+from guestlist.findings.checks import undermines_verdict
+from guestlist.findings.gated import Gated, OpenCheck
 from guestlist.findings.results import Results
 from guestlist.gate.demands import DEMANDS
 from guestlist.gate.judging import judge, judged
@@ -25,8 +26,21 @@ def hold(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gat
     verdicts = tuple(judge(results, limit, attacks) for limit in policy.limits)
     asked = [demand(results, against, policy) for demand in DEMANDS.values()]
     demands = tuple(demand for demand in asked if demand is not None)
-    passed = all(verdict.passed for verdict in verdicts) and all(demand.passed for demand in demands)
-    return Gated(passed, verdicts, demands)
+    checks = open_checks(results, policy)
+    passed = all(part.passed for parts in (verdicts, demands, checks) for part in parts)
+    return Gated(passed, verdicts, demands, checks=checks)
+
+
+def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
+    """The checks of an audit that found an issue, and those that are ignored, in their order."""
+    found = []
+    for check in results.checks or ():
+        if check.state == "ignored":
+            found.append(OpenCheck(check.code, check.figures, undermines=False, ignored="audit"))
+        elif check.state == "issue":
+            ignored = "gate" if check.code in policy.ignore else ""
+            found.append(OpenCheck(check.code, check.figures, undermines_verdict(check), ignored))
+    return tuple(found)
 
 
 def hold_file(results: Results, file: PolicyFile) -> Gated:

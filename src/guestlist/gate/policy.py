@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from guestlist.errors import InputError
+from guestlist.findings.checks import CHECKS
 from guestlist.findings.gated import Limit
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
@@ -29,6 +30,7 @@ class Policy:
         least_references: reference models.
         without_references: whether figures count although no attack compared with references.
         blind_baseline: ``required`` where the audit must have looked whether members can be told without the model.
+        ignore: codes of checks, such as ``GL106``, that do not fail the gate although they undermine its verdict.
     """
 
     max_auc: float | None = None
@@ -39,9 +41,10 @@ class Policy:
     least_references: int = 0
     without_references: bool = False
     blind_baseline: str = NOT_REQUIRED
+    ignore: tuple[str, ...] = ()
 
     def __post_init__(self):
-        for name in ("max_tpr", "attacks"):  # one text is a list of one
+        for name in ("max_tpr", "attacks", "ignore"):  # one text is a list of one
             value = getattr(self, name)
             several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
             object.__setattr__(self, name, several)
@@ -51,10 +54,13 @@ class Policy:
         bare = [one for one in (self.max_tpr if isinstance(self.max_tpr, tuple) else (self.max_tpr,)) if _number(one)]
         if bare:
             raise ValueError(f'{_without_rate(bare[0])} It is a text: max_tpr = ["{bare[0]}@0.01"].')
-        for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira"}.items():
+        for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira", "ignore": "GL104"}.items():
             value = getattr(self, name)
             texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
             _expect(texts, name, value, f'a text or a list of texts, as in {name} = ["{example}"]')
+        unknown = [code for code in self.ignore if code not in CHECKS]
+        if unknown:
+            raise ValueError(f"There is no check {unknown[0]!r} to ignore. List them with: guestlist show checks.")
         for name in ("least_records", "least_references"):
             value = getattr(self, name)
             _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")

@@ -34,7 +34,7 @@ class Row:
 
 def rows(results: Results) -> tuple[Row, ...]:
     """All checks, issues first."""
-    found = [Row(check.code, _name(check), check.state, _said(check)) for check in results.checks or ()]
+    found = [Row(check.code, name_of(check.code), check.state, _said(check)) for check in results.checks or ()]
     return tuple(sorted(found, key=lambda row: ORDER.index(row.state) if row.state in ORDER else len(ORDER)))
 
 
@@ -47,7 +47,7 @@ def beside(results: Results) -> tuple[Row, ...]:
     """The checks that stand beside the answer, since it would be misread without them; not those that it tells itself."""
     told = _told_by_answer(results)
     found = [check for check in results.checks or () if changes_answer(check) and check.code not in told]
-    return tuple(Row(check.code, _name(check), check.state, _said(check)) for check in found)
+    return tuple(Row(check.code, name_of(check.code), check.state, _said(check)) for check in found)
 
 
 def elsewhere(results: Results) -> tuple[Row, ...]:
@@ -82,14 +82,19 @@ def sentence(check: Check) -> str:
     return SENTENCES[check.code](check.figures)
 
 
-def _name(check: Check) -> str:
-    # A newer version's check is shown by its code.
-    return CHECKS[check.code].name if check.code in CHECKS else ""
+def sentence_of(code: str, figures: Mapping) -> str:
+    """The same by code and figures; ``issue`` for a check of a newer version."""
+    return SENTENCES[code](figures) if code in SENTENCES else "issue"
+
+
+def name_of(code: str) -> str:
+    """The name of a check; empty for one of a newer version."""
+    return CHECKS[code].name if code in CHECKS else ""
 
 
 def _said(check: Check) -> str:
     if check.state == "issue":
-        return sentence(check) if check.code in SENTENCES else "issue"
+        return sentence_of(check.code, check.figures)
     return IGNORED if check.state == "ignored" else check.state
 
 

@@ -246,7 +246,7 @@ def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup
 
 
 def _fill(series: Series) -> str:
-    return "var(--band)" if series.band else f"var(--{series.colour}-fill)"
+    return "var(--band)" if series.band and series.colour == "member" else f"var(--{series.colour}-fill)"
 
 
 def _shape(tag: str, path: str, *, fill: str) -> Markup:

@@ -1,4 +1,4 @@
-"""What a gate says, a line for each limit and each demand."""
+"""The text of a gate: a line for each limit, each demand and each open check."""
 
 from __future__ import annotations
 
@@ -6,36 +6,51 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from guestlist.findings.gated import Demand, Gated, Limit, Verdict
+from guestlist.findings.gated import Demand, Gated, Limit, OpenCheck, Verdict
+from guestlist.report import checks
 from guestlist.report.format import count, decimal, with_interval
 from guestlist.report.legible import legible_text
 
 MEASURES = {"auc": "AUC", "advantage": "advantage"}
+UNDERMINED = "The audit may have missed a leak. Fix the cause, or accept it with --ignore {code} (policy key: ignore)."
 
 
 @dataclass(frozen=True)
 class Line:
-    """One limit or demand.
+    """One limit, demand or open check.
 
     Args:
         rule: a name for tools, such as ``gate/auc``.
         asked: what must hold.
         found: what was found; where it does not hold, why that matters and what would settle it.
+        open: whether it is a check that found an issue.
+        ignored: whether it is a check that somebody chose to ignore.
     """
 
     rule: str
     passed: bool
     asked: str
     found: str
+    open: bool = False
+    ignored: bool = False
 
     def __str__(self) -> str:
-        return f"{'pass' if self.passed else 'FAIL'}  {self.asked}: {self.found}"
+        return f"{self.state}  {self.asked}: {self.found}"
+
+    @property
+    def state(self) -> str:
+        """``pass``, ``FAIL``, ``note`` for a check that does not fail the gate, or ``skip`` for one that is ignored."""
+        if self.ignored:
+            return "skip"
+        if self.open and self.passed:
+            return "note"
+        return "pass" if self.passed else "FAIL"
 
 
 def told(gated: Gated) -> tuple[Line, ...]:
-    """All limits, then all demands; what a user named, an attack of their own, cannot speak to a terminal."""
+    """All limits, then all demands, then all open checks; text of users is made safe for a terminal."""
     gated = legible_text(Gated, gated)
-    return (*map(_verdict, gated.verdicts), *map(_demand, gated.demands))
+    return (*map(_verdict, gated.verdicts), *map(_demand, gated.demands), *map(_check, gated.checks))
 
 
 def lines(gated: Gated) -> tuple[str, ...]:
@@ -59,6 +74,23 @@ def pushed_by(one: Verdict) -> str:
 def demand(one: Demand) -> str:
     """Whether the audit has what it must have; where it has not, why that matters and what to do."""
     return str(_demand(one))
+
+
+def open_check(one: OpenCheck) -> str:
+    """An open check, and how to ignore it where it fails the gate."""
+    return str(_check(one))
+
+
+def _check(one: OpenCheck) -> Line:
+    said = "ignored by the audit"  # which need not have looked
+    if one.ignored != "audit":
+        said = checks.sentence_of(one.code, one.figures)
+    if one.ignored == "gate":
+        said = f"ignored by name. {said}"
+    if not one.passed:
+        said = f"{said} {UNDERMINED.format(code=one.code)}"
+    name = f"{one.code} {checks.name_of(one.code)}".strip()
+    return Line(f"gate/{one.code}", one.passed, name, said, open=True, ignored=bool(one.ignored))
 
 
 def _verdict(one: Verdict) -> Line:
@@ -111,11 +143,12 @@ Sentence = Callable[[Mapping], str]
 # Code to a name, and to what is said where the demand is met and where it is not.
 SENTENCES: dict[str, tuple[str, Sentence, Sentence]] = {
     "sides": (
-        "no AUC below a half",
+        "no AUC below 0.5",
         lambda of: "none is, beyond chance",
         lambda of: (
-            f"that of {of['attack']} is {decimal(of['auc'])}, its upper end {decimal(of['high'], 1)}. Were members and "
-            "non-members interchanged, or is a sign inverted? Below a half no limit means anything"
+            f"that of {of['attack']} is {decimal(of['auc'])}, its upper end {decimal(of['high'], 1)} (corrected for the number "
+            "of attacks). Check whether members and non-members were interchanged, or a sign inverted: an AUC below 0.5 keeps "
+            "every limit, whatever leaks. To accept it, pass --ignore GL112 (policy key: ignore)"
         ),
     ),
     "comparison": (

@@ -36,7 +36,8 @@ def next_steps(results: Results) -> tuple[str, ...]:
     blind = results.check("GL119")
     unlooked = [BLIND] if results.blind is None and blind is not None and blind.state == "not run" else []
     references = [REFERENCES] if results.references is None else []
-    if attack.beats_guessing:
+    second = words.file_holder(results)
+    if attack.beats_guessing or (second is not None and second.beats_guessing):
         help_ = [DEFEND] if results.references is not None else []
         return (*first, *help_, *([LISTED] if results.exposed else []), *references, *unlooked)
     if attack.ranks_below:

@@ -7,9 +7,9 @@ from guestlist.report import checks, words
 from guestlist.report.legible import legible
 from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.adjusted import adjusted, beyond
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import answers
 from guestlist.report.sections.blind import blind
-from guestlist.report.sections.groups import exposed_group, small_groups
+from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, small_groups
 from guestlist.report.sections.headline import chosen, unscored
 from guestlist.report.sections.limits import limits
 from guestlist.report.templates import render
@@ -21,12 +21,21 @@ def fragment(results: Results) -> str:
     return render(
         "notebook.html",
         results=results,
-        headline=results.headline.name if results.headline else "",
+        rows=words.row_attacks(results),
         question=words.question(results),
-        answer=answer(results),
+        answers=answers(results),
         blind=" ".join(filter(None, (blind(results), beyond(results), adjusted(results)))),
         basis=" ".join(
-            filter(None, (words.basis(results), exposed_group(results), small_groups(results), unscored(results)))
+            filter(
+                None,
+                (
+                    words.basis(results),
+                    exposed_group(results),
+                    exposed_group_of_file_holder(results),
+                    small_groups(results),
+                    unscored(results),
+                ),
+            )
         ),
         chosen=chosen(results),
         limits=limits(results),

@@ -12,10 +12,10 @@ from guestlist.report.format import decimal, interval, percent
 from guestlist.report.legible import legible
 from guestlist.report.next_steps import next_steps
 from guestlist.report.sections.adjusted import adjusted, beyond
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import answers
 from guestlist.report.sections.blind import blind
 from guestlist.report.sections.epsilon import judged
-from guestlist.report.sections.groups import exposed_group, small_groups
+from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, small_groups
 from guestlist.report.sections.headline import chosen, recipe, unscored
 from guestlist.report.sections.hypothesis_tests import broken
 from guestlist.report.sections.limits import limits
@@ -30,7 +30,7 @@ def summary(results: Results) -> str:
     parts = [
         "\n".join(map(_filled, words.cover(results))),
         words.question(results),
-        answer(results),
+        *answers(results),
         _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),
         "\n".join(_bullets(_context(results))),
         _section("What next?", next_steps(results)),
@@ -48,6 +48,7 @@ def _context(results: Results) -> list[str]:
         adjusted(results),
         words.basis(results),
         exposed_group(results),
+        exposed_group_of_file_holder(results),
         small_groups(results),
         recipe(results),
         unscored(results),
@@ -78,9 +79,9 @@ def _table(results: Results) -> str:
     heads = ["AUC", "advantage", *(f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    first = results.headline.name if results.headline else ""
+    rows = words.row_attacks(results)
     for outcome in results.outcomes:
-        mark = "* " if outcome.name == first else "  "
+        mark = "* " if outcome.name in rows else "  "
         # Text, not str: names are not to be read as rich's markup.
         table.add_row(Text(mark + outcome.name), *(Text(cell) for cell in _cells(outcome)))
     written = io.StringIO()

@@ -25,6 +25,10 @@ COUNTERPART = (
     "model that generalises, and no sign of what attacks find."
 )
 
+# The two headline rows.
+QUERIER = "Someone who can query the model"
+FILE_HOLDER = "Someone who holds the model file"
+
 # What a classifier that never asks the model may see.
 SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
 
@@ -50,6 +54,18 @@ def headline(results: Results) -> AttackResult | None:
     if results.headline is None or not results.outcomes:
         return None
     return results.attack(results.headline.name)
+
+
+def file_holder(results: Results) -> AttackResult | None:
+    """The attack of the second headline row, for someone who holds the model file; None where there is no such row."""
+    if results.file_holder is None or not results.outcomes:
+        return None
+    return results.attack(results.file_holder.name)
+
+
+def row_attacks(results: Results) -> tuple[str, ...]:
+    """The names of the attacks of the headline rows."""
+    return tuple(row.name for row in (results.headline, results.file_holder) if row is not None)
 
 
 def basis(results: Results) -> str:

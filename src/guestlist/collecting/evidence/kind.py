@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from guestlist.collecting.evidence.plan import FromTarget, Plan
 from guestlist.store import Store
 from guestlist.views.evidence import Part
 
+Access = Literal["queries", "model file"]
+QUERIES: Access = "queries"
+MODEL_FILE: Access = "model file"
 _HOW = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
 
 
@@ -28,6 +31,7 @@ class Kind:
         missing: what an attack does with it, and that it is not there: the rest of a sentence about the attack.
         who: what an attacker is or has beyond the model's answers: "knows all other members"; the rest of a sentence
             about someone. Empty: nothing.
+        access: what of the model it takes: ``queries`` if its outputs do, ``model file`` if its parameters must be read.
         target: the targets that have it, if it is only some: "a K-NN target".
         owner: whether it takes the truth to compute, so that only whoever trained the model has it: risks look at it, and
             no attack is given it.
@@ -46,6 +50,7 @@ class Kind:
     cost: str
     missing: str
     who: str = ""
+    access: Access = QUERIES
     target: str = ""
     owner: bool = False
     default: bool = False

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import MODEL_FILE, Kind
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
 from guestlist.games import Split
@@ -46,6 +46,7 @@ KIND = Kind(
         "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
     ),
     who="has the model file",
+    access=MODEL_FILE,
     target="a tree model",
     default=True,
 )

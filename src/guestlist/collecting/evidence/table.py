@@ -15,7 +15,7 @@ from guestlist.collecting.evidence import (
     spaces,
     white_box,
 )
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import QUERIES, Access, Kind
 from guestlist.views.evidence import Evidence
 
 EVIDENCE: dict[str, Kind] = {
@@ -31,6 +31,11 @@ EVIDENCE: dict[str, Kind] = {
     "loss_trace": loss_trace.KIND,
     "spaces": spaces.KIND,
 }
+
+
+def access_of(evidence: str) -> Access:
+    """Return what of the model an attack on this evidence takes; ``queries`` where it takes no evidence."""
+    return EVIDENCE[evidence].access if evidence in EVIDENCE else QUERIES
 
 
 def missing_evidence() -> dict[str, str]:

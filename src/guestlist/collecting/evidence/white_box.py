@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import MODEL_FILE, Kind
 from guestlist.collecting.evidence.made_up import World
 from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
 from guestlist.collecting.site import Site
@@ -105,6 +105,7 @@ KIND = Kind(
     cost="one backward pass per record",
     missing="looks into the target's parameters, which was not done.",
     who="has the model and knows of some records whether they are members",
+    access=MODEL_FILE,
     made_up=made_up,
     told=lambda view: view.known,
 )

@@ -11,7 +11,7 @@ from guestlist.report.format import ROUNDING, count, decimal, ends, interval, pe
 from guestlist.report.next_steps import next_steps
 from guestlist.report.section import Section, filled
 from guestlist.report.sections.blind import with_differences
-from guestlist.report.sections.groups import exposed_group, unjudged
+from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, unjudged
 from guestlist.report.sections.headline import picks
 
 FEW = 0.01  # up to this false positive rate an attack is said to single people out
@@ -24,10 +24,12 @@ ON_AVERAGE = ((0.1, "Yes, on average."), (-1.0, "Yes, but only slightly."))
 def section(results: Results) -> Section:
     body = filled(
         "answer.html",
-        answer=answer(results),
+        answers=answers(results),
         basis=words.basis(results),
         lower_bound=words.LOWER_BOUND,
-        group=" ".join(filter(None, (exposed_group(results), unjudged(results)))),
+        group=" ".join(
+            filter(None, (exposed_group(results), exposed_group_of_file_holder(results), unjudged(results)))
+        ),
         beside=checks.beside(results),
         steps=next_steps(results),
     )
@@ -35,13 +37,40 @@ def section(results: Results) -> Section:
 
 
 def successes(results: Results) -> tuple[AttackResult, ...]:
-    """The attacks, the headline aside, that are shown to beat guessing."""
-    first = results.headline.name if results.headline else ""
-    return tuple(found for found in results.outcomes or () if found.name != first and found.beats_guessing)
+    """The attacks, those of the headline rows aside, that are shown to beat guessing."""
+    rows = words.row_attacks(results)
+    return tuple(found for found in results.outcomes or () if found.name not in rows and found.beats_guessing)
+
+
+def answers(results: Results) -> tuple[str, ...]:
+    """The answer; where some attack takes the model file, one for each of the two attackers."""
+    second = words.file_holder(results)
+    if second is None:
+        return (answer(results),)
+    return f"{words.QUERIER}: {answer(results)}", f"{words.FILE_HOLDER}: {of_file_holder(results, second)}"
+
+
+def of_file_holder(results: Results, attack: AttackResult) -> str:
+    """The answer for someone who holds the model file."""
+    if math.isnan(attack.auc.value):
+        return (
+            f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."
+        )
+    if results.blind is not None and results.blind.told:
+        return (
+            f"Unclear. The attack {attack.name} has AUC {with_interval(attack.auc)}, which cannot be attributed to the model "
+            "alone, since members and non-members differ without it."
+        )
+    if attack.beats_guessing:
+        return " ".join(_yes(attack))
+    return (
+        f"No evidence that the file reveals more. The attack {attack.name} does not distinguish members from non-members "
+        f"better than guessing (AUC {with_interval(attack.auc)}). Someone who holds the file can also query the model."
+    )
 
 
 def answer(results: Results) -> str:
-    """The answer to the question, in one to four sentences."""
+    """The answer for someone who can query the model, in one to four sentences."""
     attack = words.headline(results)
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])

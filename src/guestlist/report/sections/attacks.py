@@ -6,6 +6,7 @@ import math
 
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
+from guestlist.report import words
 from guestlist.report.section import Section, filled
 
 BEST = 3  # attacks beside the headline that are not folded
@@ -14,18 +15,18 @@ BEST = 3  # attacks beside the headline that are not folded
 def section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
-    first = results.headline.name if results.headline else ""
-    shown, rest = parted(results.outcomes, first)
-    body = filled("attacks.html", shown=shown, rest=rest, headline=first, best=BEST)
+    rows = words.row_attacks(results)
+    shown, rest = parted(results.outcomes, rows)
+    body = filled("attacks.html", shown=shown, rest=rest, rows=rows, best=BEST)
     return Section("attacks", "Attacks", body)
 
 
 def parted(
-    outcomes: tuple[AttackResult, ...], headline: str
+    outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]
 ) -> tuple[tuple[AttackResult, ...], tuple[AttackResult, ...]]:
-    """The headline with the best others by AUC, and the rest in their order; where few would be left, all are shown."""
-    first = [outcome for outcome in outcomes if outcome.name == headline]
-    others = [outcome for outcome in outcomes if outcome.name != headline]
+    """The headline rows with the best others by AUC, and the rest in their order; where few would be left, all are shown."""
+    first = [outcome for row in rows for outcome in outcomes if outcome.name == row]
+    others = [outcome for outcome in outcomes if outcome.name not in rows]
     best = sorted(others, key=_auc, reverse=True)
     if len(others) <= BEST + 1:
         return (*first, *best), ()

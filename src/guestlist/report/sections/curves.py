@@ -30,10 +30,13 @@ def section(results: Results) -> Section | None:
 def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
     """ROC curves: the headline's with its band, the others thin, and the diagonal of guessing."""
     floor = _floor(results.subject.nonmembers if results.subject else 0) if log else 0.0
+    second = words.file_holder(results)
     series = (
-        _band(headline),
+        *([] if second is None else [_band(second, "nonmember", f"{words.FILE_HOLDER}: ")]),
+        _band(headline, who="" if second is None else f"{words.QUERIER}: "),
         guessing(),
         *_others(results, headline),
+        *([] if second is None else [_line(second.name, second.curve.fpr, second.curve.tpr, "nonmember", 2.6, key="")]),
         _line(headline.name, headline.curve.fpr, headline.curve.tpr, "member", 2.6, key=""),
         *_weighted(results),
         *_allowed(results),
@@ -53,7 +56,8 @@ def _floor(nonmembers: int) -> float:
 
 def _others(results: Results, headline: AttackResult) -> list[Series]:
     """The other attacks: one line of the key is enough for all of them."""
-    others = [outcome for outcome in results.outcomes or () if outcome.name != headline.name]
+    rows = words.row_attacks(results)
+    others = [outcome for outcome in results.outcomes or () if outcome.name not in rows]
     keys = ["other attacks (point at one for its name)", *[""] * len(others)]
     return [
         _line(outcome.name, outcome.curve.fpr, outcome.curve.tpr, "other", 1.0, key=key)
@@ -87,10 +91,14 @@ def _allowed(results: Results) -> list[Series]:
     return [replace(curve, step=False)]
 
 
-def _band(outcome: AttackResult) -> Series:
-    """The pointwise band; its key is that of the curve as well."""
+def _band(outcome: AttackResult, colour: str = "member", who: str = "") -> Series:
+    """The pointwise band; its key is that of the curve as well.
+
+    Args:
+        who: whose attack it is, before its name in the key.
+    """
     curve = outcome.curve
     ends = tuple(zip(curve.band_low, curve.band_high, strict=True))
-    key = f"{outcome.name}, with its 95% band"
+    key = f"{who}{outcome.name}, with its 95% band"
     name = f"95% band of {outcome.name}"
-    return Series(name, curve.band_fpr, y_ends=ends, colour="member", band=True, step=True, key=key, told=False)
+    return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, told=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from guestlist.evaluate import Estimate
 from guestlist.findings.groups import GroupResult
@@ -20,12 +22,34 @@ def section(results: Results) -> Section | None:
         return None
     body = filled(
         "groups.html",
-        groups=[(group, _tpr(results, group)) for group in sorted(results.groups or (), key=_exposure)],
-        rate=percent(results.group_risks.fpr) if results.group_risks else "",
+        tables=_tables(results),
         name=group_name,
         small=small,
     )
     return Section("groups", "Groups", body)
+
+
+def _tables(results: Results) -> list[Table]:
+    """A table of groups for each headline row; only the first has TPRs."""
+    shown = {
+        words.QUERIER: (results.groups or (), True),
+        words.FILE_HOLDER: (results.file_holder_groups or (), False),
+    }
+    tables = []
+    for title, (groups, with_rate) in shown.items():
+        rate = percent(results.group_risks.fpr) if results.group_risks and with_rate else ""
+        rows = [(group, _tpr(results, group) if with_rate else None) for group in sorted(groups, key=_exposure)]
+        tables += [Table(title, rows, rate)] if rows else []
+    return tables if len(tables) > 1 else [replace(table, title="") for table in tables]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The groups of one headline row, each with its TPR where there is one."""
+
+    title: str
+    rows: list[tuple[GroupResult, Estimate | None]]
+    rate: str
 
 
 def small_groups(results: Results) -> str:
@@ -58,7 +82,19 @@ def _tpr(results: Results, group: GroupResult) -> Estimate | None:
 
 def exposed_group(results: Results) -> str | None:
     """Which group is most clearly exposed to the headline attack; None where no groups were given."""
-    groups = [group for group in results.groups or () if not math.isnan(group.auc.value)]
+    return _most_exposed(results.groups or (), "the headline attack")
+
+
+def exposed_group_of_file_holder(results: Results) -> str | None:
+    """The same for someone who holds the model file; None where there is no such row."""
+    if results.file_holder is None:
+        return None
+    said = _most_exposed(results.file_holder_groups or (), results.file_holder.name)
+    return said and f"{words.FILE_HOLDER}: {said}"
+
+
+def _most_exposed(found: Sequence[GroupResult], attack: str) -> str | None:
+    groups = [group for group in found if not math.isnan(group.auc.value)]
     if not groups:
         return None
     shown = [group for group in groups if group.exposed]
@@ -70,7 +106,7 @@ def exposed_group(results: Results) -> str | None:
     top = min(shown, key=_exposure)
     which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
     figures = f"AUC {with_interval(top.auc)}, over {words.things(top.members, 'member')}"
-    return f"{which} is {group_name(top)}: there the headline attack has {figures}. {_beside_rest(top)}".strip()
+    return f"{which} is {group_name(top)}: there {attack} has {figures}. {_beside_rest(top)}".strip()
 
 
 def group_name(group: GroupResult) -> str:

@@ -33,13 +33,22 @@ def section(results: Results) -> Section | None:
         return None
     body = filled(
         "headline.html",
-        headline=attack,
+        rows=_rows(results, attack),
         said=" ".join(filter(None, (chosen(results), words.fit(results), unscored(results)))),
-        meaning=meaning(results),
         recipe=recipe(results),
         allowed=_allowed(results, attack),
     )
-    return Section("figures", Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name), body)
+    title = Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name)
+    return Section("figures", "Key figures" if words.file_holder(results) else title, body)
+
+
+def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResult, tuple[str, ...]]]:
+    """For each headline row its title, its attack and what the figures mean; one row needs no title."""
+    second = words.file_holder(results)
+    if second is None:
+        return [("", attack, meaning_of(attack))]
+    both = ((words.QUERIER, attack), (words.FILE_HOLDER, second))
+    return [(f"{title}: attack {one.name}", one, meaning_of(one)) for title, one in both]
 
 
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
@@ -58,8 +67,11 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
 def meaning(results: Results) -> tuple[str, ...]:
     """What the headline attack's figures mean in people, a sentence for each."""
     attack = words.headline(results)
-    if attack is None:
-        return ()
+    return () if attack is None else meaning_of(attack)
+
+
+def meaning_of(attack: AttackResult) -> tuple[str, ...]:
+    """The same of any attack."""
     pair = f"Shown one member and one non-member, {attack.name}"
     sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {picks(attack)}."]
     for rate in attack.rates:
@@ -78,15 +90,21 @@ def unscored(results: Results) -> str | None:
 
 
 def chosen(results: Results) -> str:
-    """Which attack the answer rests on, and how it came to be that one."""
-    found = results.headline
+    """Which attack the answer rests on, and how it was selected; for each headline row."""
+    found, second = results.headline, results.file_holder
     if found is None:
         return ""
-    how = "fixed before the audit"
-    if found.measure != FIXED:
-        measure = MEASURES.get(found.measure, found.measure)
-        how = f"chosen by its {measure} on the {found.mocks} references, each in turn as a mock target"
-    return f"The answer rests on the attack {found.name}, {how}."
+    said = f"The answer rests on the attack {found.name}, {_how(found)}."
+    if second is None:
+        return said
+    return f"{said} For someone who holds the model file it rests on {second.name}, {_how(second)}."
+
+
+def _how(found: Headline) -> str:
+    if found.measure == FIXED:
+        return "fixed before the audit"
+    measure = MEASURES.get(found.measure, found.measure)
+    return f"chosen by its {measure} on the {found.mocks} references, each in turn as a mock target"
 
 
 def recipe(results: Results) -> str | None:

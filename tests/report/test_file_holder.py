@@ -1,0 +1,88 @@
+"""Two headline rows: someone who can query the model, and someone who holds the model file."""
+
+from dataclasses import replace
+
+import pytest
+
+from guestlist.evaluate import Estimate
+from guestlist.exports import EXPORTS
+from guestlist.findings.headline import FIXED, Headline
+from guestlist.report import page, words
+from guestlist.report.next_steps import next_steps
+from guestlist.report.notebook import fragment
+from guestlist.report.sections.answer import answer, answers, successes
+from guestlist.report.sections.attacks import parted
+from guestlist.report.sections.curves import section as curves
+from guestlist.report.sections.groups import exposed_group_of_file_holder
+from guestlist.report.sections.headline import chosen
+from guestlist.report.terminal import summary
+from report_worlds import leaking, quiet
+
+
+def with_file_holder(results, shown: bool = True):
+    """The same results with a leaf attack, which finds 58 % of the members at 1 % FPR, or nothing."""
+    base = results.outcomes[-1]
+    tprs = (0.3, 0.58, 0.7) if shown else (0.001, 0.01, 0.05)
+    rates = tuple(
+        replace(rate, tpr=Estimate(tpr, 0.9 * tpr, 1.1 * tpr), p_value=0.001 if shown else None)
+        for rate, tpr in zip(base.rates, tprs, strict=True)
+    )
+    auc = Estimate(0.9, 0.88, 0.92) if shown else Estimate(0.5, 0.46, 0.54)
+    leaves = replace(
+        base, name="leaf_shares", who="has the model file", access="model file", rates=rates, auc=auc,
+        p_value=0.001 if shown else None,
+    )  # fmt: skip
+    groups = tuple(replace(one, auc=auc, p_value=0.001 if shown else None) for one in results.groups or ())
+    return replace(
+        results,
+        outcomes=(*results.outcomes, leaves),
+        file_holder=Headline("leaf_shares", FIXED, 0, None),
+        file_holder_groups=groups,
+    )
+
+
+def test_each_attacker_has_an_answer_of_their_own():
+    first, second = answers(with_file_holder(leaking()))
+    assert first == f"{words.QUERIER}: {answer(leaking())}"
+    assert second.startswith(f"{words.FILE_HOLDER}: Yes, ")
+    assert "leaf_shares" not in first
+    assert "58" in second
+    assert answers(leaking()) == (answer(leaking()),)
+
+
+def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
+    first, second = answers(with_file_holder(leaking(), shown=False))
+    assert first == f"{words.QUERIER}: {answer(leaking())}"
+    assert "No evidence" in second
+
+
+def test_the_file_holders_attack_is_no_sign_in_the_other_row():
+    """It has its own part of the error, and its own answer."""
+    results = with_file_holder(quiet())
+    assert "leaf_shares" not in [one.name for one in successes(results)]
+    assert answer(results).startswith("Not shown.")
+    assert answers(results)[1].startswith(f"{words.FILE_HOLDER}: Yes, ")
+    assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [summary, fragment, page, EXPORTS["markdown"].text, EXPORTS["model_card"].text])
+def test_every_form_shows_both_rows(form):
+    text = " ".join(form(with_file_holder(leaking())).split())
+    assert words.QUERIER in text
+    assert words.FILE_HOLDER in text
+    assert words.FILE_HOLDER not in " ".join(form(leaking()).split())
+
+
+def test_tables_and_curves_mark_the_attacks_of_both_rows():
+    results = with_file_holder(leaking())
+    rows = words.row_attacks(results)
+    assert rows == (results.headline.name, "leaf_shares")
+    shown, _ = parted(results.outcomes, rows)
+    assert [one.name for one in shown[:2]] == list(rows)
+    keys = [series.keyed for series in curves(results).charts["roc-log"].series if series.keyed]
+    assert any(key.startswith(f"{words.QUERIER}: {rows[0]}") for key in keys)
+    assert any(key.startswith(f"{words.FILE_HOLDER}: leaf_shares") for key in keys)
+    assert "leaf_shares, fixed before the audit" in chosen(results)
+    assert "leaf_shares" in exposed_group_of_file_holder(results)
+    assert exposed_group_of_file_holder(leaking()) is None
