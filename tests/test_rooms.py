@@ -21,6 +21,7 @@ ROOMS = (
     "later",
     "data",
     "hashes",
+    "calling",
     "randomness",
     "fingerprints",
     "arrays",

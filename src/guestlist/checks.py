@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from guestlist.calling import query
 from guestlist.data import Data, concatenate, encode
 from guestlist.errors import AuditError, InputError
 from guestlist.lines import reason
@@ -42,7 +43,7 @@ def check_finite(side: str, data: Data, predict) -> None:
     if not broken.any():
         return
     try:
-        predict(data.take(np.flatnonzero(broken)[:5]).x)
+        query(predict, data.take(np.flatnonzero(broken)[:5]).x)
     except Exception as error:
         raise InputError(
             f"{side} has {broken.sum()} records with NaN or infinite features ({_where(data.x)}), which the model cannot read "
@@ -53,18 +54,18 @@ def check_finite(side: str, data: Data, predict) -> None:
 def check_readable(sides: Mapping[str, Data], predict) -> None:
     """Raise where the model cannot answer about a record: before any long work, and before a folder is made."""
     for side, data in sides.items():
-        asked_about(data, lambda some: predict(some.x), side)
+        asked_about(data, lambda some: query(predict, some.x), side)
 
 
 def check_first_records(sides: Mapping[str, Data], predict) -> None:
     """The same of a few records of each side, where all of them will be asked about before there is a folder."""
     few = {side: data.take(np.arange(min(5, len(data)))) for side, data in sides.items()}
     with suppress(Exception):
-        predict(concatenate(list(few.values())).x)  # all in one call: some models take long to begin
+        query(predict, concatenate(list(few.values())).x)  # all in one call: some models take long to begin
         return
     for side, data in few.items():
         try:
-            predict(data.x)
+            query(predict, data.x)
         except InputError:
             raise
         except Exception as error:

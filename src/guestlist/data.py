@@ -6,6 +6,7 @@ labels, groups and ids into plain arrays. Nothing here knows about models.
 
 from __future__ import annotations
 
+import copy
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -76,6 +77,10 @@ class Data:
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
         ids: Any = taken(vars(self)["ids"], records)
         return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked)
+
+    def copied(self, records: np.ndarray | None = None) -> Data:
+        """Copy all records, or some of them, for a model that may write on its input."""
+        return self.with_x(copied(self.x)) if records is None else _with_own_objects(self.take(records))
 
     @cached_property
     def kinds(self) -> np.ndarray:
@@ -383,4 +388,48 @@ def _positions(records: np.ndarray | slice, of: int) -> np.ndarray:
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
-    return x.iloc[records] if isinstance(x, pd.DataFrame) else x[records]
+    if not isinstance(x, pd.DataFrame):
+        return x[records]
+    rows = x.iloc[records]
+    # pandas returns the table itself, as a copy to be made later, where all rows are taken in order.
+    return rows.copy() if len(rows) == len(x) else rows
+
+
+def copied(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
+    """Copy features in their memory layout, so that what a model writes on its input reaches nothing else.
+
+    Numbers and texts are values; of lists and other objects in a table, each is copied too.
+    """
+    if isinstance(x, pd.DataFrame):
+        return _own_objects(x.copy())
+    return _own_objects(np.array(x, order="K"))
+
+
+# Objects of these types, as pandas names them, cannot be changed in place.
+CONSTANTS = {
+    *("string", "bytes", "floating", "integer", "mixed-integer-float", "decimal", "complex", "categorical", "boolean"),
+    *("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period", "empty"),
+}
+
+
+def _own_objects(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
+    """Replace objects that can be changed in place, such as lists, by copies; features must be a copy already."""
+    if not isinstance(x, pd.DataFrame):
+        return copy.deepcopy(x) if x.dtype.hasobject and _changeable(x.ravel()) else x
+    found = [
+        place for place, kind in enumerate(x.dtypes) if kind.kind == "O" and _changeable(x.iloc[:, place].to_numpy())
+    ]
+    if found:
+        x = x.copy(deep=False)
+    for place in found:
+        x.isetitem(place, copy.deepcopy(x.iloc[:, place].to_numpy()))
+    return x
+
+
+def _changeable(values: np.ndarray) -> bool:
+    return pd.api.types.infer_dtype(values, skipna=True) not in CONSTANTS
+
+
+def _with_own_objects(data: Data) -> Data:
+    own = _own_objects(data.x)
+    return data if own is data.x else data.with_x(own)

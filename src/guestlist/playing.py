@@ -14,6 +14,7 @@ from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
 from guestlist.auditing import REFERENCES, audited, gathered, settings_of
+from guestlist.calling import model_code
 from guestlist.case import PRIOR, Case
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
@@ -228,7 +229,7 @@ def _losses(make: Making, seed: int, progress: Progress | None, train: Data, abo
 def _estimator_target(
     recipe: Recipe, model, options, data: Data, members: np.ndarray, rng: np.random.Generator
 ) -> Target:
-    fitted = _trained(recipe, model, reads_of(model).fitting(data, "data").take(members), rng)
+    fitted = _trained(recipe, model, reads_of(model).fitting(data, "data").copied(members), rng)
     return estimator_target(fitted, train=recipe, untrained=model)
 
 
@@ -240,7 +241,7 @@ def _torch_target(recipe: Recipe, module, options, data: Data, members: np.ndarr
     checks.check_sides({"members": pool}, before.classes)
     if before.scale.has_classes and not getattr(recipe, "given_labels", False):
         pool = replace(pool, y=before.classes_of(pool.y))
-    found = _trained(recipe.checkpoints if course else recipe, module, pool.take(members), rng)  # type: ignore[attr-defined]
+    found = _trained(recipe.checkpoints if course else recipe, module, pool.copied(members), rng)  # type: ignore[attr-defined]
     trained, checkpoints = (found[-1], found) if course else (found, ())
     return torch_target(trained, train=recipe, untrained=module, checkpoints=checkpoints, **how)
 
@@ -249,7 +250,8 @@ def _trained(recipe: Callable, model, members: Data, rng: np.random.Generator):
     """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
     with one_thread(), global_generators(rng):
         try:
-            return recipe(model, members, rng)
+            with model_code():
+                return recipe(model, members, rng)
         except AuditError:
             raise
         except Exception as error:

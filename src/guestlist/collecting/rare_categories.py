@@ -49,7 +49,7 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
             continue
         looked_at.add(column)  # one of its values tells whether an encoder reads this column
         k = 1 + int(without.argmax())
-        if _refused(train.model, pool.take(split.member[k]), pool.take(rows).x):
+        if _refused(train.model, pool.copied(split.member[k]), pool.copied(rows).x):
             options = ", ".join(f"{name}={value!r}" for name, value in refusing.items())
             raise InputError(
                 f"Reference {k} would have no record with a value of {column!r} that {len(rows)} of {len(pool)} records have, "

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from guestlist.arrays.threads import one_thread
+from guestlist.calling import model_code
 from guestlist.errors import AuditError
 from guestlist.lines import reason
 from guestlist.randomness import global_generators
@@ -49,7 +50,9 @@ class Readout:
         with one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                return answers(train(), x, self.columns, self.scale)
+                with model_code():
+                    predict = train()
+                return answers(predict, x, self.columns, self.scale)
             except AuditError as error:
                 raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:

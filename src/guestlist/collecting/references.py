@@ -62,7 +62,7 @@ class TrainReference:
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return what it answers about every record of the pool."""
         rng, rows = stream(self.seed, "training", k), self.rows[k]
-        train, details = lambda: self.train(pool.take(rows), rng), lambda: self._details(rows)
+        train, details = lambda: self.train(pool.copied(rows), rng), lambda: self._details(rows)
         return self.readout.trained_answers(f"Reference {k}", train, pool.x, rng, details)
 
     def _details(self, rows: np.ndarray) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.data import Data, as_data
+from guestlist.data import Data, as_data, copied
 from guestlist.defences.dp import DpSgd
 from guestlist.defences.plain import Fit, goodness
 from guestlist.defences.refit import Refit
@@ -191,8 +191,8 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
     name = min(names, key=len)
 
     def train(rounds: float) -> tuple[Any, float]:
-        trained = unfitted(model).set_params(**{name: int(rounds)}).fit(members.x, members.y)
-        return trained, float(np.mean(trained.predict(held_out.x) == held_out.y))
+        trained = unfitted(model).set_params(**{name: int(rounds)}).fit(copied(members.x), members.y)
+        return trained, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y))
 
     best, tried = _nearest(wanted, train, _rounds(wanted, parameters[name]), tries)
     return Matched(best.model, Refit(), best.accuracy, wanted, tried)

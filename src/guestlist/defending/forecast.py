@@ -113,5 +113,5 @@ def time_of_training(given: Inputs, seed: int) -> tuple[float, Target | None]:
     if "retrain" not in given.target.can:
         return 0.0, None
     start = time.perf_counter()
-    target = trained(given.target, None, given.pool.take(given.split.members), seed)
+    target = trained(given.target, None, given.pool.copied(given.split.members), seed)
     return time.perf_counter() - start, target

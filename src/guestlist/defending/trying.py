@@ -14,6 +14,7 @@ import pandas as pd
 from guestlist.arrays.samples import numbered
 from guestlist.arrays.threads import one_thread
 from guestlist.auditing import Settings, audited
+from guestlist.calling import model_code, query
 from guestlist.collecting.inputs import Inputs, digest, renumbered
 from guestlist.defending.candidates import Candidate
 from guestlist.errors import AuditError, FolderError
@@ -169,7 +170,7 @@ class Bench:
         if not target.scale.has_classes:
             return Removed(int(left.sum()), candidate.how.risk, found)
         pool = inputs.pool.take(left)
-        after = np.asarray(target.predict(pool.x)).argmax(axis=1) == target.classes_of(pool.y)
+        after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
         own = None if pool.persons is None else numbered(pool.persons)
         right = (share(some, persons=own) for some in (gone["correct"].to_numpy() > 0, after))
         return Removed(int(left.sum()), candidate.how.risk, found, *right)
@@ -184,11 +185,11 @@ def defended(candidate: Candidate, plain: Plain, seed: int) -> tuple[Inputs, np.
     pool, members = inputs.pool, inputs.split.members
     left = np.zeros(len(pool), dtype=bool)
     if candidate.answers:
-        target = answering(inputs.target, how, members=pool.take(members), seed=seed)
+        target = answering(inputs.target, how, members=pool.copied(members), seed=seed)
         return replace(inputs, target=target), left
     if candidate.removes:
         left = np.isin(pool.ids.astype(str), how.leaving(_risks(plain, how.risk)).astype(str)) & members
-    target = trained(inputs.target, None if candidate.removes else how, pool.take(members & ~left), seed)
+    target = trained(inputs.target, None if candidate.removes else how, pool.copied(members & ~left), seed)
     return replace(without(inputs, left), target=target), left
 
 
@@ -204,7 +205,7 @@ def _risks(plain: Plain, risk: str) -> pd.DataFrame:
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:
     """The target that a recipe makes of the members; None: its own recipe."""
     rng = stream(seed, "training", 0)
-    with one_thread(), global_generators(rng):
+    with one_thread(), global_generators(rng), model_code():
         return target.needs("retrain")(recipe, members, rng)
 
 

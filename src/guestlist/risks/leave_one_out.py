@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from guestlist.calling import query
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.collecting.engines.engine import Progress
 from guestlist.collecting.readout import Readout
@@ -68,7 +69,7 @@ def leave_one_out(
             f"{target.name} tells labels alone: what it says of a record changes by too little to be measured."
         )
     chosen = _chosen(data, rows, ids)
-    said = target.predict(data.x)
+    said = query(target.predict, data.x)
     labels = target.labels_of(data.y)
     scale = target.scale.resolved(np.asarray(said, dtype=np.float64).reshape(len(data), target.columns), labels)
     readout = Readout(labels, target.columns, scale)
@@ -76,7 +77,7 @@ def leave_one_out(
     def signals(without: int | None, repeat: int, asked: np.ndarray) -> np.ndarray:
         """(signals, asked) of one model."""
         rng = stream(seed, "one less", repeat)
-        kept = data if without is None else data.take(np.delete(np.arange(len(data)), without))
+        kept = data.copied(np.arange(len(data)) if without is None else np.delete(np.arange(len(data)), without))
         name = "The model of all members" if without is None else f"The model without {data.ids[without]!r}"
         answers = readout.trained_answers(name, partial(train, kept, rng), data.take(asked).x, rng)
         found = readout.take(asked).signals(answers)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from guestlist.calling import query
 from guestlist.case import Case
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.data import as_data
@@ -69,7 +70,7 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     check_sides({"members": data}, target.classes)
     check_finite("members", data, target.predict)
     check_readable({"members": data}, target.predict)
-    leaf = leaves(data.x).leaf
+    leaf = query(leaves, data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees.")
     risk = leaf_risk_of(leaf, np.ones(len(data), dtype=bool))

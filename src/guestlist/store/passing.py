@@ -25,7 +25,7 @@ def kept_or_passing(folder: str | Path | None) -> Iterator[Path]:
                 yield place / "audit"
             return
         with told(f"What was finished is kept in {folder}: the same once more goes on from there."):
-            yield Path(folder)
+            yield Path(folder).absolute()  # a model's code may change the working directory
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from guestlist.calling import OnCopies
 from guestlist.data import Data, as_data, encode
 from guestlist.defences.answers import Answering, Say
 from guestlist.defences.training import Training, check_attacker, written
@@ -52,7 +53,7 @@ def answering(
             can[name] = Trained(can[name], how if attacker == "adaptive" else None, target.scale, target.classes)
     return replace(
         target,
-        predict=Said(ask, how.begin(ask, data, np.random.default_rng(seed))),
+        predict=Said(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
         scale=Probabilities(),
         can={name: function for name, function in can.items() if name not in (*LOOKING, "retrain")},
         cannot={**target.cannot, **dict.fromkeys((*LOOKING, "retrain"), "its answers are not its own")},
@@ -106,8 +107,10 @@ class Trained:
 
     def __call__(self, data: Data, *more) -> Predict:
         rng = more[-1]
-        ask = Ask(self.train(data, *more), self.scale)
+        learns = self.how is not None and self.how.learns
+        # A model may write on what it is trained on, and the records are read once more below.
+        ask = Ask(self.train(data.copied() if learns else data, *more), self.scale)
         if self.how is None:
             return ask
-        known = data.changed(y=encode(data.y, self.classes)) if self.how.learns else None
-        return Said(ask, self.how.begin(ask, known, rng))
+        known = data.changed(y=encode(data.y, self.classes)) if learns else None
+        return Said(ask, self.how.begin(OnCopies(ask), known, rng))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arguments import shown
+from guestlist.calling import query
 from guestlist.data import Data, encode
 from guestlist.defences.recipe import as_function
 from guestlist.defences.training import Training
@@ -258,7 +259,7 @@ class TaughtByValues:
 
 def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     """(records, columns) float64 answers of one model, checked."""
-    found = np.asarray(predict(x), dtype=np.float64)
+    found = np.asarray(query(predict, x), dtype=np.float64)
     if not scale.has_classes and found.ndim == 1:
         found = found[:, None]
     if found.shape != (len(x), columns):

@@ -146,10 +146,11 @@ def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """A module's logits or values, in batches, in evaluation mode."""
+    """A module's logits or values, in batches, in evaluation mode. Each batch is a copy of the records."""
 
     module: Any
     batch_size: int
+    leaves_input: ClassVar[bool] = True
 
     def __call__(self, x) -> np.ndarray:
         import torch

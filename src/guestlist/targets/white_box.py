@@ -52,7 +52,7 @@ class TorchWhiteBox:
         for start in range(0, len(labels), size):
             batch = tensor(x[start : start + size], self.module)
             parts.append(
-                (gradient_norms(self.module, batch, labels[start : start + size]), *_asked(self.module, batch))
+                (gradient_norms(self.module, batch.clone(), labels[start : start + size]), *_asked(self.module, batch))
             )
         norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
         return norms, hidden, logits
@@ -99,7 +99,7 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
     """
     import torch
 
-    given, logits = inputs_of_layers(module, x)
+    given, logits = inputs_of_layers(module, x.clone())
     hidden, raw = (part.flatten(1) for part in (given[-1], x))
     if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
         hidden = hidden[:, :0]

@@ -8,14 +8,19 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import skops.io
 from click.testing import CliRunner
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer
 
+import guestlist as gl
 from errands import NUMBERS, POOL, contents, errand, interrupted, run
 from guestlist.cli import main
-from guestlist.collecting.engines.engine import WORK
+from guestlist.collecting.engines.engine import WORK, Here
 from guestlist.collecting.engines.on_ray import Ray
 from guestlist.errors import AuditError
 
@@ -113,6 +118,23 @@ def test_the_same_bits_and_a_worker_that_is_killed_costs_only_its_own_number(exp
     assert (tmp_path / "killed").exists()
     assert len(list(tmp_path.glob("done_by/*"))) == len(NUMBERS) + 1
     assert not list(tmp_path.glob(f"done_by/*-{os.getpid()}"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("connected")
+def test_a_model_that_writes_on_its_input_gets_a_copy(blobs, tmp_path):
+    """Records lie in memory that all workers of a node share, and that none may write on."""
+    members, others = ((np.abs(x), y) for x, y in blobs)
+    found = {}
+    for copy, engine in ((True, Here()), (False, Ray())):
+        model = make_pipeline(PowerTransformer(copy=copy), KNeighborsClassifier(5)).fit(members[0].copy(), members[1])
+        folder = tmp_path / str(copy)
+        gl.audit(model, members, others, references=2, engine=engine, folder=folder, attacks=["loss"], blind=False)
+        for path in folder.glob("signals/*.npz"):
+            with np.load(path) as arrays:
+                found[copy, path.name] = {name: arrays[name].tobytes() for name in arrays.files}
+    assert len(found) == 6
+    assert all(found[True, name] == arrays for (_, name), arrays in found.items())
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import cloudpickle
 import numpy as np
 
+from guestlist.calling import unchanged
 from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.lines import reason
@@ -110,7 +111,8 @@ def clear_work(folder: Path) -> None:
 def files_of(task: Task, k: int, pool: Data) -> Files:
     """The files of one number; an error that is not about the user's input says which number it was."""
     try:
-        return task.files(k, pool)
+        with unchanged(pool, f"Model {k}"):
+            return task.files(k, pool)
     except AuditError:
         raise
     except Exception as error:

@@ -278,7 +278,7 @@ def serve(order: IO[bytes]) -> None:
     pool = None
     for k in iter(numbers.get, None):
         if pool is None:
-            pool = joblib.load(work / _POOL, mmap_mode="c")
+            pool = joblib.load(work / _POOL, mmap_mode="r")  # no model can leave anything on its pages
         _say(said, _outcome(task, k, pool))
 
 

@@ -110,7 +110,7 @@ class Distilling:
         rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
         answers = self.readout.trained_answers(
-            name, lambda: self.train(pool.take(rows), self.soft[rows], rng), pool.x, rng
+            name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
         )
         return {_path(self.folder, k): {**self.readout.signals(answers), "member": rows}}
 

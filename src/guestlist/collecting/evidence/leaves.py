@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from guestlist.calling import query
 from guestlist.collecting.evidence.kind import MODEL_FILE, Kind
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
@@ -26,7 +27,7 @@ class Leaves:
 
     def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
         rate, asked = share_of_members(split)
-        leaf, tables, weight = target.needs("leaves")(pool.x)
+        leaf, tables, weight = query(target.needs("leaves"), pool.x)
         if tables is None:
             return LeavesView(leaf, None, False, None, rate, asked)
         by_class = tables[0].ndim == 2

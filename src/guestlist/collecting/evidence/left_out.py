@@ -29,7 +29,7 @@ from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
 from guestlist.store import Store, numbered
-from guestlist.targets.target import Target, Trainer
+from guestlist.targets.target import Predict, Target, Trainer
 from guestlist.views.evidence import ModelsView
 
 # The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
@@ -117,15 +117,21 @@ class Without:
     def files(self, i: int, pool: Data) -> Files:
         rows, only = self.member.copy(), np.array([i])
         rows[i] = False
-        data, x, readout = pool.take(rows), pool.take(only).x, self.readout.take(only)
+        x, readout = pool.take(only).x, self.readout.take(only)
         parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
         for k in range(1 + sum(map(_count, parts)), 1 + self.models):
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            parts.append(readout.signals(readout.trained_answers(name, partial(self.train, data, rng), x, rng)))
+            # Each model gets its own copy of the records: the one before it may have written on them.
+            train = partial(_trained, self.train, pool, rows, rng)
+            parts.append(readout.signals(readout.trained_answers(name, train, x, rng)))
         return {
             _record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         }
+
+
+def _trained(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> Predict:
+    return train(pool.copied(rows), rng)
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from guestlist.calling import query
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
@@ -23,7 +24,7 @@ class Neighbours:
         target.needs("neighbours", "{name} is not a K-NN model that we know{why}. Leave 'neighbours' out.")
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
-        x, k, metric = target.needs("neighbours")(pool.x)
+        x, k, metric = query(target.needs("neighbours"), pool.x)
         rate, asked = share_of_members(split)
         return NeighboursView(x, k, metric, rate, asked)
 

@@ -30,7 +30,7 @@ def collect_values(site: Site, plan: Plan, compute: Callable[[Data, np.ndarray],
     split = site.store.split
     rows = np.flatnonzero(split.members | split.asked[0])
     with one_thread():  # the same bits on any number of cores
-        values = compute(site.pool.take(rows), split.members[rows])
+        values = compute(site.pool.copied(rows), split.members[rows])
     asked, kept = split.asked[0][rows], {}
     for name, found in values.items():
         kept[name] = np.full(len(site.pool), np.nan)

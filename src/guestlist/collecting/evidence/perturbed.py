@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from guestlist.calling import query
 from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.kind import Kind
 from guestlist.collecting.evidence.made_up import World
@@ -68,7 +69,8 @@ class Perturbed:
                 "Leave it out."
             )
         rows, rng = np.flatnonzero(split.asked[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
-        _asked(target.predict, perturbed(pool.x, rows, spreads(pool.x), rng, noise=self.noise, flips=self.flips))
+        copies = perturbed(pool.x, rows, spreads(pool.x), rng, noise=self.noise, flips=self.flips)
+        AskPerturbed(target.predict)(copies)
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
@@ -113,20 +115,27 @@ class Asking:
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
-        found = answers(lambda x: _asked(self.predict, x), x, self.readout.columns, self.readout.scale)
+        found = answers(AskPerturbed(self.predict), x, self.readout.columns, self.readout.scale)
         return self.readout.scale.correct(found, self.readout.labels[rows]).astype(bool)
 
 
-def _asked(predict: Predict, x) -> np.ndarray:
-    try:
-        return predict(x)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"The model cannot read perturbed records ({reason(error)}). Numbers that stand for "
-            "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
-        ) from error
+@dataclass(frozen=True)
+class AskPerturbed:
+    """Query the target about perturbed records, and report it if the target cannot read them."""
+
+    predict: Predict
+    leaves_input: ClassVar[bool] = True  # the target gets a copy below
+
+    def __call__(self, x) -> np.ndarray:
+        try:
+            return query(self.predict, x)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"The model cannot read perturbed records ({reason(error)}). Numbers that stand for "
+                "categories get noise as all numbers do: give them as a category type, or leave 'perturbed' out."
+            ) from error
 
 
 def _path(folder: Path, k: int) -> Path:

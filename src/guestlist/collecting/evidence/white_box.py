@@ -63,7 +63,7 @@ class WhiteBox:
             return
         split = site.store.split
         asked = np.flatnonzero(split.asked[0])
-        found = site.target.needs("white_box")(site.pool.take(asked).x, site.readout.labels[asked])
+        found = site.target.needs("white_box")(site.pool.copied(asked).x, site.readout.labels[asked])
         features = np.full((len(site.pool), len(found.names)), np.nan)
         features[asked] = found.features
         known = self._known(split, site.seed)
