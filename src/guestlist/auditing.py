@@ -21,6 +21,7 @@ from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
+from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Case, Check
 from guestlist.collecting.asking import asked
 from guestlist.collecting.engines.chosen import engine_of
@@ -278,7 +279,7 @@ def settings_of(
 def audited(inputs: Inputs, settings: Settings) -> Results:
     """Collect, judge and write; whatever is in the folder already is not done again."""
     checks = _checks(inputs, settings)
-    with _begun(inputs, settings) as work:
+    with numpy_defaults(), _begun(inputs, settings) as work:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
@@ -293,7 +294,7 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
 def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T:
     """Collect, and do something with the case as long as it is there."""
     checks = _checks(inputs, settings)
-    with _begun(inputs, settings) as work:
+    with numpy_defaults(), _begun(inputs, settings) as work:
         return then(work.case(settings.fewest, checks))
 
 

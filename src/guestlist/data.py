@@ -21,7 +21,7 @@ from guestlist.arguments import array, shown
 from guestlist.errors import InputError
 from guestlist.later import Later, MadeWhenRead, taken
 from guestlist.tables import check_roles, names_of, read_table, require, without_index
-from guestlist.texts import is_text, not_a_text
+from guestlist.texts import as_unicode, is_text, is_unicode, not_a_text
 
 MISSING = "(missing)"  # the group of records that have none
 SPARSE = (
@@ -122,7 +122,58 @@ def as_data(
             raise ValueError(f"Expected {name}={shown(column)} to be the name of a column.")
     found = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
     _check_real(found, side)
-    return found
+    return _in_usual_forms(found, side)
+
+
+def _in_usual_forms(data: Data, side: str) -> Data:
+    """Values in this machine's byte order, labels in the type of their values, and names in Unicode."""
+    y = _native(_typed(data.y))
+    texts = [label for label in y if isinstance(label, str)] if y.dtype.kind in "OU" else []
+    if not is_unicode(texts):
+        first = next(row for row, label in enumerate(y) if isinstance(label, str) and not is_unicode([label]))
+        raise InputError(
+            f"The label of record {first} of {side} is not valid Unicode: it has half of a surrogate pair. Rename the class, "
+            "in the records and in the model."
+        )
+    changes: dict[str, Any] = {} if y is data.y else {"y": y}
+    x = _native(data.x)
+    if x is not data.x:
+        changes["x"] = x
+    ids = vars(data)["ids"]
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "OU" and is_text(ids):
+        changes["ids"] = as_unicode(ids)
+    changes["groups"] = {name: _escaped(values) for name, values in data.groups.items()}
+    changes["persons"] = None if data.persons is None else _escaped(data.persons)
+    return data.changed(**changes)
+
+
+def _escaped(values: np.ndarray) -> np.ndarray:
+    return as_unicode(values) if values.dtype.kind in "OU" and is_text(values) else values
+
+
+def _typed(y: np.ndarray) -> np.ndarray:
+    """Labels in an array of objects that are all truth values, or all whole numbers, as such; others as they are.
+
+    scikit-learn refuses to train on them otherwise.
+    """
+    if not isinstance(y, np.ndarray) or y.dtype != object:
+        return y
+    kind = {"boolean": bool, "integer": np.int64}.get(pd.api.types.infer_dtype(y, skipna=False))
+    try:
+        return y if kind is None else y.astype(kind)
+    except OverflowError:
+        return y
+
+
+def _native(values: Any) -> Any:
+    """The same values in the byte order of this machine: pandas and torch read no other."""
+    if isinstance(values, pd.DataFrame):
+        foreign = {
+            n: k.newbyteorder("=") for n, k in values.dtypes.items() if isinstance(k, np.dtype) and not k.isnative
+        }
+        return values.astype(foreign) if foreign else values
+    kind = getattr(values, "dtype", None)
+    return values.astype(kind.newbyteorder("=")) if isinstance(kind, np.dtype) and not kind.isnative else values
 
 
 def _data_of(source, *, side: str, label: str | None, group: Sequence[str], id: str | None, person: str | None) -> Data:
@@ -220,7 +271,7 @@ def _common_categories(tables: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 def encode(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """(records,) position of each label in ``classes``; -1 where it is not one of them."""
-    y, classes = np.asarray(y), np.asarray(classes)
+    y, classes = _native(np.asarray(y)), _native(np.asarray(classes))
     if y.dtype == bool and classes.dtype.kind in "iuf":
         y = y.astype(classes.dtype)  # what scikit-learn makes of truth values in nullable columns
     return pd.Index(classes).get_indexer(pd.Index(y))
@@ -289,7 +340,7 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
     if isinstance(x.index, pd.RangeIndex):
         return None
     parts = ("/".join(map(str, one)) if isinstance(x.index, pd.MultiIndex) else str(one) for one in x.index)
-    return np.fromiter(parts, dtype=object, count=len(x))
+    return as_unicode(np.fromiter(parts, dtype=object, count=len(x)))
 
 
 def _array(x, side: str) -> np.ndarray:
@@ -358,8 +409,9 @@ def _labels(column: pd.Series | pd.DataFrame) -> np.ndarray:
 
 
 def as_text(column: pd.Series) -> np.ndarray:
-    """Values as text, with a word for those that are missing."""
-    return column.astype(object).where(column.notna(), MISSING).map(str).to_numpy(dtype=object)
+    """Values as text, with a word for those that are missing; lone surrogates are escaped."""
+    texts = map(str, column.astype(object).where(column.notna(), MISSING).to_numpy(dtype=object))
+    return as_unicode(np.fromiter(texts, dtype=object, count=len(column)))
 
 
 def _made_up_ids(side: str, records: int) -> Any:

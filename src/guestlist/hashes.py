@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.data import Data
+from guestlist.errors import InputError
 
 
 def row_hashes(data: Data) -> np.ndarray:
@@ -17,6 +18,16 @@ def row_hashes(data: Data) -> np.ndarray:
 
     Numbers are compared as float64, so that 1 and 1.0, or 0.0 and -0.0, are one value.
     """
+    try:
+        return _row_hashes(data)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The records hold text that is not valid Unicode: it has half of a surrogate pair. Replace such text, for "
+            "example by text.encode('utf-8', 'replace').decode()."
+        ) from error
+
+
+def _row_hashes(data: Data) -> np.ndarray:
     if not isinstance(data.x, pd.DataFrame) and not data.x.dtype.hasobject:
         numbers = data.x.dtype.kind in "iufb"
         flat = data.x.reshape(len(data), -1)

@@ -14,7 +14,7 @@ from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
 from guestlist.auditing import REFERENCES, audited, gathered, settings_of
-from guestlist.calling import model_code
+from guestlist.calling import model_code, numpy_defaults
 from guestlist.case import PRIOR, Case
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
@@ -196,6 +196,7 @@ def _making(recipe, model, options: Mapping[str, Any]) -> Making:
     return partial(make, as_recipe(recipe), model, options)
 
 
+@numpy_defaults()
 def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
     """Who is a member, and a target trained on them."""
     if isinstance(game, Preparing):

@@ -20,6 +20,7 @@ from guestlist.attacks import ATTACKS, named
 from guestlist.attacks.names import chosen_names
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
+from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Check
 from guestlist.collecting.evidence.full_answers import FullAnswers, keep
 from guestlist.collecting.evidence.gathering import read_evidence
@@ -83,7 +84,7 @@ def audit_predictions(
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
-    with kept_or_passing(folder) as place, locked(place):
+    with numpy_defaults(), kept_or_passing(folder) as place, locked(place):
         store = _store(predictions, shadow, place, about)
         told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
         seen = read_evidence(store, evidence)

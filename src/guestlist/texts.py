@@ -29,6 +29,23 @@ def not_a_text(values) -> int | None:
     return first if first is not None and any(isinstance(value, str) for value in values) else None
 
 
+def is_unicode(values: Iterable[str]) -> bool:
+    """Whether texts can be written in UTF-8: not if one has half of a surrogate pair, as file names may have."""
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_unicode(values: np.ndarray) -> np.ndarray:
+    """(records,) the same texts, with lone surrogates written as escapes such as ``\\ud800``."""
+    if is_unicode(values):
+        return values
+    escaped = (text.encode("utf-8", "backslashreplace").decode() for text in values)
+    return np.fromiter(escaped, dtype=object, count=len(values))
+
+
 def is_free(column: pd.Series) -> bool:
     """Whether a column holds free text: strings of some length, most of them different; the others are categories and names."""
     if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):

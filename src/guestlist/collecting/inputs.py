@@ -14,6 +14,7 @@ import pandas as pd
 
 from guestlist import checks
 from guestlist.arguments import one_of, place, shown
+from guestlist.calling import numpy_defaults
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
 from guestlist.games import Game, Split, draw, is_alike, one_target, options_of, sides_like
@@ -88,6 +89,7 @@ class Inputs:
         return self.game is not None and is_alike(self.game)
 
 
+@numpy_defaults()
 def prepare(
     model,
     members,

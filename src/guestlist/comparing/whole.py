@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from guestlist.calling import numpy_defaults
 from guestlist.comparing.comparison import Audited, Comparison, Comparisons
 from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, figures, tpr_of
 from guestlist.comparing.most_exposed import most_exposed, told
@@ -28,6 +29,7 @@ LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
 Form = TypeVar("Form", bound=Comparisons)
 
 
+@numpy_defaults()
 def compare(
     audits: Mapping[str, Results],
     *,

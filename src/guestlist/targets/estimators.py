@@ -18,7 +18,7 @@ from guestlist.fingerprints import describe
 from guestlist.targets.boosted import Start, start_of
 from guestlist.targets.leverage import linear_leverage
 from guestlist.targets.scales import Labels, Logits, Probabilities, Scale, Values
-from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues, one_of
+from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues, by_class, one_of
 from guestlist.targets.trees import reaching_last, tree_leaves
 
 
@@ -106,10 +106,10 @@ class Answers:
         if not hasattr(self.model, "predict_proba"):
             decides = hasattr(self.model, "decision_function")
             return (_decisions if decides else _labels)(self.model, x, self.classes)
-        found = np.asarray(self.model.predict_proba(x))
-        if isinstance(found, np.ndarray) and found.ndim != 2:
-            raise InputError("The model answers for several outputs at once; audit one output at a time.")
         own = _classes(self.model) if self.own_classes is None else self.own_classes
+        found = np.asarray(by_class(self.model.predict_proba(x), own))
+        if found.ndim != 2:
+            raise InputError("The model answers for several outputs at once; audit one output at a time.")
         if np.array_equal(own, self.classes):
             return found
         aligned = np.zeros((len(found), len(self.classes)))
@@ -270,9 +270,10 @@ def _classes(model) -> np.ndarray:
             f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
-    if isinstance(classes, list):
+    if isinstance(classes, list) and any(np.ndim(one) for one in classes):
         raise InputError("The model answers for several outputs at once; audit one output at a time.")
-    return np.asarray(classes)
+    found = np.asarray(classes)
+    return found.astype(found.dtype.newbyteorder("=")) if found.dtype.byteorder == ">" else found
 
 
 def _decisions(model, x, classes: np.ndarray) -> np.ndarray:

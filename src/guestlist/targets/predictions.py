@@ -173,7 +173,7 @@ def _texts(values: Any, name: str) -> np.ndarray | None:
     found = _plain(values, name)
     if found.dtype.names is not None:
         raise InputError(f"Expected {name!r} to hold one value per record, found several: {found.dtype}.")
-    return found if found.ndim != 1 else as_text(pd.Series(found))
+    return found if found.ndim != 1 else as_text(pd.Series(found, dtype=object if found.dtype.kind in "OU" else None))
 
 
 def _features(given: Any, records: int) -> np.ndarray | pd.DataFrame | None:

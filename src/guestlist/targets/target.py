@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -330,10 +331,13 @@ def function_target(
         can["distil"] = distil
     elif train is not None and not scale.has_classes:
         can["distil"] = TaughtByValues(train)
-    if scale.name == "labels" and classes is not None:
-        can = {what: TrainLabels(does, np.asarray(classes)) for what, does in can.items()}
+    asks: Predict = predict
+    if np.ndim(classes) == 1 and len(classes):
+        told, trained = (TellLabels, TrainLabels) if scale.name == "labels" else (ByClass, TrainByClass)
+        can = {what: trained(does, np.asarray(classes)) for what, does in can.items()}
+        asks = told(predict, np.asarray(classes))
     target = Target(
-        predict=TellLabels(predict, np.asarray(classes)) if scale.name == "labels" and classes is not None else predict,
+        predict=asks,
         classes=_none() if classes is None else np.asarray(classes),
         scale=scale,
         recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
@@ -341,6 +345,56 @@ def function_target(
         can=can,
     )
     return target if train is None else replace(target, can={**can, "retrain": RetrainFunction(target)})
+
+
+def by_class(found: Any, classes: np.ndarray) -> Any:
+    """Outputs with their columns in the order of the classes, where they are a table whose columns have names.
+
+    A column is named after its class, alone or at the end (``p_yes``). A table without names, or an array, is taken as it is.
+    """
+    if not (hasattr(found, "columns") and hasattr(found, "to_numpy")) or len(found.columns) != len(classes):
+        return found
+    names = list(found.columns)
+    if names == list(range(len(names))) and set(names) != set(classes.tolist()):
+        return found  # pandas counts the columns of a table that got no names
+    places = [[at for at, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
+    if any(len(at) != 1 for at in places):
+        exact = [[at for at, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
+        places = [own or ending for own, ending in zip(exact, places, strict=True)]
+    order = [at[0] for at in places if len(at) == 1]
+    if sorted(order) != list(range(len(names))):
+        raise InputError(
+            f"The model's outputs have columns named {shown(names)}, and its classes are {shown(classes.tolist())}: guestlist "
+            "cannot match them. Name the columns after the classes, or return an array in the order of the classes."
+        )
+    return np.asarray(found.to_numpy())[:, order]
+
+
+def _names(name: Any, label: Any) -> bool:
+    """Whether a column of outputs is named after a class."""
+    return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
+
+
+@dataclass(frozen=True)
+class ByClass:
+    """A function whose outputs may be a table with a column per class."""
+
+    predict: Predict
+    classes: np.ndarray
+
+    def __call__(self, x) -> np.ndarray:
+        return by_class(self.predict(x), self.classes)
+
+
+@dataclass(frozen=True)
+class TrainByClass:
+    """Train one model whose outputs may be a table with a column per class."""
+
+    train: Callable
+    classes: np.ndarray
+
+    def __call__(self, *given) -> Predict:
+        return ByClass(self.train(*given), self.classes)
 
 
 def one_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
