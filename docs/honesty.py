@@ -117,6 +117,11 @@ def _group_risks() -> Iterator[tuple[str, ...]]:
         "≥ 93 %",
         f"{worst['audits']:,} worlds",
     )
+    for name, found in parts.items():
+        if "claimed" in found:
+            wanted = "not promised" if "leak" in name else "≤ 5 %"
+            what = f"says that a risk varies with the generalisation gap, {name.removeprefix('gap of ')}"
+            yield what, _percent(found["claimed"]), wanted, f"{found['audits']:,} worlds"
 
 
 def _ties() -> Iterator[tuple[str, ...]]:
@@ -201,6 +206,12 @@ def power_table() -> str:
 def _gate() -> Iterator[tuple[str, ...]]:
     found = _read("gate")
     count = f"{found['audits']} audits"
+    yield (
+        "the gate fails a model that leaks nothing, by an AUC below 0.5",
+        _percent(found["shares"]["nothing leaks: AUC below 0.5 by chance"]),
+        "≤ 5 %",
+        count,
+    )
     yield "the gate passes interchanged sides", _percent(found["shares"]["interchanged: passed"]), "0 %", count
     yield (
         "the gate passes a true AUC at the limit",

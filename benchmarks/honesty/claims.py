@@ -53,15 +53,18 @@ def claims(results: Results) -> tuple[str, ...]:
     """Every kind of claim that the report makes from these results."""
     assert results.headline is not None
     own, place = results.attack(results.headline.name), results.headline.same_recipe
-    others = [found for found in results.outcomes or () if found.name != own.name]
+    second = None if results.file_holder is None else results.attack(results.file_holder.name)
+    others = [found for found in results.outcomes or () if found not in (own, second)]
     exposed = [group for group in results.groups or () if group.exposed]
     top = max(exposed, key=lambda group: group.auc.low, default=None)
     gap = results.check("GL113")
     made = {
         "yes": own.beats_guessing,
+        "yes, to the file holder": second is not None and second.beats_guessing,
         "reversed": own.ranks_below,
         "another attack": any(found.beats_guessing for found in others),
         "group": bool(exposed),
+        "group, of the file holder": any(group.exposed for group in results.file_holder_groups or ()),
         "group beyond the rest": top is not None and top.beyond,
         "recipe": place is not None and place.auc.low > 0.5,
         "broken promise": any(level.broken for test in results.hypothesis_tests or () for level in test.levels),

@@ -2,8 +2,9 @@
 
 Made-up targets, all default attacks that need no further evidence, a limit on the AUC:
 
-* where nothing leaks, how often an attack falls below a half by chance, so that the gate asks whether sides were interchanged;
-* where members stand out and the sides *were* interchanged, how often it passes;
+* where nothing leaks, how often an attack's AUC is below 0.5 by chance, so that the gate fails for interchanged sides: with the
+  upper end corrected for the number of attacks, and with each attack's own;
+* where members leak and the sides *were* interchanged, how often it passes: a large leak, and one as small as the limit;
 * where members stand out and no attack compares with references, how often it passes;
 * where the true AUC of one attack is the limit, how often it passes: at most the error of one side of the interval.
 """
@@ -14,7 +15,7 @@ import argparse
 import json
 from pathlib import Path
 
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from guestlist.attacks import ATTACKS
 from guestlist.findings.attacks import AttackResult, evaluate_attack
@@ -46,8 +47,10 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
     limit, at_limit = Policy(max_auc=LIMIT), Policy(max_auc=float(ndtr(shift / 2)), without_references=True)
     found = dict.fromkeys(
         (
-            "nothing leaks: below a half by chance",
+            "nothing leaks: AUC below 0.5 by chance",
+            "nothing leaks: an upper end of its own below 0.5",
             "interchanged: passed",
+            "interchanged, AUC of the loss at the limit: passed",
             "no references: passed",
             "no references, said so: passed",
             "true AUC at the limit: passed",
@@ -55,14 +58,19 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
         0,
     )
     for seed in range(audits):
-        quiet = hold(Results(outcomes=outcomes(0.0, records, references, seed, NAMES)), limit)
-        turned = hold(Results(outcomes=outcomes(shift, records, references, seed, NAMES, interchanged=True)), limit)
+        nothing = Results(outcomes=outcomes(0.0, records, references, seed, NAMES))
+        turned, slightly = (
+            hold(Results(outcomes=outcomes(by, records, references, seed, NAMES, interchanged=True)), limit)
+            for by in (shift, 2 * float(ndtri(LIMIT)))
+        )
         small = Results(outcomes=outcomes(0.2, records, 0, seed, ("loss", "entropy", "mentr")))
         # The loss compares margins that differ by difficulty and by noise, each of variance 1: an AUC of Phi(shift / 2).
         one = hold(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
         counts = (
-            failed(quiet, "sides"),
+            failed(hold(nothing, limit), "sides"),
+            any(outcome.auc.high < 0.5 for outcome in nothing.outcomes or ()),
             turned.passed,
+            slightly.passed,
             hold(small, Policy(max_auc=0.7)).passed,
             hold(small, Policy(max_auc=0.7, without_references=True)).passed,
             one.passed,

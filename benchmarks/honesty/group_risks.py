@@ -1,7 +1,8 @@
 """``python -m benchmarks.honesty.group_risks``: how often a difference between groups is claimed where there is none.
 
 Over fifty random groups, their pairs with two others, and classes; whether a difference is found where there is one; and
-whether intervals hold the truth.
+whether intervals hold the truth. And how often a risk is claimed to vary with the generalisation gap of classes, where nothing
+leaks and where some classes leak more. ``--parts`` runs some parts, and the others' figures are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from scipy.stats import ttest_ind_from_stats
 from guestlist.attacks import ATTACKS
 from guestlist.case import Case, Setting, Truth
 from guestlist.evaluate.means import holm
-from guestlist.findings import group_risks, slices
+from guestlist.findings import class_gap, group_risks, slices
+from guestlist.findings.choosing import mock_targets
+from guestlist.findings.luck import SHOWN
+from guestlist.selfcheck.worlds import signals_of_margin
 from guestlist.views.signals import Rotation
 
 HERE = Path(__file__).parent
@@ -34,6 +38,16 @@ LAWS: dict[str, tuple[Law, float, Bounds]] = {
     "five steps": (lambda rng, n: rng.choice(STEPS, p=CHANCES, size=n), float(STEPS @ CHANCES), (0.0, 1.0)),
     "one in fifty is 1": (lambda rng, n: (rng.random(n) < 0.02).astype(float), 0.02, (0.0, 1.0)),
     "log-normal": (lambda rng, n: np.exp(rng.normal(size=n)), float(np.exp(0.5)), None),
+}
+
+
+# Simulations of classes: nothing leaks in the first four.
+CLASS_GAPS: dict[str, dict[str, float]] = {
+    "gap of 10 classes": {},
+    "gap of 10 classes, some of them harder": {"difficulty": 1.0},
+    "gap of 5 classes": {"classes": 5, "each": 200},
+    "gap of 30 classes": {"classes": 30, "each": 40},
+    "gap of 10 classes, some of them leak more": {"leak": 2.0},
 }
 
 
@@ -125,20 +139,67 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
     return {"worlds": worlds, **{f"{name} covered": float(np.mean(of)) for name, of in held.items()}}
 
 
+def class_gaps(
+    audits: int,
+    classes: int = 10,
+    each: int = 100,
+    models: int = 9,
+    difficulty: float = 0.0,
+    leak: float = 0.0,
+    seed: int = 2,
+) -> Figures:
+    """Claims that a risk varies with the generalisation gap of classes.
+
+    Args:
+        each: records of a class, on average.
+        difficulty: standard deviation over classes of how hard their records are.
+        leak: the largest shift of members' margins; that of a class is uniform below it.
+    """
+    claims = dict.fromkeys(("claimed", "by intervals", "by Fisher's test and Holm"), 0)
+    for audit in range(audits):
+        rng = np.random.default_rng([seed, audit])
+        labels = rng.integers(0, classes, classes * each)
+        member = rng.random((models, len(labels))) < 0.5
+        easy = rng.normal(0.5, 1, len(labels)) + difficulty * rng.normal(size=classes)[labels] - np.log(classes - 1)
+        shift = leak * rng.random(classes)[labels]
+        margin = easy + shift * member + rng.normal(size=member.shape)
+        world = Rotation(signals_of_margin(margin, classes), member, labels)
+        base = case_of({"all": np.zeros(len(labels), dtype=int)}, rng)
+        case = Case(
+            world.facing(0),
+            Truth(member[0], base.truth.asked),
+            base.records.assign(label=labels.astype(str)).assign(**{"class": labels}),
+            mock_targets(world),
+            base.attacks,
+            Setting("a model", classes, "logits", seed=audit),
+        )
+        found = [one for one in class_gap.find(case) or () if not np.isnan(one.pearson.value)]
+        fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
+        claims["claimed"] += any(one.shown for one in found)
+        claims["by intervals"] += any(not one.pearson.low <= 0 <= one.pearson.high for one in found)
+        claims["by Fisher's test and Holm"] += bool((holm(np.array(fisher)) <= SHOWN).any())
+    return {"audits": audits, **{name: number / audits for name, number in claims.items()}}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=400)
-    audits = parser.parse_args().audits
+    parser.add_argument("--parts", nargs="*")
+    options = parser.parse_args()
+    audits = options.audits
     parts: dict[str, Callable[[], Figures]] = {law: lambda law=law: mean_risks(audits, law) for law in LAWS}
     parts |= {f"{law}, four records each": lambda law=law: mean_risks(audits, law, each=4) for law in LAWS}
     parts |= {f"{law}, one exposed": lambda law=law: mean_risks(audits // 4, law, exposed=1.0) for law in LAWS}
     parts["rates at the common threshold"] = lambda: rates(audits)
-    rows = {}
-    for name, simulate in parts.items():
+    parts |= {name: lambda world=world: class_gaps(audits, **world) for name, world in CLASS_GAPS.items()}
+    path = HERE / "group_risks.json"
+    rows = json.loads(path.read_text("utf-8"))["parts"] if options.parts and path.exists() else {}
+    for name in options.parts or parts:
+        simulate = parts[name]
         rows[name] = {figure: round(value, 4) for figure, value in simulate().items()}
         print(f"{name:40}", "  ".join(f"{figure} {value:g}" for figure, value in rows[name].items()), flush=True)
         report = {"command": "python -m benchmarks.honesty.group_risks", "parts": rows}
-        (HERE / "group_risks.json").write_text(json.dumps(report, indent=1) + "\n")
+        path.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ STREAMS = {
     "luck of groups": 21,
     "parts of records": 22,
     "luck of groups of the file holder": 23,
+    "gap of classes": 24,
     "one less": 30,
     "experiment": 31,
     "canaries": 32,

@@ -1,6 +1,7 @@
 """Risk by group and class: figures as they would be alone, no difference by luck, and small groups that are named."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 from cases import case_of, leaking, regression
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, share, threshold_at_fpr, tpr_at_fpr
+from guestlist.evaluate.correlation import pearson
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
 from guestlist.findings.results import from_document
@@ -144,12 +146,52 @@ def test_risk_follows_the_gap_of_classes_where_it_does():
     assert all(one.classes == 12 for one in found.values())
     assert found["mu"].pearson.low > 0.4
     assert found["mu"].spearman.low > 0.4
+    assert found["mu"].shown
     assert "the mean of mu rises with the generalisation gap" in gap_said(found["mu"])
+    # Not tested: both are estimated from the same members as the gap.
+    assert {name for name, one in found.items() if one.p_value is None} == {"risk_score_own", "loss_tail"}
+    assert "not tested" in gap_said(found["risk_score_own"])
+    by_luck = replace(found["mu"], p_value=0.06)
+    assert not by_luck.shown
+    assert "no evidence" in gap_said(by_luck)
     rows = [one for one in group_risks.find(case).judged if one.kind == "class"]
     expected = np.corrcoef([one.gap.value for one in rows], [one.risks[-1].mean.value for one in rows])[0, 1]
     assert found["mu"].pearson.value == pytest.approx(expected)
     assert [one.of["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
     assert class_gap.find(by_class(np.linspace(0, 0.5, 3))) is None
+
+
+def test_a_p_value_of_the_gap_is_that_of_permuted_classes():
+    """Against every order of five classes, of which each sixth is drawn about as often."""
+    rng = np.random.default_rng(0)
+    pairs = [rng.normal(size=(2, 5)) for _ in range(3)]
+
+    def total(order):
+        return sum(np.corrcoef(gap[list(order)], risk)[0, 1] for gap, risk in pairs)
+
+    own = abs(total(range(5)))
+    exact = np.mean([abs(total(order)) >= own - 1e-12 for order in permutations(range(5))])
+    drawn = class_gap.permutation_p_value(iter(pairs), np.random.default_rng(1), permutations=4000)
+    assert drawn == pytest.approx(exact, abs=0.03)
+    missing = [(np.where(np.arange(5) < 2, np.nan, gap), risk) for gap, risk in pairs]
+    assert class_gap.permutation_p_value(iter(missing), np.random.default_rng(1)) is None  # three classes
+    assert class_gap.permutation_p_value(iter([(np.zeros(5), np.arange(5.0))]), np.random.default_rng(1)) is None
+
+
+@pytest.mark.slow
+def test_noise_that_gap_and_risk_share_is_no_correlation():
+    """A risk that says no more than whether the target is right follows the gap of the same members, where nothing leaks."""
+    rng, claims, by_intervals = np.random.default_rng(0), 0, 0
+    number, classes = np.repeat(np.arange(10), 40), 10
+    for _ in range(60):
+        right, outside = rng.random(400) < 0.7, rng.binomial(40, 0.7, classes) / 40
+        halves = [rng.permutation(400) % 2 == 1 for _ in range(4)]
+        pairs = class_gap._pairs(number, right.astype(float), right.astype(float), outside, halves)
+        claims += class_gap.permutation_p_value(pairs, rng, permutations=199) <= 0.05
+        gap = right.reshape(10, 40).mean(axis=1) - outside
+        by_intervals += pearson(right.reshape(10, 40).mean(axis=1), gap).low > 0
+    assert by_intervals > 30
+    assert claims <= 8  # 3 expected; 9 or more have a chance of .003
 
 
 # -- in words ------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ class Risk:
         answers: whether it reads the target's probabilities of all classes, beside the labels.
         references: the fewest reference models it can do with.
         default: whether an audit has it unless told otherwise; what takes long is computed by name.
+        fitted_on_target: whether it is estimated from all of the target's own members and non-members, so that it shares their
+            noise with everything else that is.
         threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
         bounds: the least and the largest value that there can be, where there are such.
     """
@@ -44,6 +46,7 @@ class Risk:
     answers: bool = False
     references: int = 0
     default: bool = True
+    fitted_on_target: bool = False
     threshold: float | None = None
     bounds: tuple[float, float] | None = None
 
@@ -77,6 +80,7 @@ RISKS: dict[str, Risk] = {
         summary="the same, learnt from the target's own members and non-members: an upper bound",
         paper=SONG,
         cost="nothing",
+        fitted_on_target=True,
         needs=("mentr",),
         threshold=0.5,
         bounds=(0.0, 1.0),
@@ -86,6 +90,7 @@ RISKS: dict[str, Risk] = {
         summary="Shapley value of a member for a 5-NN model of the outputs",
         paper=DUDDU,
         cost="a distance for each member and non-member",
+        fitted_on_target=True,
         answers=True,
         default=False,
         threshold=0.0,
@@ -95,6 +100,7 @@ RISKS: dict[str, Risk] = {
         summary="how far a member moves the loss at itself of 5-NN models of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
+        fitted_on_target=True,
         answers=True,
         default=False,
     ),
@@ -103,6 +109,7 @@ RISKS: dict[str, Risk] = {
         summary="Shapley value of a member for itself, for a 5-NN model of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
+        fitted_on_target=True,
         answers=True,
         default=False,
     ),
@@ -111,6 +118,7 @@ RISKS: dict[str, Risk] = {
         summary="Shapley value of a member for a 5-NN model of the first layer's activations",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
+        fitted_on_target=True,
         evidence="spaces",
         part="first_layer",
         threshold=0.0,
@@ -120,6 +128,7 @@ RISKS: dict[str, Risk] = {
         summary="the same of the last hidden layer's",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
+        fitted_on_target=True,
         evidence="spaces",
         part="last_hidden",
         threshold=0.0,
@@ -129,6 +138,7 @@ RISKS: dict[str, Risk] = {
         summary="the same of the features as they are",
         paper=DUDDU,
         cost="nothing, once the evidence is there",
+        fitted_on_target=True,
         evidence="spaces",
         part="inputs",
         threshold=0.0,
@@ -152,6 +162,7 @@ RISKS: dict[str, Risk] = {
         summary="share of the members of its class that the target fits better",
         paper="Pollock et al. 2024; Dodd et al. 2025",
         cost="nothing",
+        fitted_on_target=True,
         needs=("loss",),
         bounds=(0.0, 1.0),
     ),

@@ -100,11 +100,19 @@ def _numbers(one: TooSmall) -> str:
 
 def gap_said(found: GapCorrelation) -> str:
     """Whether classes on which the target generalises worse have a larger mean of a risk."""
-    start = f"Over {count(found.classes)} classes, the mean of {found.risk}"
-    shown = "rises" if found.pearson.low > 0 else "falls" if found.pearson.high < 0 else ""
-    how = f"{shown} with the generalisation gap" if shown else "is not shown to go with the generalisation gap"
+    start = f"Over {count(found.classes)} classes, "
+    gap = "the generalisation gap (accuracy on members minus that on non-members)"
     figures = f"r = {with_interval(found.pearson)}, Spearman {with_interval(found.spearman)}"
-    return f"{start} {how} (accuracy on members minus that on non-members): {figures}."
+    if found.p_value is None:
+        return (
+            f"{start}{found.risk} is not tested against {gap}, because both are estimated from the same members and "
+            f"non-members: {figures}."
+        )
+    figures += f", corrected p = {tiny(found.p_value)}"
+    if not found.shown:
+        return f"{start}there is no evidence that the mean of {found.risk} varies with {gap}: {figures}."
+    how = "rises" if found.pearson.value > 0 else "falls"
+    return f"{start}the mean of {found.risk} {how} with {gap}: {figures}."
 
 
 def _difference(part: GroupRisk, found: MeanRisk) -> str:
