@@ -120,15 +120,15 @@ def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(t
     gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
 
 
-def test_luck_is_claimed_where_models_can_show_it_and_it_is_said_where_they_cannot():
+def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
     place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
     low, high = place.usual.low, place.usual.high
     assert low < min(place.aucs) < max(place.aucs) < high
-    assert "is unlucky" in standing(high + 1e-6, place)
-    assert "is lucky" in standing(low - 1e-6, place)
-    assert "does not stand out" in standing(0.7, place)
+    assert "leaks more than expected" in standing(high + 1e-6, place, "others")
+    assert "leaks less than expected" in standing(low - 1e-6, place, "others")
+    assert "about as much as expected" in standing(0.7, place, "others")
     for aucs in ((0.7,) * 32, (0.7, 0.8)):
-        assert "cannot be said" in standing(0.9, replace(place, aucs=aucs))
+        assert "cannot be computed" in standing(0.9, replace(place, aucs=aucs), "others")
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
+from guestlist.findings.records import Standing
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.format import ends, interval, per, percent
 from guestlist.report.sections import answer, exposed, groups, headline, limits
-from report_worlds import at_chance, leaking, predictions_only, quiet, with_finding, with_headline
+from report_worlds import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 
 
 def reversed_sides():
@@ -228,22 +230,22 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run():
         place = replace(base.headline.same_recipe, attacks=attacks)
         return headline.recipe(replace(base, headline=replace(base.headline, same_recipe=place)))
 
-    assert "lira reaches an AUC of" in told()
-    assert "lira reaches an AUC of" in told("lira", "lira", "lira")
-    assert "loss, chosen on other models than those it is reported on, reaches an AUC of" in told(
+    assert "lira reaches a mean AUC of" in told()
+    assert "lira reaches a mean AUC of" in told("lira", "lira", "lira")
+    assert "loss, chosen on other models than those it is reported on, reaches a mean AUC of" in told(
         "loss", "loss", "loss"
     )
     both = told("loss", "lira", "loss")
-    assert "lira and loss, each chosen on one half of them and reported on the other, reach an AUC of" in both
+    assert "lira and loss, each chosen on one half of them and reported on the other, reach a mean AUC of" in both
 
 
 @pytest.mark.parametrize(("references", "told"), [(1, "1 reference model"), (7, "7 reference models")])
-def test_with_few_references_it_is_said_that_luck_cannot_be(references, told):
+def test_with_few_references_the_report_says_that_the_comparison_needs_more(references, told):
     base = leaking()
     alone = replace(base.headline, same_recipe=None)
     few = replace(base, headline=alone, references=replace(base.references, count=references))
     for text in (summary(few), page(few)):
-        assert f"cannot be said with {told}: it takes 8 or more." in " ".join(text.split())
+        assert f"This audit has {told}; the comparison needs 8 or more." in " ".join(text.split())
     assert headline.recipe(replace(few, references=None)) is None
     # With enough of them it is another reason: no attack could be tried on them.
     assert headline.recipe(replace(few, references=replace(base.references, count=8))) is None
@@ -324,20 +326,38 @@ def test_a_list_of_records_is_called_what_it_is():
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
     assert exposed.title(compared) == "Most exposed records"
     assert "With 24 such models no p-value is below 0.04" in exposed.reading(compared)
-    assert "about 100 of 2,000 members would still have a p-value of 0.05 or less" in exposed.reading(compared)
     by_luck = at_chance(words.headline(compared))
     nothing = with_headline(compared, auc=by_luck.auc, rates=by_luck.rates)
-    assert exposed.title(nothing) == "Records that stand out most"
+    assert exposed.title(nothing) == "Members with the smallest p-values"
+    # With a list whose false discovery rate is controlled, only flagged records are called exposed.
+    assert exposed.title(replace(compared, exposure=Exposure(0.1, 400, 3))) == "Most exposed records"
+    assert exposed.title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
+
+
+def test_the_table_states_how_many_records_chance_alone_would_give():
+    base = leaking()
+    standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
+    text = exposed.by_chance(replace(base, standing=standing))
+    assert text.startswith("140 of 2,000 members have a distance p-value of 0.05 or less (column p_exposure")
+    assert text.endswith("Chance alone would give about 100.")
+    assert exposed.by_chance(replace(base, standing=None)) == ""
+
+
+def test_no_record_is_listed_if_these_may_not_be_the_training_set():
+    standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
+    doubted = with_check(replace(leaking(), exposed=(), standing=standing), Check("GL129", "issue", {}))
+    assert "GL129" in exposed.shown(doubted)
+    assert "GL129" not in exposed.shown(with_check(doubted, Check("GL129", "ignored", {})))
 
 
 def test_the_order_of_the_list_is_told_where_its_keys_are_shown():
     base = leaking()
-    assert "that lira ranks highest, in the order of their scores." in exposed.shown(base)
+    assert "with the highest scores under lira, sorted by score." in exposed.shown(base)
     earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)
-    assert "in the order" not in exposed.shown(replace(base, exposed=earlier))  # it had another one
+    assert "sorted" not in exposed.shown(replace(base, exposed=earlier))  # it had another one
     now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
-    assert "in the order of the p-value by distance, then of the gap." in exposed.shown(now)
-    assert "The gap says by how many of their standard deviations" in exposed.reading(now)
+    assert "sorted by distance p-value, then by gap." in exposed.shown(now)
+    assert "The gap is the distance of the score" in exposed.reading(now)
     made = page(now)
     assert ">Gap</th>" in made
     assert '<td class="number">2.5</td>' in made
@@ -359,10 +379,10 @@ def test_the_exposure_list_says_what_it_promises_and_what_not():
     base = quiet()
     assert exposed.promised(replace(base, exposure=None)) == ""
     told = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 30, again=0.75, without=0.02)))
-    assert told.startswith("30 of 400 members are marked as listed")
-    assert "at most 10% of it is false" in told
-    assert "in 75% of cases; under models trained without it, in 2%." in told
-    assert "does not vouch for a single record" in told
+    assert told.startswith("30 of 400 members are flagged")
+    assert "at most 10 in 100 flagged records" in told
+    assert "in 75% of cases; models trained without it, in 2%." in told
+    assert "A flag is no proof for a single record" in told
     none = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 0)))
-    assert none.startswith("No member is marked as listed")
+    assert none.startswith("No member is flagged")
     assert "trained again" not in none

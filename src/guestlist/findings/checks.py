@@ -19,13 +19,12 @@ from guestlist.checks import Twins
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
 from guestlist.evaluate import advantage
-from guestlist.findings import attacks, calibrated, headline, likeness, subject
+from guestlist.findings import attacks, calibrated, headline, likeness, subject, training_set
 from guestlist.risks import risks_of
 from guestlist.targets.scales import Labels, Logits, as_scale
 from guestlist.views.evidence import ModelsView
 
 SATURATED = 0.01  # share of answers that are exactly 1 for some class
-OTHER_SIZE = 0.1  # how far the references' training sets may be from the target's, as a share of it
 SAME_ANSWER = 1e-6
 SAME = 1e-9
 ALONE = 0.5  # share of the trees
@@ -251,7 +250,7 @@ def sizes(case: Case) -> Outcome:
         if case.setting.predictions
         else {"population": int((~case.truth.asked & ~case.truth.member).sum())}
     )
-    return _state(abs(mean / target - 1) >= OTHER_SIZE, figures)
+    return _state(training_set.other_size(case), figures)
 
 
 def copies(case: Case) -> Outcome:
@@ -381,6 +380,14 @@ def unlike_references(case: Case) -> Outcome:
     return _state(found.p_value <= UNLIKE, asdict(found))
 
 
+def other_training_set(case: Case) -> Outcome:
+    """A target on which the attack finds nothing although it finds members of every reference model."""
+    if not case.view.references or case.setting.predictions or case.setting.drawn:
+        return NOT_APPLICABLE
+    found = case.of(training_set.find)
+    return NOT_RUN if found is None else _state(found.doubted, asdict(found))
+
+
 def rare_classes(case: Case) -> Outcome:
     """Classes that some references never saw, or that no reference could do without."""
     if not case.view.references or not case.setting.classes or case.setting.predictions:
@@ -451,4 +458,7 @@ CHECKS: dict[str, CheckRow] = {
     "GL126": CheckRow("references do not stop early", not_noticed),
     "GL127": CheckRow("labels alone", labels_alone),
     "GL128": CheckRow("a logit that looks like a probability", one_probability, undermines=always),
+    "GL129": CheckRow(
+        "members may not be the training set", other_training_set, by_chance=True, changes=always, undermines=always
+    ),
 }

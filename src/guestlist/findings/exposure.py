@@ -8,6 +8,11 @@ show how often a record that they did not train on comes out so far, and that sh
 
 Pooled over records, such a p-value is right on average over them, which is what a share of false ones needs
 (Benjamini & Hochberg 1995; Bates et al. 2023).
+
+Reference models share one pool, so they differ less from each other than from a model that was trained on other people: for a
+linear model the variance is a third. The target's own non-members show whether it is such a model, because it did not train on
+them. If their normal scores vary more than those of stand-in targets, all normal scores are divided by that factor, as in
+genomic control (Devlin & Roeder 1999). No record is listed if these records may not be the training set at all (GL129).
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
 from guestlist.arrays.columns import columns
@@ -22,6 +28,7 @@ from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
+from guestlist.findings import training_set
 from guestlist.findings.sampling import asked_of_sample, mocks_to_try, tried
 
 Q = 0.1
@@ -36,6 +43,8 @@ class Exposure:
         tested, listed: members.
         again: of mock targets that trained on a listed record, the share in which it stands out as far; None: no list.
         without: of mock targets that did not train on a listed record, the share in which it stands out as far.
+        inflation: factor by which the normal scores of the p-values were divided; 1 where the target varies no more around
+            its reference models than they do around each other.
     """
 
     q: float
@@ -43,14 +52,16 @@ class Exposure:
     listed: int
     again: float | None = None
     without: float | None = None
+    inflation: float = 1.0
 
 
 @dataclass(frozen=True)
 class Listing:
-    """(records,) of the asked records: p-values, NaN where there is none, and who is listed."""
+    """(records,) of the asked records: p-values, NaN where there is none, and who is listed; and the inflation factor."""
 
     p_value: np.ndarray = field(repr=False)
     listed: np.ndarray = field(repr=False)
+    inflation: float = 1.0
 
 
 def find(case: Case) -> Exposure | None:
@@ -61,13 +72,21 @@ def find(case: Case) -> Exposure | None:
     own, scores, member = _scores(case)
     tested = int((~np.isnan(found.p_value) & case.truth.of_asked).sum())
     if not found.listed.any():
-        return Exposure(Q, tested, 0)
+        return Exposure(Q, tested, 0, inflation=found.inflation)
     far, here = own[found.listed].min(), found.listed[tried(case)]
     scores, member = scores[:, here], member[:, here]
     known = ~np.isnan(scores)
     shares = [scores[known & side] >= far for side in (member, ~member)]
     # Of very many records, none that is listed may be among those at which mock targets are looked at.
-    return Exposure(Q, tested, int(found.listed.sum()), *(float(one.mean()) if one.size else None for one in shares))
+    again, without = (float(one.mean()) if one.size else None for one in shares)
+    return Exposure(
+        q=Q,
+        tested=tested,
+        listed=int(found.listed.sum()),
+        again=again,
+        without=without,
+        inflation=found.inflation,
+    )
 
 
 def listing(case: Case) -> Listing | None:
@@ -76,8 +95,32 @@ def listing(case: Case) -> Listing | None:
     if mocks is None or len(mocks.member) < FEWEST_MOCKS or case.setting.predictions or "margin" not in mocks.values:
         return None
     own, scores, member = _scores(case)
-    p_value = conformal_p_values(own, scores[~member])
-    return Listing(p_value, listed(p_value, case.truth.of_asked))
+    counted = conformal_p_values(own, scores[~member])
+    factor = inflation(counted[~case.truth.of_asked])
+    p_value = inflated(counted, factor)
+    if case.of(training_set.doubted):
+        return Listing(p_value, np.zeros(len(p_value), dtype=bool), factor)
+    return Listing(p_value, listed(p_value, case.truth.of_asked), factor)
+
+
+def inflation(p_value: np.ndarray) -> float:
+    """Return by how much records that the target did not train on vary more than under stand-in targets, at least 1.
+
+    The root mean square of the normal scores of p-values below 0.5: only that tail decides who is listed.
+
+    Args:
+        p_value: (non-members,) their p-values; NaN is left out.
+
+    >>> inflation(np.array([0.0455, 0.0455, 0.9])) > 1.6
+    True
+    """
+    below = p_value[p_value < 0.5]
+    return max(1.0, float(np.sqrt(np.mean(np.square(ndtri(below)))))) if len(below) else 1.0
+
+
+def inflated(p_value: np.ndarray, factor: float) -> np.ndarray:
+    """Divide the normal scores of p-values below 0.5 by ``factor``."""
+    return np.where(p_value < 0.5, ndtr(ndtri(p_value) / factor), p_value)
 
 
 def listed(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:

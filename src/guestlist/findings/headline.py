@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from guestlist.arrays.ranks import aucs
 from guestlist.arrays.samples import of_those
@@ -34,9 +34,11 @@ FIXED = "fixed"
 
 @dataclass(frozen=True)
 class SameRecipe:
-    """Other models of the same recipe: is this model unlucky, or is it the recipe?
+    """Models trained by the same recipe on other halves of these records.
 
-    Whether it is unlucky cannot be told by its rank: that it is the first of 33 happens to one model in 33. ``usual`` is finer.
+    The rank of the target among them is too coarse to call it unusual: one model in 33 is the first of 33. ``usual`` is finer.
+    It compares with other members *and* other seeds. Models with the target's members and other seeds are not among them, so
+    it does not predict the effect of training again on the same members (``benchmarks/honesty/typical.py``).
 
     ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
     of them with a larger AUC than the target's, equals counting one half. ``attacks`` are the attacks that were run, one for
@@ -50,18 +52,37 @@ class SameRecipe:
 
     @property
     def usual(self) -> Estimate | None:
-        """The mean over these models, and where the AUC of one more of the kind lies with 95 %; None where that cannot be told.
+        """Mean AUC of these models with a 95% prediction interval for one more of them.
 
-        Student's prediction interval, on a scale on which AUCs near 1 spread as widely as others: exact where they then spread
-        like a bell, also where these models resemble each other, as they do who share records. It cannot be told from fewer
-        than three models, or from models that do not differ.
+        Student's prediction interval on the arcsine scale, on which AUCs near 1 vary as much as others. Models that share
+        records resemble each other; the interval holds all the same, because the target shares as many with each of them.
+        None with fewer than three models, or if they do not differ.
         """
         if len(self.aucs) < 3 or not np.ptp(self.aucs) > 0:
             return None
-        angles, models = np.arcsin(np.sqrt(self.aucs)), len(self.aucs)
-        half = stdtrit(models - 1, 0.975) * angles.std(ddof=1) * np.sqrt(1 + 1 / models)
-        low, high = np.sin(np.clip(angles.mean() + np.array([-half, half]), 0, np.pi / 2)) ** 2
+        mean, deviation, freedom = self._angles()
+        half = stdtrit(freedom, 0.975) * deviation
+        low, high = np.sin(np.clip(mean + np.array([-half, half]), 0, np.pi / 2)) ** 2
         return Estimate(float(np.mean(self.aucs)), float(low), float(high))
+
+    def chance_below(self, auc: float, *, records: int) -> float:
+        """Probability that one more of these models has an AUC of at most ``auc``, by the same prediction interval.
+
+        Args:
+            auc: AUC on the target.
+            records: Number of members. If these models do not differ, their standard deviation is taken to be that of a share
+                of this number.
+        """
+        mean, deviation, freedom = self._angles()
+        if not deviation > 0:
+            deviation = 0.5 / np.sqrt(records)
+        return float(stdtr(freedom, (np.arcsin(np.sqrt(auc)) - mean) / deviation))
+
+    def _angles(self) -> tuple[float, float, int]:
+        """Mean AUC on the arcsine scale, standard deviation of one more AUC around it, and degrees of freedom."""
+        angles = np.arcsin(np.sqrt(self.aucs))
+        models = len(angles)
+        return float(angles.mean()), float(angles.std(ddof=1) * np.sqrt(1 + 1 / models)), models - 1
 
 
 @dataclass(frozen=True)

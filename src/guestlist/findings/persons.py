@@ -15,7 +15,7 @@ from guestlist.arrays.columns import columns
 from guestlist.arrays.samples import rows_of_each
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
-from guestlist.findings import headline
+from guestlist.findings import headline, training_set
 from guestlist.findings.places import SMALL, Name, natural
 
 MOST = 20
@@ -43,6 +43,8 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
     persons = case.persons
     if persons is None:
         return None
+    if case.of(training_set.doubted):  # these records may not be the training set: no person is exposed by this model
+        return ()
     asked, member = case.truth.asked, case.truth.of_asked
     names = np.unique(case.records["person"].to_numpy()[asked])
     score = case.scores[case.of(headline.find).name][asked]

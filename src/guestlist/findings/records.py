@@ -3,8 +3,11 @@
 A high score alone says little about a record: under an attack that looks at the target alone, easy records have high scores,
 under any model. So a record is compared with itself under models that did not train on it, where there are such models.
 
-Nobody is on the list without a small p-value, and of many that stand alike either all are or none. The list is ordered, and
-cut, by what its table shows: by the p-value of a record's distance, then by its gap.
+A member is on the list if one p-value, a column of the table, is at most ``SMALL``: that of its distance, or that among
+non-members without reference models. Of members with equal values either all are listed or none. The list is ordered by the same
+p-value, then by the gap. The members that are flagged with a controlled false discovery rate have the smallest p-values, so
+they come first. Without any leak about 5% of the members still have such a p-value, and :class:`Standing` counts them. No
+member is listed if these records may not be the training set at all (GL129).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from guestlist.arrays.columns import columns
 from guestlist.arrays.outsiders import outsiders
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
-from guestlist.findings import exposure, false_alarms, headline
+from guestlist.findings import exposure, false_alarms, headline, training_set
 from guestlist.findings.places import SMALL, Places, first_places
 from guestlist.risks import RISKS, risk_columns, steadiness
 from guestlist.targets.scales import Labels
@@ -29,7 +32,7 @@ FEW, MOST = 20, 100
 SHARE = 0.05  # of the members: a list of everybody names nobody
 # What the target says about a record, as far as targets of its kind say it.
 SAID = ("p_y", "loss", "correct", "residual")
-DECIDING = ("p_value", "p_among_models", "models", "gap", "p_exposure")  # columns that decide who is on the list
+DECIDING = ("p_value", "p_among_models", "gap", "p_exposure", "p_distance")  # columns that decide who is on the list
 
 
 @dataclass(frozen=True)
@@ -68,24 +71,36 @@ class Standing:
         members: with a score.
         small: those with such a p-value.
         left_out: of these, how many share the first place for which the list has no room.
+        column: of the table of records that holds this p-value.
     """
 
     alpha: float
     members: int
     small: int
     left_out: int
+    column: str = ""
 
 
 def find(case: Case) -> tuple[Exposed, ...]:
-    """The members that stand out most under the headline attack."""
+    """The most exposed members under the headline attack; none if these records may not be the training set."""
+    if case.of(training_set.doubted):
+        return ()
     return most_exposed(case.of(record_table), case.of(headline.find).name)
 
 
 def standing(case: Case) -> Standing:
     """From how many members these were taken."""
-    candidates, places = _placed(case.of(record_table), case.of(headline.find).name)
-    scored = case.of(record_table)[f"score_{case.of(headline.find).name}"].notna() & case.truth.of_asked
-    return Standing(SMALL, int(scored.sum()), len(candidates), places.left_out)
+    table = case.of(record_table)
+    attack = case.of(headline.find).name
+    candidates, places = _placed(table, attack)
+    scored = table[f"score_{attack}"].notna() & case.truth.of_asked
+    return Standing(
+        alpha=SMALL,
+        members=int(scored.sum()),
+        small=len(candidates),
+        left_out=places.left_out,
+        column=deciding_column(table),
+    )
 
 
 def record_table(case: Case) -> pd.DataFrame:
@@ -98,7 +113,8 @@ def record_table(case: Case) -> pd.DataFrame:
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
     many that did not train on it, and ``gap`` by how many of their standard deviations it is above them; ``false_alarms`` and
     ``called_again`` are the shares of those without it, and of those with it, that call it at a rate of 5 % over all. ``listed``
-    are the members on the list of which few are false, by ``p_exposure``.
+    are the members on the list of which few are false, by ``p_exposure``; without that list, ``p_distance`` is Student's
+    tail of the gap.
     """
     asked, member = case.truth.asked, case.truth.of_asked
     records = case.records[asked].drop(columns=["class"]).reset_index(drop=True)
@@ -132,7 +148,24 @@ def record_table(case: Case) -> pd.DataFrame:
     listing = case.of(exposure.listing)
     if listing is not None:
         records["p_exposure"], records["listed"] = listing.p_value, listing.listed
+    elif "gap" in records:
+        records["p_distance"] = p_of_gap(records)
     return records
+
+
+def deciding_column(records: pd.DataFrame) -> str:
+    """The column whose p-value decides who may be on the list."""
+    if "p_among_models" not in records:
+        return "p_value"
+    return "p_exposure" if "p_exposure" in records else "p_distance"
+
+
+def p_of_gap(records: pd.DataFrame) -> np.ndarray:
+    """Student's tail of the gap; the share of models where these all agree, since the gap is then infinite."""
+    models, gap = records["models"].to_numpy(float), records["gap"].to_numpy(float)
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
+        tail = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
+    return np.where(np.isinf(gap), records["p_among_models"].to_numpy(float), tail)
 
 
 def as_given(records: pd.DataFrame) -> pd.DataFrame:
@@ -145,11 +178,9 @@ def as_given(records: pd.DataFrame) -> pd.DataFrame:
 
 def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     score = f"score_{attack}"
-    compared = "p_among_models" in records
+    compared, deciding = "p_among_models" in records, deciding_column(records)
     members, places = _placed(records, attack)
-    first = members.iloc[places.rows]
-    top = records.iloc[first.index].assign(tied=places.tied)
-    top = top.assign(p_distance=first["p_distance"].to_numpy()) if compared else top
+    top = records.iloc[members.iloc[places.rows].index].assign(tied=places.tied)
     groups, listed = group_columns(records), "listed" in records
     risks = [name for name in RISKS if f"risk_{name}" in records]
     return tuple(
@@ -163,7 +194,7 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
             models=int(row["models"]) if compared else None,
             risks={name: float(row[f"risk_{name}"]) for name in risks},
             listed=bool(row["listed"]) if listed else None,
-            p_distance=float(row["p_distance"]) if compared else None,
+            p_distance=float(row[deciding]) if compared else None,
             tied=int(row["tied"]),
             gap=float(row["gap"]) if compared and np.isfinite(row["gap"]) else None,
         )
@@ -178,44 +209,19 @@ def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
     deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # of very many columns, few
     members = deciding.iloc[places].set_axis(places)
     room = longest(len(members))
-    compared = "p_among_models" in members
-    if compared:
-        members = members.assign(**_compared(members))
-    members = members[(_p_value(members) if compared else members["p_value"].to_numpy(float)) <= SMALL]
+    deciding_p = members[deciding_column(records)].to_numpy(float)
+    members = members[deciding_p <= SMALL]
     # Not by the share of models: its smallest values go to the records that happen to have most OUT models, and of few models
     # many records have the smallest. Nor by the gap first, whose tail is Student's for normal scores alone.
-    before = [members["p_distance"].to_numpy(float), -members["gap"].to_numpy(float)] if compared else []
+    before = [deciding_p[deciding_p <= SMALL], -members["gap"].to_numpy(float)] if "p_among_models" in members else []
     return members, first_places(
         [*before, -members[score].to_numpy(float)], members["id"].to_numpy(), room, max(room, MOST)
     )
 
 
-def _p_value(members: pd.DataFrame) -> np.ndarray:
-    """By which a member may be on the list: the share of models, and that by distance where they are too few for a small one."""
-    share, models = members["p_among_models"].to_numpy(float), members["models"].to_numpy(float)
-    first = members["as_high"].to_numpy(float) == 0
-    return np.where((1 + models) * SMALL < 1, np.where(first, members["p_distance"].to_numpy(float), 1.0), share)
-
-
 def longest(members: int) -> int:
     """How many of so many members a list of the most exposed holds at most."""
     return max(FEW, min(MOST, int(SHARE * members)))
-
-
-def _compared(members: pd.DataFrame) -> dict[str, np.ndarray]:
-    """The share of OUT models that score as high, and the p-value by distance.
-
-    That is the p-value of the list of which few are false, which mock targets vouch for; where there is none, Student's tail of
-    the gap.
-    """
-    models, gap = members["models"].to_numpy(float), members["gap"].to_numpy(float)
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no OUT model, and last in the list
-        as_high = (members["p_among_models"].to_numpy(float) * (1 + models) - 1) / models
-        if "p_exposure" in members:
-            distance = members["p_exposure"].to_numpy(float)
-        else:
-            distance = stdtr(models - 1, -gap / np.sqrt(1 + 1 / models))
-    return {"as_high": np.round(as_high, 9), "p_distance": distance}
 
 
 def group_columns(records: pd.DataFrame) -> list[str]:

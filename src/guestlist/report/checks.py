@@ -344,6 +344,17 @@ def _one_probability(f: Mapping) -> str:
     )
 
 
+def _other_training_set(f: Mapping) -> str:
+    own = f"{decimal(f['auc'])} (99% CI {decimal(f['low'], -1)} to {decimal(f['high'], 1)})"
+    return (
+        "These records may not be the training set of this model. The attack finds no sign of them: its AUC is "
+        f"{own}. On {f['references']} models trained the same way on halves of these records it is {decimal(f['expected'])} on "
+        f"average. A model trained on its members has so low an AUC with probability {tiny(f['p_value'])}. Check that you passed "
+        "the right model and the records, columns and labels that it was trained on. If it was trained differently from its "
+        "reference models, pass its training procedure."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -370,4 +381,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL126": _stopped,
     "GL127": _labels_alone,
     "GL128": _one_probability,
+    "GL129": _other_training_set,
 }

@@ -1,4 +1,4 @@
-"""The members, and the persons, that stand out most under the headline attack."""
+"""The most exposed members and persons under the headline attack, flagged ones first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from guestlist.report import words
 from guestlist.report.format import count, percent, tiny
 from guestlist.report.section import Section, filled
 
-GAP = " The gap says by how many of their standard deviations the score is above the mean of such models' scores."
+GAP = " The gap is the distance of the score from the mean of such models' scores, in their standard deviations."
+NOT_THE_TRAINING_SET = (
+    "No record is listed: these records may not be the training set of this model (GL129), so nothing here shows that one "
+    "of them is exposed."
+)
+P_VALUES = {"p_exposure": "distance p-value", "p_distance": "distance p-value", "p_value": "p-value among non-members"}
 
 
 def section(results: Results) -> Section | None:
@@ -46,24 +51,26 @@ def compared(results: Results) -> bool:
 
 
 def shown(results: Results) -> str:
-    """What the table holds, and who is not in it."""
+    """The table's caption: its records, their order, and how many chance alone would give."""
     if not results.exposed:
         return nobody(results)
     attack = results.headline.name if results.headline else "the headline attack"
     number = words.things(len(results.exposed or ()), "member")
-    by = f"stand out most under {attack} from themselves under other models" if compared(results) else None
+    which = f"The {number} with the {'smallest p-values' if compared(results) else 'highest scores'} under {attack}"
     risks = (
-        " Risks are known to whoever trained the model: see below what they are worth." if _has_risks(results) else ""
+        " Only the model owner can compute the risks; see below how well they predict." if _has_risks(results) else ""
     )
-    most = f"The {number} that {by or f'{attack} ranks highest'}{_order(results)}.{risks}"
-    return " ".join(filter(None, (most, _of_how_many(results), _alike(results))))
+    return " ".join(filter(None, (f"{which}{_order(results)}.{risks}", by_chance(results), _alike(results))))
 
 
 def _order(results: Results) -> str:
-    """What the table is ordered and cut by; results of earlier versions do not show it."""
-    if compared(results):
-        return ", in the order of the p-value by distance, then of the gap" if _gaps(results) else ""
-    return ", in the order of their scores"
+    """How the table is sorted; results of earlier versions do not show it."""
+    if not compared(results):
+        return ", sorted by score"
+    if not _gaps(results):
+        return ""
+    flagged = " flagged members first," if any(record.listed for record in results.exposed or ()) else ""
+    return f",{flagged} sorted by distance p-value, then by gap"
 
 
 def _gaps(results: Results) -> bool:
@@ -71,42 +78,51 @@ def _gaps(results: Results) -> bool:
 
 
 def nobody(results: Results) -> str:
-    """Why nobody is listed."""
+    """Why no record is listed."""
+    check = results.check("GL129")
+    if check is not None and check.state == "issue":
+        return NOT_THE_TRAINING_SET
     found = results.standing
     if found is None:
         return ""
     if found.left_out:
         return (
-            f"Nobody is listed: {words.things(found.left_out, 'member')} share the first place, with equal figures, and naming "
+            f"No record is listed: {words.things(found.left_out, 'member')} share the first place with equal values, and naming "
             "some of them would be arbitrary. All are in records.parquet."
         )
     members = words.things(found.members, "member")
     return (
-        f"Nobody is listed: of {members} none has a p-value of {tiny(found.alpha)} or less. Somebody may be exposed all the "
-        "same, to another attack, or by less than this many references and non-members show."
+        f"No record is listed: none of {members} has a {_p_value(results)} of {tiny(found.alpha)} or less. Records may still be "
+        "exposed, to another attack or by less than this number of references and non-members can detect."
     )
 
 
-def _of_how_many(results: Results) -> str:
+def by_chance(results: Results) -> str:
+    """How many members have a small p-value, and how many would have one by chance alone."""
     found = results.standing
     if found is None:
         return ""
-    return f"{count(found.small)} of {words.things(found.members, 'member')} have a p-value of {tiny(found.alpha)} or less."
+    where = f" (column {found.column} of records.parquet)" if found.column else ""
+    have = "has" if found.small == 1 else "have"
+    return (
+        f"{count(found.small)} of {words.things(found.members, 'member')} {have} a {_p_value(results)} of {tiny(found.alpha)} or "
+        f"less{where}. Chance alone would give about {count(max(found.alpha * found.members, 1))}."
+    )
+
+
+def _p_value(results: Results) -> str:
+    return P_VALUES.get(results.standing.column if results.standing else "", "p-value")
 
 
 def _alike(results: Results) -> str:
     """Who shares a place, on the list and behind it."""
     listed, found = results.exposed or (), results.standing
     tied = sum(record.tied > 1 for record in listed)
-    said = (
-        f"{count(tied)} of those listed share a place with others, and stand in the order of their ids. "
-        if tied
-        else ""
-    )
+    said = f"{count(tied)} of those listed have the same values as others, and are sorted by id. " if tied else ""
     if found is not None and found.left_out:
         said += (
-            f"The next place is shared by {words.things(found.left_out, 'member')} with equal figures, who are not named here, "
-            "since naming some of them would be arbitrary: they are in records.parquet."
+            f"The next place is shared by {words.things(found.left_out, 'member')} with equal values. They are in "
+            "records.parquet and not listed here, since naming some of them would be arbitrary."
         )
     return said.strip()
 
@@ -116,13 +132,16 @@ def _has_risks(results: Results) -> bool:
 
 
 def title(results: Results) -> str:
-    """What the list is; nobody is called exposed by scores that luck, or an easy record, explains."""
+    """The heading: records are called exposed only if some are flagged, or the attack beats guessing without such a list."""
     attack = words.headline(results)
     if not results.exposed and results.standing is not None:
         return "Most exposed records: none listed"
     if not compared(results):
         return "Members with the highest scores"
-    return "Most exposed records" if attack is not None and attack.beats_guessing else "Records that stand out most"
+    if results.exposure is None:
+        exposed = attack is not None and attack.beats_guessing
+        return "Most exposed records" if exposed else "Members with the smallest p-values"
+    return "Most exposed records" if results.exposure.listed else "Members with the smallest p-values: none flagged"
 
 
 def reading(results: Results) -> str:
@@ -135,47 +154,53 @@ def reading(results: Results) -> str:
 def among_models(results: Results) -> str:
     """How to read a comparison of a record with itself under other models."""
     most = max(record.models or 0 for record in results.exposed or ())
-    members = results.subject.members if results.subject else 0
-    small = max(0.05, 1 / (most + 1))
-    by_luck = f"{count(max(members * small, 1))} of {words.things(members, 'member')}"
     return (
-        "Each record is compared with itself: the p-value is the share of models that did not train on it under which it "
-        "scores at least as high, this model counted in, so that an easy record does not stand out. With "
-        f"{words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}.{_distance(results)} If nothing leaked, "
-        f"about {by_luck} would still have a p-value of {tiny(small)} or less."
+        "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
+        "share of those models (counting this one) that score it at least as high. Records that every model finds easy therefore "
+        f"do not rank high. With {words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}."
+        f"{_distance(results)}"
     )
 
 
 def _distance(results: Results) -> str:
     if all(record.p_distance is None for record in results.exposed or ()):
         return ""
-    how = "by Student's tail" if results.exposure is None else "counted over references as mock targets"
+    how = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
     return (
-        f" The p-value by distance is finer: how often a record stands so far above what such models say, {how}. Where there are "
-        "fewer than 19 such models it decides who is listed, of those that score higher than under any of them."
-        f"{GAP if _gaps(results) else ''}"
+        " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
+        f"{how}. It decides which records are listed.{_inflation(results)}{GAP if _gaps(results) else ''}"
+    )
+
+
+def _inflation(results: Results) -> str:
+    if results.exposure is None or results.exposure.inflation <= 1:
+        return ""
+    return (
+        " Its normal scores were divided by "
+        f"{results.exposure.inflation:.2f}, because on non-members this model differs more from the reference models than they "
+        "differ from each other."
     )
 
 
 def promised(results: Results) -> str:
-    """What the list of exposed members promises, and what it does not."""
+    """The guarantee of the flags, and its limits."""
     found = results.exposure
     if found is None:
         return ""
     size = f"{count(found.listed)} of {words.things(found.tested, 'member')}" if found.listed else "No member"
     text = (
-        f"{size} {'is' if found.listed < 2 else 'are'} marked as listed in records.parquet. The list is made so that on average "
-        f"over audits at most {percent(found.q)} of it is false: about such a record this model says no more than a model that "
-        "was trained without it."
+        f"{size} {'is' if found.listed < 2 else 'are'} flagged (column listed of records.parquet). The false discovery rate is "
+        f"controlled at {percent(found.q)}: on average across audits, at most {count(found.q * 100)} in 100 flagged records are "
+        "no more exposed than if the model had never seen them."
     )
     if found.again is not None and found.without is not None:
         text += (
-            f" Under models trained again with a listed record it stands out as far in {percent(found.again)} of cases; under "
-            f"models trained without it, in {percent(found.without)}."
+            f" Models trained again with a flagged record score it as high in {percent(found.again)} of cases; models trained "
+            f"without it, in {percent(found.without)}."
         )
     return text + (
-        " This does not vouch for a single record, and who is not listed may be exposed all the same: to another attack, or by "
-        "less than this many references show."
+        " A flag is no proof for a single record. Records without a flag may still be exposed, to another attack or by less than "
+        "this number of references can detect."
     )
 
 

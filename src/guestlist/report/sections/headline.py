@@ -1,4 +1,4 @@
-"""Key figures of the attack that the answer rests on, what they mean in people, and whether it is the recipe."""
+"""Key metrics of the headline attack, their meaning in people, and whether the model is typical of its recipe."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from guestlist.report.section import Section, filled
 from guestlist.report.sections.epsilon import if_alike, promise
 
 OTHER_RECIPE = (
-    "But on records that neither trained on, this model answers otherwise than they do (GL118): the recipe may not be the one "
-    "by which it was trained, so its place among them says nothing about luck."
+    "But on records that neither trained on, this model's outputs differ from theirs (GL118). It may have been trained "
+    "differently, so this comparison does not show whether it is typical."
 )
 OTHER_SIZE = (
-    "But they were trained on another number of records than this model (GL105), which changes how much is remembered of each, "
-    "so its place among them says nothing about luck."
+    "But they were trained on a different number of records (GL105), which changes how much a model memorises. This comparison "
+    "does not show whether this model is typical."
 )
+OTHER_TRAINING_SET = (
+    "But these records may not be the training set of this model (GL129), so this comparison does not show whether it is "
+    "typical."
+)
+ABOUT_HALF = 0.05  # inclusion rates this close to 0.5 are called halves
+TYPICAL = "Is this model typical of its training procedure?"
 MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
 
@@ -108,16 +114,15 @@ def _how(found: Headline) -> str:
 
 
 def recipe(results: Results) -> str | None:
-    """Whether it is this model or the way it is trained, or how many it takes to say; None where there is no other model."""
+    """Whether this model is typical of its training procedure; None without reference models to compare with."""
     others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
         return _too_few(results)
-    models = count(len(others.aucs))
     larger = round(others.share_larger * len(others.aucs), 1)
-    found = f"on {models} other models trained by the same recipe, {_tried(results.headline, others)} an AUC of"
-    fresh = f"{decimal(others.auc.value)} on average ({interval(others.auc)} for a fresh model and fresh records)"
-    more = f"{larger:g} of them give away more than this one."
-    return f"Is it this model, or the recipe? {found[0].upper()}{found[1:]} {fresh}; {more} {_luck(results, others)}"
+    where = f"On {count(len(others.aucs))} {other_models(results)}, {_tried(results.headline, others)} a mean AUC of"
+    mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)."
+    more = f"{larger:g} of them leak more than this model."
+    return f"{TYPICAL} {where} {mean} {more} {_typical(results, others)}".strip()
 
 
 def _too_few(results: Results) -> str | None:
@@ -125,20 +130,24 @@ def _too_few(results: Results) -> str | None:
     if results.headline is None or references is None or references.count >= FEWEST_MOCKS:
         return None
     few = words.things(references.count, "reference model")
-    return (
-        f"Is it this model, or the recipe? Whether it is lucky or unlucky among models of its recipe cannot be said with {few}: "
-        f"it takes {count(FEWEST_MOCKS)} or more."
-    )
+    return f"{TYPICAL} This audit has {few}; the comparison needs {count(FEWEST_MOCKS)} or more."
 
 
-def _luck(results: Results, others: SameRecipe) -> str:
-    """Whether the model is lucky or unlucky among its kind, or why nobody can say."""
+def other_models(results: Results) -> str:
+    """The models that this one is compared with: trained the same way, on other members."""
+    rate = 0.5 if results.references is None else results.references.rate
+    parts = "halves" if abs(rate - 0.5) < ABOUT_HALF else "random parts"
+    return f"models trained the same way on other {parts} of these records"
+
+
+def _typical(results: Results, others: SameRecipe) -> str:
+    """Whether the model leaks more or less than others of its recipe, or why the comparison does not show it."""
     attack = words.headline(results)
-    for code, why in (("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
+    for code, why in (("GL129", OTHER_TRAINING_SET), ("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
         found = results.check(code)
         if found is not None and found.state == "issue":
             return why
-    return "" if attack is None else standing(attack.auc.value, others)
+    return "" if attack is None else standing(attack.auc.value, others, other_models(results))
 
 
 def _tried(headline: Headline, others: SameRecipe) -> str:
@@ -174,16 +183,23 @@ def _of_called(rate: Rate) -> str:
     return f"Where {percent(rate.prior)} of the people in question are members, {called}."
 
 
-def standing(auc: float, others: SameRecipe) -> str:
-    """Whether a model with such an AUC stands out among its kind."""
+def standing(auc: float, others: SameRecipe, models: str) -> str:
+    """Compare a model's AUC with the prediction interval of ``models``, which the sentence names."""
     usual = others.usual
     if usual is None or math.isnan(auc):
         return (
-            "Whether this model is lucky or unlucky cannot be said: it takes three other models that differ, or more."
+            "Whether this model leaks more or less than expected cannot be computed: it takes three reference models or more, "
+            "with different AUCs."
         )
-    among = f"19 in 20 such models lie between {decimal(usual.low)} and {decimal(usual.high)} on these records"
+    expected = f"the 95% prediction interval ({decimal(usual.low)} to {decimal(usual.high)}) for {models}"
     if auc > usual.high:
-        return f"This model is unlucky: {among}, and it has {decimal(auc)}. Training it anew may do better."
+        return (
+            f"This model leaks more than expected: AUC {decimal(auc)}, above {expected}. A model trained on other members would "
+            "probably leak less."
+        )
     if auc < usual.low:
-        return f"This model is lucky: {among}, and it has {decimal(auc)}. Training it anew may do worse."
-    return f"This model does not stand out among its kind: {among}, and it has {decimal(auc)}."
+        return (
+            f"This model leaks less than expected: AUC {decimal(auc)}, below {expected}. A model trained on other members would "
+            "probably leak more."
+        )
+    return f"This model leaks about as much as expected: AUC {decimal(auc)}, within {expected}."

@@ -1,0 +1,161 @@
+"""Audits of models that never saw the "members": ``python -m benchmarks.honesty.training_set``, some ten minutes.
+
+Each simulated audit has two targets with the same reference models: one was trained on the members, the other on as many
+other people of the same population. For both the simulation counts how often the audit doubts that the members are the
+training set (GL129), flags a record as exposed, or calls the model unusual for its training procedure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.honesty.claims import case_of, signal_attacks
+from guestlist.findings import exposure, headline, training_set
+from guestlist.targets.scales import Probabilities, Values
+from guestlist.views.signals import Rotation
+
+HERE = Path(__file__).parent
+TRUE, OUTSIDE = 0, 1
+
+
+class NoisyLogisticRegression(LogisticRegression):
+    """Logistic regression with noise on its coefficients, as in output perturbation for differential privacy."""
+
+    def __init__(self, seed: int = 0):
+        super().__init__(C=0.1)
+        self.seed = seed
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> NoisyLogisticRegression:
+        super().fit(x, y)
+        self.coef_ = self.coef_ + np.random.default_rng(self.seed).normal(0, 0.15, self.coef_.shape)
+        return self
+
+
+Make = Callable[[int], Any]
+MODELS: dict[str, Make] = {
+    "forest": lambda seed: RandomForestClassifier(10, random_state=seed),
+    "tree": lambda seed: DecisionTreeClassifier(random_state=seed),
+    "boosted trees": lambda seed: GradientBoostingClassifier(n_estimators=15, random_state=seed),
+    "5 neighbours": lambda seed: KNeighborsClassifier(5),
+    "logistic regression": lambda seed: LogisticRegression(C=100.0, max_iter=300),
+    "ridge regression": lambda seed: Ridge(1.0),
+    "forest, leaves of 20": lambda seed: RandomForestClassifier(10, min_samples_leaf=20, random_state=seed),
+    "logistic regression, C = 0.001": lambda seed: LogisticRegression(C=0.001),
+    "logistic regression, noise on its coefficients": NoisyLogisticRegression,
+}
+# Name to model, records of each set, columns, reference models and audits.
+SETTINGS: dict[str, tuple[str, int, int, int, int]] = {
+    "forest": ("forest", 200, 8, 16, 80),
+    "forest, 100 + 100, 8 references": ("forest", 100, 5, 8, 80),
+    "tree": ("tree", 200, 8, 16, 200),
+    "tree, 100 + 100, 8 references": ("tree", 100, 5, 8, 200),
+    "boosted trees": ("boosted trees", 200, 8, 16, 60),
+    "5 neighbours": ("5 neighbours", 200, 8, 16, 100),
+    "logistic regression": ("logistic regression", 200, 8, 16, 150),
+    "logistic regression, 40 columns": ("logistic regression", 200, 40, 16, 100),
+    "ridge regression": ("ridge regression", 200, 20, 16, 150),
+    "forest, leaves of 20": ("forest, leaves of 20", 200, 8, 16, 60),
+    "logistic regression, C = 0.001": ("logistic regression, C = 0.001", 200, 8, 16, 150),
+    "logistic regression, noise on its coefficients": (
+        "logistic regression, noise on its coefficients",
+        200,
+        8,
+        16,
+        150,
+    ),
+}
+
+
+def simulate(model: str, records: int, columns: int, references: int, seed: int) -> Rotation:
+    """Train both targets and the reference models; return what all of them output about members and non-members.
+
+    Rows 0 and 1 are the targets, with the first half of the records as their members.
+    """
+    rng = np.random.default_rng([24, records, columns, references, seed])
+    x = rng.normal(size=(3 * records, columns))
+    signal = x[:, 0] + x[:, 1] * x[:, 2] + rng.normal(size=3 * records)
+    regression = isinstance(MODELS[model](0), Ridge)
+    y = signal if regression else (signal > 0).astype(np.int64)
+    pool = slice(0, 2 * records)
+    member = rng.random((2 + references, 2 * records)) < 0.5
+    member[:2] = np.arange(2 * records) < records
+    outputs = []
+    for k, rows in enumerate(member):
+        train = np.arange(2 * records, 3 * records) if k == OUTSIDE else np.flatnonzero(rows)
+        fitted = MODELS[model](1000 * seed + k).fit(x[train], y[train])
+        outputs.append(fitted.predict(x[pool])[:, None] if regression else fitted.predict_proba(x[pool]))
+    scale = (Values() if regression else Probabilities()).resolved(outputs[0], y[pool])
+    each = [scale.signals(one, y[pool]) for one in outputs]
+    labels = np.zeros(2 * records, dtype=np.int64) if regression else y[pool]
+    return Rotation({name: np.stack([one[name] for one in each]) for name in each[0]}, member, labels)
+
+
+def judged(world: Rotation, target: int) -> dict[str, float]:
+    """The findings of an audit of one of the two targets with the default attacks."""
+    models = np.r_[target, 2 : len(world.member)]
+    attacks = tuple(name for name, attack in signal_attacks().items() if set(attack.needs) <= set(world.values))
+    case = case_of(world.take(models), attacks, np.zeros(len(world.labels), int))
+    doubt = case.of(training_set.find)
+    found = case.of(exposure.find)
+    place = case.of(headline.find).same_recipe
+    if doubt is None or found is None or place is None or place.usual is None:
+        raise ValueError("The simulation has too few reference models to compare with.")
+    return {
+        "doubted": doubt.doubted,
+        "flags a record": found.listed > 0,
+        "flagged": found.listed,
+        "unusual": not doubt.doubted and not place.usual.low <= doubt.auc <= place.usual.high,
+        "auc": doubt.auc,
+        "expected_auc": doubt.expected,
+    }
+
+
+def figures(setting: str, audits: int | None = None) -> dict[str, Any]:
+    """Means over audits, for the target that was trained on the members and for the other one."""
+    *how, at_most = SETTINGS[setting]
+    number = at_most if audits is None else audits
+    rows: dict[str, list[dict[str, float]]] = {"members are true": [], "trained on other people": []}
+    for seed in range(number):
+        world = simulate(*how, seed=seed)
+        for (_, found), target in zip(rows.items(), (TRUE, OUTSIDE), strict=True):
+            found.append(judged(world, target))
+    means = {
+        name: {key: round(float(np.mean([row[key] for row in found])), 4) for key in found[0]}
+        for name, found in rows.items()
+    }
+    return {"audits": number, "records": [how[1], how[1]], "references": how[3], **means}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--settings", nargs="*", choices=list(SETTINGS), default=list(SETTINGS))
+    parser.add_argument("--audits", type=int, help="instead of the number in SETTINGS")
+    options, path = parser.parse_args(), HERE / "training_set.json"
+    warnings.simplefilter("ignore")
+    for setting in options.settings:
+        found = figures(setting, options.audits)
+        print(setting, json.dumps(found), flush=True)
+        kept = json.loads(path.read_text())["settings"] if path.exists() else {}
+        kept[setting] = found
+        content = {
+            "command": "python -m benchmarks.honesty.training_set",
+            "level": training_set.LEVEL,
+            "q": exposure.Q,
+            "settings": {name: kept[name] for name in SETTINGS if name in kept},
+        }
+        path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Doubt that the members are the training set: raised about models that never saw them, and not about others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.honesty import training_set as honesty
+from scipy.special import ndtr
+
+from cases import case_of, leaking
+from guestlist.evaluate import Estimate
+from guestlist.findings import exposure, persons, records, training_set
+from guestlist.findings.headline import SameRecipe
+from worlds import gaussian_world, noise_world
+
+
+def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
+    """An audit of a model whose "members" it never saw; its reference models leak."""
+    world = gaussian_world(shift, records=records, models=models, seed=seed)
+    stranger = noise_world(records=records, models=1, seed=seed + 1000)
+    values = {name: np.vstack([stranger.values[name][:1], rows[1:]]) for name, rows in world.values.items()}
+    return case_of(replace(world, values=values))
+
+
+@pytest.mark.slow
+def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
+    case = of_a_stranger()
+    found = case.of(training_set.find)
+    assert found.doubted
+    assert found.expected > 0.7
+    assert found.references == 16
+    assert case.of(exposure.find).listed == 0
+    assert records.find(case) == ()
+    vouched = replace(case, ignore=(training_set.CODE,))
+    assert not vouched.of(training_set.doubted)
+    of_persons = replace(case, records=case.records.assign(person=[f"p{i // 3}" for i in range(900)]))
+    assert persons.find(of_persons) == ()
+
+
+@pytest.mark.slow
+def test_models_that_leak_or_whose_reference_models_do_not_are_not_doubted():
+    assert not leaking().of(training_set.find).doubted
+    quiet = [case_of(noise_world(records=900, models=17, seed=seed)) for seed in range(8)]
+    assert sum(case.of(training_set.find).doubted for case in quiet) == 0
+
+
+def test_there_is_no_doubt_without_a_comparison():
+    case = of_a_stranger()
+    assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find) is None
+    smaller = case.view.reference_member & (np.arange(900) % 3 > 0)
+    assert replace(case, view=replace(case.view, reference_member=smaller)).of(training_set.find) is None
+    assert case_of(gaussian_world(1.0, records=100, models=5)).of(training_set.find) is None
+
+
+def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():
+    place = SameRecipe(Estimate(1.0, 0.99, 1.0), (1.0,) * 16, 1.0)
+    assert place.chance_below(0.5, records=100) < 0.01
+    assert place.chance_below(1.0, records=100) == pytest.approx(0.5)
+
+
+def test_the_chance_of_a_low_auc_agrees_with_the_prediction_interval():
+    place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
+    assert place.chance_below(place.usual.low, records=100) == pytest.approx(0.025)
+    assert place.chance_below(place.usual.high, records=100) == pytest.approx(0.975)
+
+
+def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
+    rng = np.random.default_rng(0)
+    p_value = ndtr(1.7 * rng.normal(size=2000))
+    factor = exposure.inflation(p_value)
+    assert factor == pytest.approx(1.7, abs=0.1)
+    assert np.mean(exposure.inflated(p_value, factor) <= 0.01) == pytest.approx(0.01, abs=0.006)
+    assert exposure.inflation(ndtr(0.5 * rng.normal(size=2000))) == 1  # never smaller p-values
+    assert exposure.inflation(np.array([0.9, np.nan])) == 1
+
+
+@pytest.mark.slow
+def test_in_trained_trees():
+    found = honesty.figures("tree", audits=6)
+    assert found["trained on other people"]["doubted"] >= 5 / 6
+    assert found["trained on other people"]["flags a record"] <= 1 / 6
+    assert found["members are true"]["doubted"] == 0
