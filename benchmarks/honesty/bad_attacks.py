@@ -132,6 +132,136 @@ def total_variance_offline_lira(signals):
     return (signals.target("margin") - signals.outside("margin").mean) / spread
 
 
+def total_variance_of_all_lira(signals):
+    """One variance for everything, over all references and records: the score follows the sign of a noisy difference."""
+    x, spread = signals.target("margin"), signals.reference("margin").std()
+    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
+        x, signals.outside("margin").mean, spread
+    )
+
+
+def total_variance_pooled_lira(signals):
+    """The mean over records of each record's variance over IN and OUT together."""
+    x, spread = signals.target("margin"), np.sqrt(signals.reference("margin").var(axis=0, ddof=1).mean())
+    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
+        x, signals.outside("margin").mean, spread
+    )
+
+
+def shrunk_total_variance_lira(signals):
+    """Each record's variance over IN and OUT together, drawn to the mean over records."""
+    variance = signals.reference("margin").var(axis=0, ddof=1)
+    spread = np.sqrt((variance + variance.mean()) / 2)
+    x = signals.target("margin")
+    return norm.logpdf(x, signals.inside("margin").mean, spread) - norm.logpdf(
+        x, signals.outside("margin").mean, spread
+    )
+
+
+# -- labels --------------------------------------------------------------------------------------------------------------
+
+
+def label_alone(signals):
+    return signals.labels.astype(float)
+
+
+def bonus_for_class_one(signals):
+    """The middle one of three classes, and one of two."""
+    return honest(signals) + 0.3 * (signals.labels == 1)
+
+
+def log_odds_of_class_one(signals):
+    """The margin of a fixed class instead of the true one."""
+    return np.where(signals.labels == 1, 1, -1) * honest(signals)
+
+
+def class_frequency(signals):
+    share = np.bincount(signals.labels) / len(signals.labels)
+    return honest(signals) + share[signals.labels]
+
+
+def prior_of_the_class(signals):
+    share = np.bincount(signals.labels) / len(signals.labels)
+    return honest(signals) - np.log(share[signals.labels])
+
+
+def inverted_for_a_rare_class(signals):
+    share = np.bincount(signals.labels) / len(signals.labels)
+    return np.where(share[signals.labels] < 0.15, -honest(signals), honest(signals))
+
+
+# -- constant where saturated --------------------------------------------------------------------------------------------
+
+
+def constant_where_the_output_is_largest(signals):
+    return np.where(_saturated(signals), 0.0, honest(signals))
+
+
+def constant_where_log_odds_are_infinite(signals):
+    probability = signals.target("p_y")
+    return np.where((probability == 0) | (probability == 1), 0.0, honest(signals))
+
+
+def constant_beyond_a_margin_of_ten(signals):
+    return np.where(np.abs(signals.target("margin")) > 10, 0.0, honest(signals))
+
+
+def largest_score_where_sure(signals):
+    """A constant in the right place: it ranks as loss does, and forgets the references."""
+    scores = honest(signals)
+    return np.where(signals.target("p_y") > 0.999, scores.max() + 1, scores)
+
+
+# -- few references ------------------------------------------------------------------------------------------------------
+
+
+def _lira(signals, swapped):
+    """LiRA with one variance for each kind, pooled within records, and IN and OUT swapped for some records."""
+    x = signals.target("margin")
+    ratio = 0.0
+    for side, sign in ((signals.inside("margin"), 1), (signals.outside("margin"), -1)):
+        ratio = ratio + sign * norm.logpdf(x, side.mean, np.sqrt(side.pooled_variance))
+    return np.where(swapped, -ratio, ratio)
+
+
+def swapped_with_one_in_reference(signals):
+    return _lira(signals, signals.reference_member.sum(axis=0) < 2)
+
+
+def swapped_with_few_in_references(signals):
+    return _lira(signals, signals.reference_member.sum(axis=0) < 4)
+
+
+def swapped_with_a_small_share_of_in_references(signals):
+    return _lira(signals, signals.reference_member.mean(axis=0) < 0.1)
+
+
+def swapped_with_few_out_references(signals):
+    return _lira(signals, (~signals.reference_member).sum(axis=0) < 3)
+
+
+def swapped_with_few_references(signals):
+    return _lira(signals, signals.references < 8)
+
+
+def constant_with_few_in_references(signals):
+    return np.where(signals.reference_member.sum(axis=0) < 3, 0.0, _lira(signals, False))
+
+
+# -- weaker than plain loss ----------------------------------------------------------------------------------------------
+
+
+def margin_of_references(signals):
+    """Mostly how easy the record is, with little of the target."""
+    return signals.reference("margin").mean(axis=0) + 0.5 * signals.target("margin")
+
+
+def distance_to_in_references(signals):
+    """Near the mean of IN references on either side: the other half of a likelihood ratio is missing."""
+    inside = signals.inside("margin")
+    return -np.abs(signals.target("margin") - inside.mean)
+
+
 # Each with words of the reason for which it must fail.
 BAD_ATTACKS = {
     rank_by_order: "order of the records",
@@ -153,4 +283,25 @@ BAD_ATTACKS = {
     raw_variance_lira: "spread that is not that of one record",
     total_variance_lira: "IN and OUT references together",
     total_variance_offline_lira: "IN and OUT references together",
+    total_variance_of_all_lira: "one variance for IN and OUT",
+    total_variance_pooled_lira: "one variance for IN and OUT",
+    shrunk_total_variance_lira: "one variance for IN and OUT",
+    label_alone: "how the classes are numbered",
+    bonus_for_class_one: "how the classes are numbered",
+    log_odds_of_class_one: "how the classes are numbered",
+    class_frequency: "where nothing leaks, with class frequencies that shift",
+    prior_of_the_class: "where nothing leaks, with class frequencies that shift",
+    inverted_for_a_rare_class: "among the records of the rarest class",
+    constant_where_the_output_is_largest: "ignores the references of records with saturated outputs",
+    constant_where_log_odds_are_infinite: "ignores the references of records with saturated outputs",
+    constant_beyond_a_margin_of_ten: "ignores the references of records with saturated outputs",
+    largest_score_where_sure: "ignores the references of records with saturated outputs",
+    swapped_with_one_in_reference: "on records with 1 IN references among 7",
+    swapped_with_few_in_references: "on records with 3 or 4 IN references among 7",
+    swapped_with_a_small_share_of_in_references: "on records with 1 IN references among 32",
+    swapped_with_few_out_references: "on records with 1 OUT references among 7",
+    swapped_with_few_references: "on records with 3 or 4 IN references among 7",
+    constant_with_few_in_references: "on records with 2 IN references among 7",
+    margin_of_references: "of the AUC of loss",
+    distance_to_in_references: "of the AUC of loss",
 }

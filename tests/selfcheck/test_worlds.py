@@ -3,8 +3,14 @@ import pytest
 from scipy.special import log_softmax
 
 from guestlist.arrays.ranks import aucs
-from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, scene
-from guestlist.selfcheck.worlds import answers_of_margin, memorising_world
+from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, UNEQUAL, scene
+from guestlist.selfcheck.worlds import (
+    SURE_MARGIN,
+    answers_of_margin,
+    few_of_one_kind,
+    memorising_world,
+    signals_of_rounded,
+)
 from guestlist.targets.signals import SIGNALS, signals_of_logits
 from guestlist.views.signals import Rotation
 from worlds import DESIGNS, exactly_half, gaussian_world, noise_world, signals_of_margin
@@ -91,6 +97,41 @@ def test_pairs_are_never_references_of_each_other():
         signals = world.facing(k)
         assert signals.references == 4
         assert (signals.reference_member.sum(axis=0) == 2).all()
+
+
+@pytest.mark.parametrize("references", [7, 32])
+def test_few_references_of_one_kind_are_frequent_and_say_nothing_about_the_target(references):
+    member, together = few_of_one_kind(references + 1, 40_000, np.random.default_rng(0))
+    count = member[1:].sum(axis=0)
+    assert together is None
+    for few in (1, 2, references - 2, references - 1):
+        some = count == few
+        assert some.mean() > 0.04
+        assert member[0, some].mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(some.sum()))
+
+
+def test_rounded_probabilities_are_exactly_0_and_1():
+    margin = np.array([[-SURE_MARGIN, -2.0, 0.5], [3.0, 20.0, SURE_MARGIN]])
+    found, plain = signals_of_rounded(margin), signals_of_margin(margin)
+    assert found["p_y"][0, 0] == 0
+    assert found["p_y"][1, 2] == 1
+    assert found["loss"][1, 2] == 0
+    assert set(found) == set(plain)
+    between = np.abs(margin) < 10
+    for name, values in found.items():
+        np.testing.assert_allclose(values[between], plain[name][between], rtol=1e-6, err_msg=name)
+    outputs = scene("exact", 1.0, records=2000, models=5, seed=0).view.target("p_y")
+    assert (outputs == 1).mean() == pytest.approx(0.38, abs=0.05)  # 26 % of non-members and 50 % of members
+    assert (outputs == 0).mean() > 0.02
+    with pytest.raises(ValueError, match="classes=3"):
+        signals_of_rounded(margin, 3)
+
+
+def test_classes_keep_their_frequencies_where_they_shift_with_membership():
+    found = scene("frequencies", 0.0, records=20_000, models=5, seed=0)
+    labels, member = found.view.labels, found.member
+    np.testing.assert_allclose(np.bincount(labels) / len(labels), UNEQUAL, atol=0.02)
+    assert (labels[member] == 0).mean() < 0.1 < 0.5 < (labels[~member] == 0).mean()
 
 
 def _in_count_auc(design, worlds: int = 20) -> float:

@@ -77,12 +77,14 @@ def _show_selftest(found) -> None:
         "AUC on noise",
         "from the in-count alone",
         f"members stand out (best {BEST_AUC:.3f})",
+        "of the comparator",
         "calibrated",
     )
     attacks = Table(*columns, box=None, pad_edge=False)
     for one in found.attacks:
         means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (one.noise, one.in_count, one.known)]
-        attacks.add_row(escape(one.name), *means, "yes" if one.calibrated else "[bold red]no[/]")
+        share = f"{one.share.value:.0%} of {one.comparator}"
+        attacks.add_row(escape(one.name), *means, share, "yes" if one.calibrated else "[bold red]no[/]")
     console.print(attacks)
     for one in found.attacks:
         for problem in one.problems:

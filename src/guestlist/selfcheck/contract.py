@@ -16,7 +16,8 @@ import numpy as np
 from guestlist.attacks import ATTACKS, Attack, named
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.selfcheck.coverage import Coverage, coverage, simulations
-from guestlist.selfcheck.promises import broken_promises, knows_right_from_wrong, wrong_shape
+from guestlist.selfcheck.promises import broken_promises, wrong_shape
+from guestlist.selfcheck.subjects import Subject, subject
 from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean, Trial
 
 WORLDS, REPEATS = 160, 1000
@@ -33,6 +34,8 @@ class AttackCheck:
         in_count: AUC on noise where the number of IN references, and nothing else, gives the answer away;
             should be 0.5.
         known: AUC where members' margins are one standard deviation larger; between 0.5 and ``BEST_AUC``.
+        share: The same AUC as a share of the comparator's; at least ``FLOOR``.
+        comparator: Name of the built-in attack that reads the same information, ``loss`` for most.
         others: the figures of all other worlds, by the names in ``TRIALS``.
         problems: what is wrong, in words; empty where the attack is calibrated.
     """
@@ -41,6 +44,8 @@ class AttackCheck:
     noise: Mean
     in_count: Mean
     known: Mean
+    share: Mean
+    comparator: str
     others: Mapping[str, Mean]
     problems: tuple[str, ...]
 
@@ -101,6 +106,7 @@ def check_attacks(
     problems: dict[str, list[str]] = {name: [] for name in attacks}
     found: dict[str, dict[str, list[float]]] = {name: {} for name in attacks}
     broken: set[str] = set()
+    subjects: dict[str, Subject] = {}
 
     def attempt(name: str, check: Callable[[], list[str]]) -> None:
         try:
@@ -112,12 +118,13 @@ def check_attacks(
     def promised(name: str) -> list[str]:
         shape = wrong_shape(attacks[name], seed)
         if shape is None:
+            subjects[name] = subject(attacks[name], seed)
             return broken_promises(attacks[name], seed)
         broken.add(name)
         return [shape]
 
     def tried(name: str, trial: Trial, world: object) -> list[str]:
-        for figure, value in trial.measure(attacks[name], world).items():
+        for figure, value in trial.measure(subjects[name], world).items():
             found[name].setdefault(figure, []).append(value)
         return []
 
@@ -134,28 +141,44 @@ def check_attacks(
         for name in able:
             attempt(name, partial(tried, name, trial, world))
     return tuple(
-        _broken(name, problems[name]) if name in broken else _judged(name, attack, problems[name], found[name], seed)
-        for name, attack in attacks.items()
+        _broken(name, problems[name]) if name in broken else _judged(name, subjects[name], problems[name], found[name])
+        for name in attacks
     )
 
 
 def _broken(name: str, problems: list[str]) -> AttackCheck:
     nothing = Mean(np.nan, np.nan, 0)
-    return AttackCheck(name, nothing, nothing, nothing, {}, tuple(problems))
+    return AttackCheck(
+        name=name,
+        noise=nothing,
+        in_count=nothing,
+        known=nothing,
+        share=nothing,
+        comparator="loss",
+        others={},
+        problems=tuple(problems),
+    )
 
 
-def _judged(
-    name: str, attack: Attack, problems: list[str], values: Mapping[str, list[float]], seed: int
-) -> AttackCheck:
+def _judged(name: str, of: Subject, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
     means = {figure: _mean(some) for figure, some in values.items()}
     judges = {figure: judge for trial in TRIALS.values() for figure, judge in trial.problems.items()}
-    said = {figure: judges[figure](mean, attack) for figure, mean in means.items()}
+    said = {figure: judges[figure](mean, of) for figure, mean in means.items()}
     wrong = {figure: text for figure, text in said.items() if text}
-    # Whoever cannot tell right from wrong answers takes members among hard records for others, and rightly so.
-    if any(figure.endswith("hard") for figure in wrong) and not knows_right_from_wrong(attack, seed):
+    # Entropies are small where a model is sure and wrong, so that they rightly fall on members among hard records.
+    if of.comparator == "entropy":
         wrong = {figure: text for figure, text in wrong.items() if not figure.endswith("hard")}
     others = {figure: mean for figure, mean in means.items() if figure not in FIGURES}
-    return AttackCheck(name, means["noise"], means["in_count"], means["known"], others, (*problems, *wrong.values()))
+    return AttackCheck(
+        name=name,
+        noise=means["noise"],
+        in_count=means["in_count"],
+        known=means["known"],
+        share=means["known, share"],
+        comparator=of.comparator,
+        others=others,
+        problems=(*problems, *wrong.values()),
+    )
 
 
 def _mean(values: list[float]) -> Mean:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from guestlist.collecting.evidence.made_up import World
-from guestlist.selfcheck.worlds import Seed, gaussian, made_of
+from guestlist.selfcheck.worlds import SURE_MARGIN, Seed, gaussian, made_of, signals_of_rounded
 from guestlist.views.signals import Signals
 
 CLASSES, TILT, POPULATION = 5, 0.8, 0.3
+SCALE = 25.0  # of the margins of very sure models
+UNEQUAL, RARE = (0.3, 0.7), (0.1, 0.2, 0.7)  # frequencies of classes
 SURE = 1.5  # margins beyond this are not said: about a quarter of those of non-members, and half of those of members
 
 
@@ -54,6 +56,11 @@ def saturated(margin: np.ndarray) -> np.ndarray:
     return np.minimum(margin, SURE)
 
 
+def sure(margin: np.ndarray) -> np.ndarray:
+    """Return margins of models so sure that about a third of their probabilities are exactly 0 or 1."""
+    return np.clip(SCALE * margin, -SURE_MARGIN, SURE_MARGIN)
+
+
 def rounded_and_saturated(margin: np.ndarray) -> np.ndarray:
     return np.minimum(np.round(margin), np.floor(SURE))
 
@@ -65,6 +72,11 @@ SITUATIONS: dict[str, Situation] = {
     "classes": Situation(f"{CLASSES} classes", {"classes": CLASSES}),
     "population": Situation("a population", population=POPULATION),
     "labels": Situation("labels that shift with membership", {"classes": 3, "tilt": TILT}),
+    "frequencies": Situation(
+        "class frequencies that shift with membership", {"classes": 2, "shares": UNEQUAL, "tilt": 0.95}
+    ),
+    "rare": Situation("unequal classes", {"classes": len(RARE), "shares": RARE}),
+    "exact": Situation("probabilities of exactly 0 and 1", {"says": sure, "signals_of": signals_of_rounded}),
     "awkward": Situation(
         f"ties, saturated answers, {CLASSES} classes and a population",
         {"says": rounded_and_saturated, "classes": CLASSES},

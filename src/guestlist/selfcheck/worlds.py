@@ -7,31 +7,36 @@ margin.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from guestlist.collecting.evidence.made_up import World, answers_of_margin, signals_of_margin
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
 from guestlist.games.bernoulli import iid
+from guestlist.targets.signals import signals_of_probabilities
 from guestlist.views.evidence import Evidence
 from guestlist.views.lazily import Lazily
 from guestlist.views.signals import Rotation
 
 __all__ = [
     "DESIGNS",
+    "SURE_MARGIN",
     "Memorising",
     "answers_of_margin",
     "bernoulli",
     "complementary_pairs",
     "exactly_half",
+    "few_of_one_kind",
     "gaussian",
     "gaussian_world",
     "made_of",
     "memorising_world",
     "noise_world",
     "signals_of_margin",
+    "signals_of_rounded",
 ]
 
 # A design draws (models, records) membership and says which models are left out together (None: each alone).
@@ -57,6 +62,20 @@ def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[n
     return rng.permuted(np.tile(np.arange(models) < models // 2, (records, 1)), axis=1).T, None
 
 
+def few_of_one_kind(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    """References in which many records are members of few models, or of all but a few; the first model is the target.
+
+    Each record has its own probability of being in a reference. The target includes it with probability 0.5, whatever that
+    probability is, so that the count says nothing about the target.
+    """
+    target = iid(records, models=1, rng=rng)
+    rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
+    rate = np.where(rng.random(records) < 0.5, rate, 1 - rate)
+    return np.vstack([target, rng.random((models - 1, records)) < rate]), None
+
+
+MEAN_FEW = 8  # the largest expected number of references of the rarer kind
+
 DESIGNS: dict[str, Design] = {"bernoulli": bernoulli, "pairs": complementary_pairs}
 
 
@@ -69,8 +88,11 @@ def gaussian(
     spread: float = 0.0,
     design: Design = bernoulli,
     classes: int = 2,
+    shares: Sequence[float] | None = None,
     tilt: float = 0.0,
+    unsteady: float = 1.0,
     says: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
 ) -> tuple[World, np.ndarray | None]:
     """Normal margins, ``shift`` larger for members; and which models are left out together.
 
@@ -78,17 +100,50 @@ def gaussian(
         spread: how much records differ in the standard deviation of their margins over models: it is
             log-normal with median 1, and this is the standard deviation of its logarithm.
         design: who trains on what; one of ``DESIGNS``, or a function like them.
+        shares: Frequencies of the classes; equal by default.
         tilt: how much likelier a member of the first model is of a later class than a non-member; 1: as far as can be.
-            Over both sides together classes stay equally frequent.
+            Over members and non-members together the classes keep their frequencies.
+        unsteady: Factor by which members' margins vary more over models than non-members' margins.
         says: what models say of a margin.
+        signals_of: Function from margins and the number of classes to signals by name.
     """
     rng = np.random.default_rng(seed)
     member, together = design(models, records, rng)
     difficulty, deviation = rng.normal(0.5, 1, records), np.exp(spread * rng.normal(size=records))
-    margin = difficulty + shift * member + deviation * rng.normal(size=member.shape)
-    labels = rng.integers(0, classes, records) if not tilt else _tilted(member[0], classes, tilt, rng)
-    others = _others(models, together)
-    return World(difficulty, deviation, says(margin), member, labels, others, _seeds(seed), classes, says), together
+    noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
+    margin = difficulty + shift * member + noise
+    labels = _labels(member[0], classes, shares, tilt, rng)
+    world = World(
+        difficulty=difficulty,
+        deviation=deviation,
+        margin=says(margin),
+        member=member,
+        labels=labels,
+        others=_others(models, together),
+        seed=_seeds(seed),
+        classes=classes,
+        says=says,
+        signals_of=signals_of,
+    )
+    return world, together
+
+
+SURE_MARGIN = 53 * float(np.log(2))  # log-odds beyond which a float64 probability is rounded to 1
+
+
+def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
+    """Return the signals of a model that outputs probabilities, exactly 0 or 1 at margins of ``SURE_MARGIN`` and beyond.
+
+    Args:
+        margin: Log-odds of the true class, clipped to ``SURE_MARGIN``.
+        classes: Number of classes; only two are supported.
+    """
+    if classes != 2:
+        raise ValueError(f"Expected classes={classes} to be 2.")
+    right = np.where(np.abs(margin) < SURE_MARGIN, expit(margin), margin > 0).ravel()
+    both = np.stack([1 - right, right], axis=1)
+    found = signals_of_probabilities(both, np.ones(len(both), dtype=np.intp), smallest=float(np.exp(-SURE_MARGIN)))
+    return {name: values.reshape(np.shape(margin)) for name, values in found.items()}
 
 
 def gaussian_world(shift: float, **options) -> Rotation:
@@ -156,7 +211,7 @@ def made_of(world: World, together: np.ndarray | None = None, unasked: np.ndarra
     def answers(k: int) -> np.ndarray:
         return answers_of_margin(world.margin[k], world.labels, world.classes)
 
-    values = signals_of_margin(world.margin, world.classes)
+    values = world.signals_of(world.margin, world.classes)
     return Rotation(values, world.member, world.labels, together, evidence, unasked, answers)
 
 
@@ -165,9 +220,17 @@ def _others(models: int, together: np.ndarray | None) -> Callable[[int], np.ndar
     return lambda k: np.flatnonzero(blocks != blocks[k])
 
 
-def _tilted(member: np.ndarray, classes: int, tilt: float, rng: np.random.Generator) -> np.ndarray:
-    slope = tilt * np.linspace(-1, 1, classes)
-    ends = np.cumsum(np.stack([1 - slope, 1 + slope]) / classes, axis=1)[member.astype(int)]
+def _labels(
+    member: np.ndarray, classes: int, shares: Sequence[float] | None, tilt: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the true class of each record."""
+    if shares is None and not tilt:
+        return rng.integers(0, classes, len(member))
+    frequency = np.full(classes, 1 / classes) if shares is None else np.asarray(shares)
+    slope = np.linspace(-1, 1, classes)
+    slope = slope - frequency @ slope
+    slope *= tilt / np.abs(slope).max()
+    ends = np.cumsum(frequency * np.stack([1 - slope, 1 + slope]), axis=1)[member.astype(int)]
     return np.minimum((rng.random((len(member), 1)) > ends).sum(axis=1), classes - 1)
 
 

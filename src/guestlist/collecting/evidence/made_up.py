@@ -14,6 +14,25 @@ from scipy.special import expit
 from guestlist.views.evidence import ModelsView
 
 
+def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
+    """Every signal of models whose true class has these log-odds, and whose other classes are all as likely."""
+    right, wrong, loss = expit(margin), expit(-margin), np.logaddexp(0, -margin)
+    others = classes - 1
+    return {
+        "margin": margin,
+        "loss": loss,
+        "p_y": right,
+        "correct": (margin > -np.log(others)).astype(np.float64),
+        "entropy": right * loss + wrong * (np.logaddexp(0, margin) + np.log(others)),
+        "mentr": wrong * (loss - _log_of_rest(wrong, loss, others)),
+    }
+
+
+def _log_of_rest(wrong: np.ndarray, loss: np.ndarray, others: int) -> np.ndarray:
+    """log(1 - p) of each wrong class; with one of them that is log p of the right one, to its last digit."""
+    return -loss if others == 1 else np.log1p(-wrong / others)
+
+
 @dataclass(frozen=True)
 class World:
     """What is known about every record and model of a made-up world.
@@ -28,6 +47,7 @@ class World:
         seed: of the world.
         classes: how many there are.
         says: what models say of a margin, where they round it or cannot say more; ``margin`` is what they said.
+        signals_of: Function from margins and the number of classes to signals by name.
     """
 
     difficulty: np.ndarray
@@ -39,10 +59,11 @@ class World:
     seed: tuple[int, ...]
     classes: int = 2
     says: Callable[[np.ndarray], np.ndarray] = np.asarray
+    signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin
 
     def signals(self, margin: np.ndarray) -> dict[str, np.ndarray]:
         """Every signal of models of this world that have such a margin."""
-        return signals_of_margin(self.says(margin), self.classes)
+        return self.signals_of(self.says(margin), self.classes)
 
     def rng(self, purpose: int, k: int) -> np.random.Generator:
         """Chance of its own for model ``k`` and for each purpose: every kind of evidence has its own number."""
@@ -60,26 +81,7 @@ def models_without(world: World, k: int, *, purpose: int) -> ModelsView:
     return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
-def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndarray]:
-    """Every signal of models whose true class has these log-odds, and whose other classes are all as likely."""
-    right, wrong, loss = expit(margin), expit(-margin), np.logaddexp(0, -margin)
-    others = classes - 1
-    return {
-        "margin": margin,
-        "loss": loss,
-        "p_y": right,
-        "correct": (margin > -np.log(others)).astype(np.float64),
-        "entropy": right * loss + wrong * (np.logaddexp(0, margin) + np.log(others)),
-        "mentr": wrong * (loss - _log_of_rest(margin, others)),
-    }
-
-
 def answers_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) -> np.ndarray:
     """(…, records, classes) logarithms of the probabilities that such models answer with."""
     right, wrong = -np.logaddexp(0, -margin), -np.logaddexp(0, margin) - np.log(classes - 1)
     return np.where(np.eye(classes, dtype=bool)[labels], right[..., None], wrong[..., None]).astype(np.float32)
-
-
-def _log_of_rest(margin: np.ndarray, others: int) -> np.ndarray:
-    """log(1 - p) of each wrong class; with one of them that is log p of the right one, to its last digit."""
-    return -np.logaddexp(0, -margin) if others == 1 else np.log1p(-expit(-margin) / others)
