@@ -45,7 +45,7 @@ from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.cover import Cover, noted
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_duplicates, of_repeats, of_twins
+from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_consistency, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
@@ -280,6 +280,7 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
     """Collect, judge and write; whatever is in the folder already is not done again."""
     checks = _checks(inputs, settings)
     with numpy_defaults(), _begun(inputs, settings) as work:
+        _tell_issues(work.checks, settings)
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
@@ -295,6 +296,7 @@ def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T
     """Collect, and do something with the case as long as it is there."""
     checks = _checks(inputs, settings)
     with numpy_defaults(), _begun(inputs, settings) as work:
+        _tell_issues(work.checks, settings)
         return then(work.case(settings.fewest, checks))
 
 
@@ -307,6 +309,7 @@ class Work:
         given: evidence that the target gives at once.
         kinds: of evidence that there will be.
         blind: how well members are told without the model.
+        checks: of the target's outputs.
     """
 
     site: Site
@@ -316,6 +319,7 @@ class Work:
     given: Mapping[str, Any]
     kinds: frozenset[str]
     blind: Blind | None
+    checks: tuple[Check, ...] = ()
 
     def case(self, references: int, checks: tuple[Check, ...]) -> Case:
         """Collect whatever is missing; the case with so many references."""
@@ -328,7 +332,7 @@ class Work:
             references=references,
             prior=settings.prior,
             evidence=read_evidence(site.store, self.kinds, self.given),
-            checks=checks,
+            checks=(*checks, *self.checks),
             ignore=tuple(settings.ignore),
             until=settings.until,
             blind=self.blind,
@@ -355,14 +359,16 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         raise InputError(NO_MOCKS)
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
-    said = asked(target, pool)  # all of them: what cannot be read is told before a folder is made
+    said, consistent = asked(target, pool)  # all of them: what cannot be read is told before a folder is made
     if settings.folder is None or not (Path(settings.folder) / "manifest.json").exists():
         check_rare_categories(inputs, settings.fewest, settings.seed)
     with kept_or_passing(settings.folder) as place, locked(place):
         about = {**_claimed(target, settings), **(settings.about or {})}
         store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
         kinds = frozenset(collected(store) | now)
-        site = open_site(store, target, pool, said, engine=settings.engine, progress=settings.progress)
+        changing = consistent is not None and not consistent.deterministic
+        options: dict[str, Any] = {"engine": settings.engine, "progress": settings.progress, "changing": changing}
+        site = open_site(store, target, pool, said, **options)
         del said  # with many classes it is large, and it is in the folder
         yield Work(
             site=site,
@@ -372,6 +378,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
             given=from_target(plans, target, pool, split),
             kinds=kinds,
             blind=_blind(inputs, settings, store),
+            checks=of_consistency(consistent),
         )
 
 
@@ -400,6 +407,12 @@ def _checks(inputs: Inputs, settings: Settings) -> tuple[Check, ...]:
         if check.state == "issue" and check.code not in settings.ignore:
             _tell(check)
     return found
+
+
+def _tell_issues(checks: Sequence[Check], settings: Settings) -> None:
+    for check in checks:
+        if check.state == "issue" and check.code not in settings.ignore:
+            _tell(check)
 
 
 def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:

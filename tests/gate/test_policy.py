@@ -232,6 +232,8 @@ UNDERMINING = {
     "GL119": ({"auc": 0.8, "p_value": 0.001}, {"auc": 0.55, "p_value": 0.05}),
     "GL122": ({}, None),
     "GL128": ({"records": 100}, None),
+    "GL130": ({"changed": 50, "records": 56}, None),
+    "GL131": ({"differ": 50, "records": 56}, None),
 }
 
 

@@ -58,17 +58,30 @@ class Site:
 
 
 def open_site(
-    store: Store, target: Target, pool: Data, said: np.ndarray, *, engine: Engine, progress: Progress | None = None
+    store: Store,
+    target: Target,
+    pool: Data,
+    said: np.ndarray,
+    *,
+    engine: Engine,
+    progress: Progress | None = None,
+    changing: bool = False,
 ) -> Site:
     """Clear what a killed audit left, and keep what the target said or check that it still says the same.
 
     Args:
         said: (records, columns) the target's answers about the pool.
+        changing: whether the target's outputs change between queries, for the message where they do.
     """
     remove_parts(store.folder)
     clear_work(store.folder)
     labels = target.labels_of(pool.y)
-    scale = _keep_answers(store, target, said, labels)
+    try:
+        scale = _keep_answers(store, target, said, labels)
+    except FolderError as error:
+        if changing:
+            raise FolderError(_CHANGING.format(store.folder)) from error
+        raise
     return Site(store, target, pool, Readout(labels, target.columns, scale), engine, progress)
 
 
@@ -98,6 +111,12 @@ def _differ(kept: np.ndarray, found: np.ndarray) -> bool:
 
 
 _ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
+
+
+_CHANGING = (
+    "{} holds outputs of this model that differ from those of today, because the model is not deterministic (GL130). Fix its "
+    "random seed, or put it into evaluation mode, and choose another folder."
+)
 
 
 def _check_row(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:

@@ -16,6 +16,7 @@ from guestlist.arguments import shown
 from guestlist.blind.baseline import Blind
 from guestlist.case import Case, Check, Figure, State, has_labels, signal_of
 from guestlist.checks import Twins
+from guestlist.collecting.consistency import Consistency
 from guestlist.collecting.inputs import Duplicates, Repeats
 from guestlist.errors import InputError
 from guestlist.evaluate import advantage
@@ -149,6 +150,15 @@ def of_repeats(repeats: Repeats | None) -> tuple[Check, ...]:
     return (
         Check("GL114", *_state(repeats.names < repeats.records, {"records": repeats.records, "names": repeats.names})),
     )
+
+
+def of_consistency(found: Consistency | None) -> tuple[Check, ...]:
+    """The checks of outputs that change between queries, or with the batch."""
+    if found is None:
+        return Check("GL130", *NOT_RUN), Check("GL131", *NOT_RUN)
+    changed = _state(not found.deterministic, {"changed": found.changed, "records": found.records})
+    batched = _state(found.depends_on_batch, {"differ": found.batched, "records": found.records})
+    return Check("GL130", *changed), Check("GL131", *(batched if found.deterministic else NOT_RUN))
 
 
 def not_noticed(case: Case) -> Outcome:
@@ -461,4 +471,6 @@ CHECKS: dict[str, CheckRow] = {
     "GL129": CheckRow(
         "members may not be the training set", other_training_set, by_chance=True, changes=always, undermines=always
     ),
+    "GL130": CheckRow("outputs that change between queries", changes=always, undermines=always),
+    "GL131": CheckRow("outputs that depend on the batch", changes=always, undermines=always),
 }

@@ -355,6 +355,22 @@ def _other_training_set(f: Mapping) -> str:
     )
 
 
+def _changing(f: Mapping) -> str:
+    return (
+        f"The model is not deterministic: queried twice about the same {f['records']} records, it returned different outputs "
+        f"for {f['changed']} of them. The noise can hide a leak from this audit, and an attacker can average over many queries. "
+        "Put the model into evaluation mode, or fix its random seed, and audit again."
+    )
+
+
+def _batched(f: Mapping) -> str:
+    return (
+        f"The model's outputs depend on the batch: of {f['records']} records, {f['differ']} have different outputs when they are "
+        "queried with all other records. Attacks compare outputs record by record and may miss a leak. Put the model into "
+        "evaluation mode (batch normalisation), compute scaling on the training records, and audit again."
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL101": _duplicates,
     "GL102": _dropped,
@@ -382,4 +398,6 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL127": _labels_alone,
     "GL128": _one_probability,
     "GL129": _other_training_set,
+    "GL130": _changing,
+    "GL131": _batched,
 }
