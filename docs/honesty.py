@@ -48,6 +48,14 @@ def _blind() -> Iterator[tuple[str, ...]]:
         if "at_most" in world:
             what = f"blind baseline is flagged, one source: {name}"
             yield what, _percent(world["flagged"]), f"≤ {_percent(world['at_most'])}", f"{world['repeats']} splits"
+        elif "second_order_flagged" in world:
+            what = f"model-free baseline is flagged, {name.removesuffix(': flagged')}"
+            flagged = _percent(world["second_order_flagged"])
+            yield what, flagged, "≥ 95 %", f"{world['repeats']} simulations"
+        elif "second_order_off" in world:
+            beside = f"with the true weights {world['oracle_off']:+.3f}"
+            off = f"{world['second_order_off']:+.3f} ({beside})"
+            yield f"weighted AUC minus the truth, {name}", off, "± .015", f"{world['worlds']} simulations"
         elif "says_yes" in world:
             yield f"answers Yes, two kinds: {name}", _percent(world["says_yes"]), "≤ 5 %", f"{world['audits']} audits"
         elif "withheld" in world:

@@ -22,13 +22,16 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import guestlist as gl
 from guestlist.blind.baseline import FOLDS, Blind, blind, look, within_folds
 from guestlist.blind.columns import columns_of, design
 from guestlist.blind.ridge import cross_fitted, folds
+from guestlist.blind.second_order import second_order
 from guestlist.blind.units import exchanged, folds_of
 from guestlist.datasets import load
 from guestlist.evaluate import Estimate, auc, auc_beyond
@@ -89,6 +92,11 @@ def few_values(members: int, nonmembers: int, rng: np.random.Generator) -> Sides
     return Sides(x, rng.integers(2, size=records), np.arange(records) < members)
 
 
+def normal(each: int, columns: int, rng: np.random.Generator) -> Sides:
+    """Independent normal columns, drawn in the same way for both sets."""
+    return Sides(rng.normal(size=(2 * each, columns)), rng.integers(2, size=2 * each), np.arange(2 * each) < each)
+
+
 ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
     "adult 50 + 50": (partial(people, 50, 50), 400),
     "adult 200 + 200": (partial(people, 200, 200), 200),
@@ -97,6 +105,8 @@ ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
     "60 persons, by visit": (partial(persons, 30, True), 200),
     "100 + 100, members three times": (partial(repeated, 100, 3), 300),
     "few values, 300 + 60": (partial(few_values, 300, 60), 300),
+    "normal, 400 + 400, 4 columns": (partial(normal, 400, 4), 400),
+    "normal, 400 + 400, 10 columns": (partial(normal, 400, 10), 400),
 }
 
 
@@ -178,6 +188,82 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
     }
 
 
+# -- differences of second order ----------------------------------------------------------------------------------------
+
+CORRELATION = (
+    0.5  # between the first two columns of members; logistic regression on squares and products has AUC 0.58 to 0.62
+)
+
+
+def correlated(each: int, columns: int, rng: np.random.Generator) -> Sides:
+    """Columns of equal means and variances, the first two of which are correlated among members only."""
+    sides = normal(each, columns, rng)
+    x, member = sides.x, sides.member
+    x[member, 1] = CORRELATION * x[member, 0] + np.sqrt(1 - CORRELATION**2) * x[member, 1]
+    return sides
+
+
+def correlated_flagged(columns: int, repeats: int = 100, each: int = 400) -> dict:
+    """Measure how often the difference is flagged, next to the AUC of scikit-learn's logistic regression on all terms."""
+    found, other = [], []
+    for k in range(repeats):
+        rng = np.random.default_rng([79, columns, k])
+        sides = correlated(each, columns, rng)
+        found.append(judged(sides, rng))
+        if k < 20:
+            terms = PolynomialFeatures(2, include_bias=False).fit_transform(sides.x)
+            splits = StratifiedKFold(FOLDS, shuffle=True, random_state=k)
+            model = LogisticRegression(max_iter=1000)
+            fitted = cross_val_predict(model, terms, sides.member, cv=splits, method="decision_function")
+            other.append(roc_auc_score(sides.member, fitted))
+    return {
+        "repeats": repeats,
+        "records": each,
+        "columns": columns,
+        "second_order_flagged": _share(one.told for one in found),
+        "auc": round(float(np.mean([one.auc for one in found])), 4),
+        "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
+        "logistic_auc": round(float(np.mean(other)), 4),
+    }
+
+
+def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> dict:
+    """Measure how often an audit of a model that saw neither set says "Yes", with the baseline and without.
+
+    Labels follow the sum of the first two columns, so the model is surer of members, whose sums are more dispersed.
+    """
+
+    def label(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return (2 * (x[:, 0] + x[:, 1]) + rng.logistic(size=len(x)) > 0).astype(int)
+
+    found, yes, likely, without = [], [], [], []
+    for k in range(repeats):
+        rng = np.random.default_rng([89, columns, k])
+        train = rng.normal(size=(1000, columns))
+        model = LogisticRegression(max_iter=500).fit(train, label(train, rng))
+        sides = correlated(each, columns, rng)
+        y, inside = label(sides.x, rng), sides.member
+        parts = (sides.x[inside], y[inside]), (sides.x[~inside], y[~inside])
+        results = gl.audit(model, *parts, references=0, seed=k, jobs=1, ignore=("GL119",))
+        assert results.blind is not None
+        found.append(results)
+        yes.append(answer(results).startswith("Yes"))
+        likely.append(answer(results).startswith("Likely"))
+        without.append(answer(replace(results, blind=None)).startswith("Yes"))
+    return {
+        "audits": repeats,
+        "members": each,
+        "says_yes": _share(yes),
+        "says_likely": _share(likely),
+        "would_say_yes_without_it": _share(without),
+        "flagged": _share(one.blind.told for one in found),
+        "auc": round(float(np.mean([one.blind.auc for one in found])), 4),
+        "smallest_seen": round(float(np.mean([one.blind.detectable_auc for one in found])), 4),
+        "weighting_refused": _share(one.adjusted.refused != "" for one in found),
+        "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
+    }
+
+
 # -- the smallest difference that is seen -------------------------------------------------------------------------------
 
 SHIFTS = (0.0, 0.4, 0.6, 0.8, 1.0)
@@ -238,13 +324,63 @@ class Weighed(NamedTuple):
 def weighed(each: int, shift: float, seed: list[int], leak: float = LEAK) -> Weighed:
     rng = np.random.default_rng(seed)
     sides, scores = attacked(each, shift, rng, leak)
+    return _weighed(sides, scores, np.exp(shift * sides.x[:, 2] - shift**2 / 2), rng)
+
+
+def _weighed(sides: Sides, scores: np.ndarray, true_weights: np.ndarray, rng: np.random.Generator) -> Weighed:
     found = look(sides.x, sides.y, sides.member, rng=rng)
     assert found is not None
     told, said = found
-    gain = auc_beyond(scores, said.score, sides.member, said.fold, spread=told.spread)
-    true_weights = np.exp(shift * sides.x[:, 2] - shift**2 / 2)
+    gain = auc_beyond(scores, said.score, sides.member, said.fold, spread=told.spread, at_least=0.5)
     oracle = auc(scores, sides.member, weights=true_weights)
     return Weighed(told, adjusted("attack", scores, sides.member, said.chance, said.across_folds), gain, oracle)
+
+
+def correlated_weighed(each: int, columns: int, seed: list[int], leak: float = LEAK) -> Weighed:
+    """Weigh non-members where an attack's score follows the product of the correlated columns as well as the leak."""
+    rng = np.random.default_rng(seed)
+    sides = correlated(each, columns, rng)
+    a, b, rho = sides.x[:, 0], sides.x[:, 1], CORRELATION
+    scores = leak * sides.member + a * b + rng.normal(size=2 * each)
+    left = 1 - rho**2
+    ratio = np.exp(-((a - rho * b) ** 2 / left - a**2) / 2) / np.sqrt(left)  # of both densities
+    return _weighed(sides, scores, ratio, rng)
+
+
+@cache
+def correlated_truth() -> float:
+    """Compute the AUC of the leak if non-members were drawn as members are, from a million pairs."""
+    rng = np.random.default_rng(99)
+    noise = rng.normal(size=(2, 3, 1_000_000))
+    a, b = noise[:, 0], CORRELATION * noise[:, 0] + np.sqrt(1 - CORRELATION**2) * noise[:, 1]
+    member, nonmember = a * b + noise[:, 2]
+    return float((member + LEAK > nonmember).mean())
+
+
+def correlated_weighting(columns: int, repeats: int, each: int = 400) -> dict:
+    """Compare weighted AUCs with the truth, and with those of the true weights; with a leak and without."""
+    truth = correlated_truth()
+    found = [correlated_weighed(each, columns, [109, columns, k]) for k in range(repeats)]
+    none = [correlated_weighed(each, columns, [119, columns, k], leak=0.0) for k in range(repeats)]
+    given = [one.adjusted.auc for one in found if one.adjusted.auc is not None]
+    off = np.array([one.value - truth for one in given])
+    off_without = np.array([one.adjusted.auc.value - 0.5 for one in none if one.adjusted.auc is not None])
+    oracle = [one.oracle.value - truth for one in found]
+    return {
+        "worlds": repeats,
+        "records": each,
+        "columns": columns,
+        "second_order_off": round(float(off.mean()), 4),
+        "off_error": round(float(off.std(ddof=1) / np.sqrt(len(off))), 4),
+        "absolute": round(float(np.abs(off).mean()), 4),
+        "oracle_off": round(float(np.mean(oracle)), 4),
+        "oracle_absolute": round(float(np.abs(oracle).mean()), 4),
+        "auc_held": _share(one.low <= truth <= one.high for one in given),
+        "oracle_held": _share(one.oracle.low <= truth <= one.oracle.high for one in found),
+        "refused": _share(one.adjusted.auc is None for one in found),
+        "off_without_leak": round(float(off_without.mean()), 4),
+        "says_likely_without_leak": _share(one.told.told and adds(one) for one in none),
+    }
 
 
 def weighting(each: int, shift: float, repeats: int) -> dict:
@@ -282,19 +418,23 @@ def weighting(each: int, shift: float, repeats: int) -> dict:
 
 
 def beyond(each: int, shift: float, repeats: int) -> dict:
-    """How often the interval of attack minus blind holds the mean over worlds; the spread of exchanges is that of the first."""
-    gains, spread = [], None
+    """How often the interval of the attack's AUC minus max(0.5, baseline) holds that of the mean AUCs over simulations."""
+    gains, plain, own, spread = [], [], [], None
     for k in range(repeats):
         rng = np.random.default_rng([91, each, int(10 * shift), k])
         sides, scores = attacked(each, shift, rng)
         unit = np.arange(2 * each)
         fold, columns = folds_of(unit, FOLDS, rng), columns_of(sides.x, rng)
-        parts = folds(design(columns, sides.y, {}, fold, values=False, rng=rng), fold)
+        read = design(columns, sides.y, {}, fold, values=False, rng=rng)
+        terms = second_order(read.combined.values, read.combined.source, unit, rng)
+        parts = folds(read.linear, fold, terms)
         if spread is None:
             spread = float(within_folds(parts, exchanged(unit, sides.member, 200, rng)).std(ddof=1))
         (fitted,) = cross_fitted(parts, np.where(sides.member, 1.0, -1.0)[None])
-        gains.append(auc_beyond(scores, fitted, sides.member, fold, spread=spread))
-    mean = float(np.mean([gain.value for gain in gains]))
+        gains.append(auc_beyond(scores, fitted, sides.member, fold, spread=spread, at_least=0.5))
+        plain.append(auc_beyond(scores, fitted, sides.member, fold).value)
+        own.append(auc_beyond(scores, np.zeros(2 * each), sides.member, fold).value)
+    mean = float(min(np.mean(plain), np.mean(own)))
     return {
         "worlds": repeats,
         "records": each,
@@ -359,6 +499,9 @@ GRID = [(1000, 0.0, 60), (1000, 0.5, 30), (1000, 1.0, 30), (200, 0.0, 40), (200,
 WORLDS: dict[str, Callable[[], dict]] = {
     **{name: partial(one_source, name) for name in ONE_SOURCE},
     **{name: partial(two_kinds, name) for name in KINDS},
+    **{f"correlated, {p} columns: flagged": partial(correlated_flagged, p) for p in (4, 10)},
+    **{f"correlated, {p} columns: model that saw neither set": partial(correlated_audits, p) for p in (4, 10)},
+    **{f"correlated, {p} columns: weighted": partial(correlated_weighting, p, 60) for p in (4, 10)},
     "smallest seen": smallest_seen,
     **{
         f"weighted, {each} + {each}, shift {shift:g}": partial(weighting, each, shift, repeats)

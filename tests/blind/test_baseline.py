@@ -50,9 +50,9 @@ def test_the_p_value_is_the_share_of_all_exchanges_that_do_as_well():
 def test_what_the_classifier_reads_does_not_depend_on_who_is_a_member(monkeypatch):
     seen = []
 
-    def noted(read, fold):
-        seen.append((read, fold))
-        return folds(read, fold)
+    def noted(read, fold, terms):
+        seen.append((read, fold, *terms))
+        return folds(read, fold, terms)
 
     monkeypatch.setattr(baseline, "folds", noted)
     rng = np.random.default_rng(0)
@@ -117,6 +117,37 @@ def test_labels_that_fit_worse_on_one_side_are_seen():
     y, member = rng.integers(2, size=400), np.arange(400) < 200
     x = y[:, None] + 0.7 * rng.normal(size=(400, 3))
     assert told(x, np.where(~member & (rng.random(400) < 0.4), 1 - y, y), member).told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [4, 10])
+def test_columns_that_are_correlated_on_one_side_are_seen(columns):
+    """Means and variances are equal. Few simulations here; the power over many is in benchmarks/honesty."""
+    for k in range(3):
+        rng = np.random.default_rng([5, columns, k])
+        sides = worlds.correlated(400, columns, rng)
+        assert blind(sides.x, sides.y, sides.member, rng=rng).told
+
+
+@pytest.mark.slow
+def test_categories_that_go_together_on_one_side_are_seen():
+    rng = np.random.default_rng(0)
+    member = np.arange(600) < 300
+    towns, jobs = rng.choice(list("abc"), 600), rng.choice(list("abc"), 600)
+    jobs = np.where(member & (rng.random(600) < 0.5), towns, jobs)
+    table = pd.DataFrame({"town": towns, "job": jobs, "age": rng.normal(size=600)})
+    assert told(table, np.zeros(600, int), member).told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("records", "columns"), [(40, 6), (40, 300), (400, 1000)])
+def test_few_records_and_many_columns_are_read(records, columns):
+    rng = np.random.default_rng(0)
+    x, y, member = rng.normal(size=(records, columns)), rng.integers(2, size=records), np.arange(records) % 2 == 0
+    found = told(x, y, member)
+    assert found == told(x, y, member)
+    assert found.columns == columns
+    assert told(x + 2 * member[:, None], y, member).told
 
 
 def test_images_that_lie_elsewhere_are_seen():

@@ -31,7 +31,7 @@ def test_whatever_is_given_becomes_finite_numbers(name, values):
     rng = np.random.default_rng(1)
     x, fold = columns_of(TABLES[name], rng), folds_of(np.arange(60), 5, rng)
     label = rng.normal(size=60) if values else rng.choice(["yes", "no"], 60)
-    read = design(x, label, {"sex": rng.choice(["f", "m"], 60).astype(object)}, fold, values=values, rng=rng)
+    read = design(x, label, {"sex": rng.choice(["f", "m"], 60).astype(object)}, fold, values=values, rng=rng).linear
     assert len(read) == 60
     assert np.isfinite(read).all()
     assert np.allclose(read.mean(axis=0), 0, atol=1e-9)
@@ -52,7 +52,7 @@ def test_many_columns_and_many_values_are_capped():
     assert (many.values.shape[1], many.sources) == (LEVELS, 1)
     wide = columns_of(rng.normal(size=(500, 600)), rng)
     fold = folds_of(np.arange(500), 5, rng)
-    read = design(wide, np.zeros(500, int), {}, fold, values=False, rng=rng)
+    read = design(wide, np.zeros(500, int), {}, fold, values=False, rng=rng).linear
     assert read.shape[1] < COMPONENTS + 48 * 8 + 2
 
 

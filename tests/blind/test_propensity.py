@@ -18,7 +18,9 @@ def shifted():
 def weights_of(x, fold, member):
     """With a score that says nothing beside the columns."""
     nothing = np.zeros(len(member))
-    return odds(chances(x, nothing[:, None], nothing, fold, member, np.arange(len(member))), member)
+    return odds(
+        chances(x, nothing[:, None], np.empty((len(member), 0)), nothing, fold, member, np.arange(len(member))), member
+    )
 
 
 def test_nobody_teaches_their_own_score(shifted):
@@ -53,7 +55,7 @@ def test_labels_that_fit_their_features_better_are_balanced_too(shifted):
     x, fold, member = shifted
     fits = np.random.default_rng(1).random(800) < np.where(member, 0.8, 0.6)
     label = np.where(fits, 1, -1) * np.sign(x[:, 0])
-    chance = chances(x[:, :1], label[:, None], np.zeros(800), fold, member, np.arange(800))
+    chance = chances(x[:, :1], label[:, None], np.empty((800, 0)), np.zeros(800), fold, member, np.arange(800))
     together, weights = x[:, 0] * label, odds(chance, member)[~member]
     assert together[~member].mean() < together[member].mean() - 0.2
     assert np.average(together[~member], weights=weights) == pytest.approx(together[member].mean(), abs=0.06)

@@ -18,7 +18,8 @@ import pandas as pd
 from guestlist.arrays.ranks import aucs
 from guestlist.blind.columns import columns_of, design, plain
 from guestlist.blind.propensity import chances
-from guestlist.blind.ridge import Fold, cross_fitted, folds
+from guestlist.blind.ridge import Fold, cross_fitted, folds, selected_terms
+from guestlist.blind.second_order import second_order
 from guestlist.blind.units import exchanged, folds_of, some_of, units_of
 from guestlist.data import Data
 from guestlist.hashes import row_hashes
@@ -29,7 +30,7 @@ FOLDS = 5
 MOST_RECORDS = 2000  # of either side
 # Exchanges are drawn until so many did as well (Besag & Clifford 1991), or to the last.
 ENOUGH, EXCHANGES, AT_ONCE = 20, 399, 100
-CLASSIFIER = "ridge"
+CLASSIFIER = "ridge with squares and products"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,8 @@ def _looked(
     data, member = data.take(rows), member[rows]
     fold, columns = folds_of(unit, FOLDS, rng), columns_of(data.x, rng)
     read = design(columns, data.y, data.groups, fold, values=values, rng=rng)
-    parts = folds(read, fold)
+    terms = second_order(read.combined.values, read.combined.source, unit, rng)
+    parts = folds(read.linear, fold, terms)
     auc = float(within_folds(parts, member[None])[0])
     if np.isnan(auc):
         return None
@@ -194,9 +196,11 @@ def _looked(
     )
 
     def unasked() -> Unasked:
-        (score,) = cross_fitted(parts, np.where(member, 1.0, -1.0)[None])
+        side = np.where(member, 1.0, -1.0)
+        (score,) = cross_fitted(parts, side[None])
         given, labels = plain(columns, data.y, data.groups, values=values)
-        return _spread_out(len(y), rows, score, fold, chances(given, labels, score, fold, member, unit))
+        found = terms.values[:, selected_terms(parts, side)]
+        return _spread_out(len(y), rows, score, fold, chances(given, labels, found, score, fold, member, unit))
 
     return reached, unasked
 

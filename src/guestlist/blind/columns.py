@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,18 @@ class Columns:
     @property
     def sources(self) -> int:
         return len(np.unique(self.source))
+
+
+class Design(NamedTuple):
+    """Numbers that the classifier reads.
+
+    Attributes:
+        linear: (records, columns) of the ridge regression.
+        combined: Columns whose squares and products are its second-order terms.
+    """
+
+    linear: np.ndarray
+    combined: Columns
 
 
 def columns_of(x: np.ndarray | pd.DataFrame, rng: np.random.Generator) -> Columns:
@@ -95,8 +108,8 @@ def design(
     *,
     values: bool,
     rng: np.random.Generator,
-) -> np.ndarray:
-    """(records, columns) what the classifier reads: columns, the label, how surprising it is, and cells of random trees.
+) -> Design:
+    """Build what the classifier reads: columns, the label, how surprising it is, and cells of random trees.
 
     Args:
         label: (records,) a class or, if ``values``, a number.
@@ -107,7 +120,8 @@ def design(
     given, labels = _given(x, groups), _labels(label, values)
     own = joined([labels, _surprise(given, labels, fold, rng)], len(label))
     straight = np.hstack([given.values, own.values])
-    return np.hstack([_of_one_weight(straight), _of_one_weight(cells(given, own, rng))])
+    linear = np.hstack([_of_one_weight(straight), _of_one_weight(cells(given, own, rng))])
+    return Design(linear, joined([given, own], len(label)))
 
 
 def plain(

@@ -1,7 +1,8 @@
 """How likely a record is a member's, by what it holds alone: probabilities that non-members can be weighted by.
 
 What members and non-members are to be balanced in: the columns themselves, for people around another mean; their squares, for
-people spread more widely; their products with the label, for labels that fit them better or worse; and scores of classifiers
+people spread more widely; their products with the label, for labels that fit them better or worse; second-order terms that
+differ by more than chance explains; and scores of classifiers
 that did not learn from the record, for what goes together: boosted trees, and the classifier by which members are told
 without the model.
 """
@@ -20,6 +21,7 @@ TREES, LEAVES, OF_A_LEAF = 60, 8, 20  # small trees, and few: what they overfit 
 def chances(
     given: np.ndarray,
     labels: np.ndarray,
+    terms: np.ndarray,
     score: np.ndarray,
     fold: np.ndarray,
     member: np.ndarray,
@@ -29,6 +31,7 @@ def chances(
 
     Args:
         given, labels: (records, columns) of features, and of the label, centred, of about unit spread.
+        terms: (records, terms) second-order terms in which members and non-members differ.
         score: (records,) of a classifier that did not learn from the record's fold.
         fold: (records,) numbers.
         member: (records,) true for members.
@@ -40,7 +43,7 @@ def chances(
     squares = columns[:, several] ** 2  # of two values a square is no more than the value
     some = labels[:, : max(PRODUCTS // max(given.shape[1], 1), 1)]
     products = (given[:, :, None] * some[:, None]).reshape(len(member), -1)
-    return special.expit(log_odds(np.hstack([columns, squares, products, learnt]), member, unit))
+    return special.expit(log_odds(np.hstack([columns, squares, products, terms, learnt]), member, unit))
 
 
 def odds(chance: np.ndarray, member: np.ndarray) -> np.ndarray:
