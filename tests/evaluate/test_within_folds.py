@@ -48,3 +48,16 @@ def test_what_has_no_partner_is_left_out(world):
     rest = fold != 1
     assert auc_beyond(alone, fitted, member, fold) == auc_beyond(*(part[rest] for part in world))
     assert np.isnan(auc_beyond(scores, fitted, np.ones(60, bool), fold).value)
+
+
+def test_a_baseline_below_one_half_counts_as_guessing(world):
+    scores, _, member, fold = world
+    against = -(member + np.arange(60) % 2 / 2)  # ranks every member below every non-member
+    guessing = np.zeros(60)
+    own = auc_beyond(scores, guessing, member, fold)
+    assert auc_beyond(scores, against, member, fold).value == pytest.approx(own.value + 0.5)
+    assert auc_beyond(scores, against, member, fold, at_least=0.5) == pytest.approx(own)
+    good = scores + member
+    assert auc_beyond(scores, good, member, fold, at_least=0.5).value == pytest.approx(
+        auc_beyond(scores, good, member, fold).value
+    )

@@ -22,10 +22,14 @@ def auc_beyond(
     fold: np.ndarray,
     *,
     spread: float = 0.0,
+    at_least: float | None = None,
     persons: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
+
+    With ``at_least`` it is the AUC minus the larger of two: that of the cross-fitted scores, and ``at_least``. This is the
+    smaller of two differences, and each end of its interval is the smaller of theirs.
 
     Args:
         scores: (records,) of an attack; NaN is left out, together with its partner.
@@ -33,6 +37,7 @@ def auc_beyond(
         member: (records,) the truth.
         fold: (records,) numbers of the folds.
         spread: standard deviation of the classifier's AUC when memberships are exchanged.
+        at_least: AUC that the classifier is taken to reach where it does worse, such as 0.5; None compares with its AUC only.
         persons: (records,) labels of those whose records these are; by default each record stands alone.
         confidence: of the interval.
     """
@@ -50,7 +55,12 @@ def auc_beyond(
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     value = float(pairs.member @ gap.member / pairs.member.sum())
     more = max(spread**2 - spread_of(b, owners, pairs).variance, 0.0)
-    return around(value, spread_of(gap, owners, pairs), error, more)
+    beyond = around(value, spread_of(gap, owners, pairs), error, more)
+    if at_least is None:
+        return beyond
+    own = float(pairs.member @ a.member / pairs.member.sum()) - at_least
+    alone = around(own, spread_of(a, owners, pairs), error)
+    return Estimate(*(min(both) for both in zip(beyond, alone, strict=True)))
 
 
 def _within(scores: np.ndarray, member: np.ndarray, fold: np.ndarray) -> Placements:

@@ -1,4 +1,4 @@
-"""By how much the headline attack tells members better than a classifier that never asks the model."""
+"""Gain of the headline attack over the model-free baseline."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from guestlist.case import Case
 from guestlist.evaluate import Estimate, auc_beyond
 from guestlist.findings import headline
+from guestlist.findings.attacks import CHANCE
 
 
 @dataclass(frozen=True)
 class BeyondBlind:
-    """AUC of the headline attack minus that of the blind classifier, on the same records and pairs within a fold.
+    """AUC of the headline attack minus the larger of 0.5 and that of the model-free baseline.
 
-    The interval is DeLong's for pairs, by persons where they are known, and wider by what cross-fitting adds.
+    Both are measured on the same records, over pairs within a cross-fitting fold. The interval is DeLong's for paired scores,
+    clustered by person where person identifiers are given, and widened for cross-fitting.
     """
 
     attack: str
@@ -23,7 +25,7 @@ class BeyondBlind:
 
 
 def find(case: Case) -> BeyondBlind | None:
-    """None where nobody looked without the model, or what was said of each record was not kept."""
+    """Compare the headline attack with the baseline; None where there is no baseline, or no score of it per record."""
     if case.blind is None or case.unasked is None:
         return None
     name, asked = case.of(headline.find).name, case.truth.asked
@@ -35,6 +37,7 @@ def find(case: Case) -> BeyondBlind | None:
         member,
         case.unasked.fold[asked][seen],
         spread=case.blind.spread,
+        at_least=CHANCE,
         persons=None if case.persons is None else case.persons[seen],
     )
     return BeyondBlind(name, gain, int(member.sum()), int((~member).sum()))

@@ -256,11 +256,14 @@ def _gap(f: Mapping) -> str:
 
 def _blind(f: Mapping) -> str:
     seen = words.listed([words.SEEN.get(name, name) for name in str(f.get("looked_at", "features label")).split()])
-    return (
-        f"A classifier that sees {seen} alone, and never asks the model, tells members from non-members with AUC "
-        f"{decimal(f['auc'])} (p = {tiny(f['p_value'])}): the two are different kinds of records, and what attacks find cannot "
-        f"be put down to the model alone. {words.advice(str(f.get('game', '')))}"
+    game = str(f.get("game", ""))
+    found = (
+        f"Evidence of a difference between the two sets: a model-free baseline that reads {seen}, and never queries the model, "
+        f"separates members from non-members with AUC {decimal(f['auc'])} (p = {tiny(f['p_value'])})."
     )
+    chance = words.by_chance(float(f["p_value"]), game)
+    attacks = "Attacks may detect this difference, not the model's training."
+    return " ".join(filter(None, [found, chance, attacks, words.advice(game)]))
 
 
 def _repeated(f: Mapping) -> str:

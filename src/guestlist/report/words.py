@@ -29,7 +29,11 @@ COUNTERPART = (
 QUERIER = "Someone who can query the model"
 FILE_HOLDER = "Someone who holds the model file"
 
-# What a classifier that never asks the model may see.
+WEAK = 0.01  # largest p-value of a difference between the two sets that is called clear
+BY_CHANCE = "1 in 20 sound splits triggers this; if you split at random, carry on."
+CLEAR = "At most 1 in 100 sound splits shows a difference this clear; check how the two sets were drawn."
+
+# What the model-free baseline may read.
 SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
@@ -132,6 +136,13 @@ def _r2(who: Subject) -> str:
     if who.r2_members is None or who.r2_nonmembers is None:
         return ""
     return f"; R² {decimal(who.r2_members)} and {decimal(who.r2_nonmembers)}"
+
+
+def by_chance(p_value: float, game: str) -> str:
+    """Report how often a random split shows such a difference; empty where a game drew the sets from different sources."""
+    if game:
+        return ""
+    return BY_CHANCE if p_value > WEAK else CLEAR
 
 
 def advice(game: str) -> str:

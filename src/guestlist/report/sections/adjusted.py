@@ -12,22 +12,24 @@ from guestlist.report import words
 from guestlist.report.format import decimal, percent, with_interval
 
 NOT_GIVEN = {
-    FEW: "non-members that are like members count as {share} of the non-members, and below {fewest} no figure is given",
-    APART: "non-members that are weighted to be like members can still be told from them (AUC {left})",
-    UNSEEN: "that takes the records' features, by which non-members could be weighted to be like members, and there are none",
+    FEW: "the effective sample size after weighting is {share} of the non-members, below the minimum of {fewest}",
+    APART: "the baseline still separates members from the weighted non-members (AUC {left})",
+    UNSEEN: "weighting needs the records' features, and there are none",
 }
 
 
 def adjusted(results: Results) -> str:
-    """What the headline attack reaches with weighted non-members, or why that is not told; empty where nobody looked."""
+    """Report the headline attack with weighted non-members, or why there is no number; empty without a baseline."""
     found, attack = results.adjusted, words.headline(results)
     if found is None or attack is None:
         return ""
     if found.auc is None:
-        return f"What the model itself gives away cannot be told: {_reason(found)}."
-    known = f"{found.attack} has AUC {with_interval(attack.auc)}: what someone gets who knows the people as well as the model."
-    worth = f"Weighted, they count as {percent(found.effective_share)} of the non-members."
-    return f"{known} {_left(found.auc)} {worth}"
+        return _not_given(found)
+    known = (
+        f"{found.attack} has AUC {with_interval(attack.auc)} for an attacker who knows both the records and the model."
+    )
+    size = f"Effective sample size after weighting: {percent(found.effective_share)} of the non-members."
+    return f"{known} {_left(found.auc)} {size}"
 
 
 def in_short(results: Results) -> str:
@@ -35,32 +37,31 @@ def in_short(results: Results) -> str:
     found = results.adjusted
     if found is None:
         return ""
-    if found.auc is None:
-        return f"What the model itself gives away cannot be told: {_reason(found)}."
-    return _left(found.auc)
+    return _not_given(found) if found.auc is None else _left(found.auc)
 
 
 def beyond(results: Results) -> str:
-    """By how much the headline attack does better than the classifier that never asks; empty where nobody looked."""
+    """Compare the headline attack with the larger of guessing and the baseline; empty without a baseline."""
     found = results.beyond_blind
     if found is None or math.isnan(found.gain.value):
         return ""
-    gain = f"its AUC minus that of the classifier is {with_interval(found.gain)}"
+    gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(found.gain)}"
     if found.gain.low > 0:
-        return f"The attack {found.attack} does better than that: {gain}."
+        return f"The attack {found.attack} does better than the baseline and guessing: {gain}."
     if found.gain.high < 0:
-        return f"The attack {found.attack} does worse than that: {gain}."
-    return f"The attack {found.attack} is not shown to do better than that, or worse: {gain}."
+        return f"The attack {found.attack} does worse than the baseline or guessing: {gain}."
+    return f"No evidence that the attack {found.attack} does better than the baseline and guessing: {gain}."
 
 
 def _left(auc: Estimate) -> str:
-    """What weighted non-members leave: never put down to the model alone, since weights take out what was looked at."""
-    own = f"Against non-members weighted to be like members it has AUC {with_interval(auc)}"
+    """Report the weighted AUC. Weights remove only the differences that were tested, so the model may not be the only cause."""
+    own = f"After weighting non-members to match members, its AUC is {with_interval(auc)}"
     if auc.low <= CHANCE:
-        return f"{own}: nothing is shown to be left for the model to have given away."
-    return f"{own}: what is left for the model to have given away, or for differences that were not taken out."
+        return f"{own}: no evidence that the model adds to the difference."
+    return f"{own}. This remainder is due to the model or to differences that weighting did not remove."
 
 
-def _reason(found: Adjusted) -> str:
-    said = NOT_GIVEN.get(found.refused, found.refused)
-    return said.format(share=percent(found.effective_share), fewest=percent(FEWEST), left=decimal(found.left.value))
+def _not_given(found: Adjusted) -> str:
+    reason = NOT_GIVEN.get(found.refused, found.refused)
+    said = reason.format(share=percent(found.effective_share), fewest=percent(FEWEST), left=decimal(found.left.value))
+    return f"The model's own contribution cannot be estimated: {said}."

@@ -1,4 +1,4 @@
-"""Whether members can be told without the model, above what attacks on the model reach."""
+"""Model-free baseline: can members and non-members be distinguished without the model?"""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from guestlist.report.format import count, decimal, tiny, with_interval
 from guestlist.report.section import Section, filled
 from guestlist.report.sections.adjusted import adjusted, beyond, in_short
 
-NO_FEATURES = (
-    "Without the records' features a difference between them goes unseen (--features, or features=… gives them)."
-)
+NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
 
 
-WEAK = 0.01  # above this p-value the reader is told that it may be chance
 # How the answer begins where the model likely adds to that: by how much more AUC at least.
 LIKELY = ((0.1, "Likely, beyond what the records themselves give away."), (0.0, "Likely, but only slightly."))
-BY_CHANCE = "Of audits with one source for both, one in twenty is told so by chance."
 
 
 class Row(NamedTuple):
@@ -59,31 +55,32 @@ def _rows(results: Results) -> list[Row]:
 
 
 def blind(results: Results) -> str:
-    """How well members are told without the model, and what could have been seen; empty where it was not looked for."""
+    """Report how well members are distinguished without the model, and what could have been detected; empty if not tested."""
     found = results.blind
     if found is None:
         return ""
     seen = words.listed([words.SEEN.get(name, name) for name in found.looked_at])
-    reached = f"A classifier that sees {seen}, and never asks the model, {_reaches(found)}"
-    asked = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
-    said = "Members can be told" if found.told else "Not shown that members can be told"
-    alone = [] if "features" in found.looked_at else [NO_FEATURES]
-    return " ".join([f"{said} without the model. {reached}, {asked}. {_unseen(found)}", *alone])
+    reached = f"A model-free baseline that reads {seen}, and never queries the model, {_reaches(found)}"
+    on = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
+    evidence = "Evidence" if found.told else "No evidence"
+    first = f"{evidence} that members and non-members can be distinguished without the model."
+    only = [] if "features" in found.looked_at else [NO_FEATURES]
+    return " ".join([f"{first} {reached}, {on}. {_power(found)}", *only])
 
 
 def with_differences(results: Results, found: Blind, attack: AttackResult) -> str:
-    """The answer where members can be told without the model: what attacks find is not the model's doing alone.
+    """The answer where members can be distinguished without the model: attacks may detect that difference.
 
-    Where an attack is shown to do better than whoever never asks the model, and to tell members from non-members who are weighted
-    to be like them, the model likely adds to what is known without it. Never "Yes": what nobody looked at may differ too.
+    The model likely adds to it where there is evidence that an attack does better than the baseline, and that it separates
+    members from non-members who are weighted to be like them. Never "Yes": what was not tested may differ too.
     """
     least = added(results)
     begin = "Unclear." if least <= 0 else next(said for above, said in LIKELY if least >= above)
-    differ = f"Members and non-members differ without the model: a classifier that never asks it {_reaches(found)}"
-    model = "so what attacks find, or miss, cannot be put down to the model alone"
+    differ = f"There is evidence of a difference between the two sets: a model-free baseline {_reaches(found)}"
+    model = "so attack results cannot be attributed to the model alone"
     own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    weak = BY_CHANCE if found.p_value > WEAK else ""
-    said = [f"{begin} {differ}, {model}.", own, beyond(results), in_short(results), weak, words.advice(found.game)]
+    chance = words.by_chance(found.p_value, found.game)
+    said = [f"{begin} {differ}, {model}.", chance, own, beyond(results), in_short(results), words.advice(found.game)]
     return " ".join(filter(None, said))
 
 
@@ -97,13 +94,10 @@ def added(results: Results) -> float:
 
 
 def _reaches(found: Blind) -> str:
-    return f"tells them apart with AUC {decimal(found.auc)} (p = {tiny(found.p_value)})"
+    return f"separates members from non-members with AUC {decimal(found.auc)} (p = {tiny(found.p_value)})"
 
 
-def _unseen(found: Blind) -> str:
+def _power(found: Blind) -> str:
     if math.isnan(found.detectable_auc) or found.detectable_auc >= 1:
-        return "With so few records even a large difference between the two may go unseen."
-    return (
-        f"The smallest difference that it would have seen four times in five is one it tells with AUC "
-        f"{decimal(found.detectable_auc)}."
-    )
+        return "With this few records, the test may miss even a large difference."
+    return f"This test has 80% power to detect a difference of AUC {decimal(found.detectable_auc)} or more."
