@@ -1,6 +1,7 @@
 """The members with the largest risks: who is listed, in which order, and what a spreadsheet gets."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,13 @@ import guestlist as gl
 from cases import case_of, leaking
 from guestlist.cli import main
 from guestlist.errors import InputError
+from guestlist.evaluate import Estimate
+from guestlist.findings import group_risks, records
+from guestlist.findings.records import deciding_column
+from guestlist.findings.risk_list import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
 from guestlist.lines import for_spreadsheets
-from guestlist.risks import risks_of
+from guestlist.report.sections.risks import contradiction, disagreement
+from guestlist.risks import RECOMMENDED, risks_of
 from guestlist.risks.listing import members_by_risk
 from worlds import gaussian_world
 
@@ -31,6 +37,53 @@ def test_members_alone_are_listed_the_most_exposed_first():
     np.testing.assert_array_equal(table["risk_mu"], expected)
     tied = table.groupby("risk_risk_score")["id"].apply(list)
     assert all(names == sorted(names) for names in tied)
+
+
+def test_members_in_the_order_of_the_report_are_those_of_its_list():
+    case = leaking()
+    table, attack = record_table(case, None)
+    members = members_by_exposure(table, attack)
+    listed = case.of(records.find)
+    assert len(members) == (case.truth.member & case.truth.asked).sum()
+    assert listed
+    assert members["id"].tolist()[: len(listed)] == [one.id for one in listed]
+    scored = members["id"].isin(table["id"][table[f"score_{attack}"].notna()]).to_numpy()
+    assert scored[: scored.sum()].all()
+    flagged = members["listed"].to_numpy()[scored]
+    assert 0 < flagged.sum() < len(flagged)
+    assert flagged[: flagged.sum()].all()
+    risks = [name for name in members if name.startswith("risk_")]
+    assert risks[0] == f"risk_{RECOMMENDED}" == "risk_mu"
+
+
+def test_risks_that_rank_members_differently_are_named():
+    order = np.arange(50.0)
+    ranked = pd.DataFrame(
+        {"risk_mu": -order, "risk_memorisation": -order + np.tile([5.0, -5.0], 25), "risk_score": order}
+    )
+    assert disagreements(ranked, order=True) == [(REPORT, "score", pytest.approx(-1))]
+    pairs = disagreements(ranked, order=False)
+    assert [pair[:2] for pair in pairs] == [("mu", "score"), ("memorisation", "score")]
+    assert all(value < DISAGREE for *_, value in pairs)
+    (report,) = disagreement(disagreements(ranked, order=True))
+    assert "score (-1.000)" in report
+    assert len(disagreement(pairs)) == 2
+    constant = ranked.assign(risk_score=1.0, risk_none=np.nan)
+    assert disagreements(constant, order=True) == []
+
+
+def test_groups_for_which_risks_contradict_each_other_are_named():
+    found = group_risks.find(leaking())
+    part = found.judged[0]
+    more, less = (
+        replace(part.risks[at], beyond_rest=Estimate(by, by - 0.01, by + 0.01), p_value=0.001)
+        for at, by in ((0, 0.1), (-1, -0.1))
+    )
+    opposed = replace(part, risks=(more, *part.risks[1:-1], less))
+    (said,) = contradiction(replace(found, judged=(opposed, *found.judged[1:])))
+    assert all(name in said for name in (more.risk, less.risk, *part.of.values()))
+    agreeing = replace(opposed, risks=(more, *part.risks[1:-1], replace(less, p_value=0.2)))
+    assert contradiction(replace(found, judged=(agreeing, *found.judged[1:]))) == []
 
 
 def test_what_a_risk_takes_is_said():
@@ -66,12 +119,21 @@ def test_the_command(tmp_path):
 
     said = run("--risk", "mu,shapr", "--top", "3", "--export", str(tmp_path / "out.csv"))
     assert said.exit_code == 0, said.output
-    assert "risk_shapr" in said.output
+    assert "shapr" in said.output
     written = pd.read_csv(tmp_path / "out.csv")
     assert len(written) == 60
     assert written["id"].str.startswith("'=p").all()
     top = json.loads(run("--json", "--risk", "mu", "--top", "2").output)
     assert [row["id"] for row in top] == [one.removeprefix("'") for one in written["id"][:2]]
+    # Without --risk the order is that of the report, whose list comes first.
+    every = json.loads(run("--json", "--top", "60").stdout)
+    results = gl.read_results(tmp_path / "a")
+    assert [row["id"] for row in every][: len(results.exposed)] == [one.id for one in results.exposed]
+    scored = set(results.records["id"][results.records[f"score_{results.headline.name}"].notna()])
+    column = deciding_column(results.records)
+    p_values = [row[column] for row in every if row["id"] in scored]
+    assert p_values == sorted(p_values)
+    assert len(every) == 60
     assert run("--export", "out.xlsx").exit_code == 2
     assert run("--risk", "moo").exit_code == 2
     groups = run("--group", "sex,region", "--risk", "mu")
@@ -83,7 +145,7 @@ def test_the_command(tmp_path):
     assert [part["of"] for part in one["judged"]] == [{"sex": "f"}, {"sex": "m"}]
     both = run("--risk", "mu,shapr", "--group", "sex", "--top", "2", "--export", str(tmp_path / "both.csv"))
     assert both.exit_code == 0, both.output
-    assert "risk_shapr" in both.output
+    assert "shapr" in both.output
     assert "sex = f" in both.output
     assert len(pd.read_csv(tmp_path / "both.csv")) == 60
     two = json.loads(run("--risk", "mu", "--group", "sex", "--top", "2", "--json").output)

@@ -16,7 +16,10 @@ TOP = 20
 
 @click.command()
 @click.argument("folder", type=PLACE)
-@click.option("--risk", help="Risks, separated by commas; the first one ranks. See: guestlist show risks.")
+@click.option(
+    "--risk",
+    help="Comma-separated risks; the first one ranks. See: guestlist show risks.  [default: all, in the report's order]",
+)
 @click.option("--top", type=Whole(1), help="How many members to list.  [default: 20; none with --group alone]")
 @click.option(
     "--export",
@@ -37,7 +40,11 @@ TOP = 20
 def risks(folder, risk, top, export, group, worth, own, as_json):
     """List the members of the audit in FOLDER that are most at risk.
 
+    Without --risk they are in the order of the report's list of exposed records: those that are flagged first. A line below the
+    table says which risks rank them differently.
+
     \b
+    guestlist risks audits/adult
     guestlist risks audits/adult --risk mu,memorisation,shapr --top 100 --export exposed.csv
     guestlist risks audits/adult --group sex,race --top 10
     guestlist risks audits/adult --worth --own scores.csv
@@ -55,30 +62,52 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
         raise click.UsageError("--own is for --worth.")
     if export is not None:
         check_table_place(export)
-    case, names = read_case(folder), risk and _parts(risk)
+    case, names = read_case(folder), _parts(risk) if risk else None
     if worth:
         _worth(case, names, own, as_json)
         return
-    listed = None if group and export is None and top is None else _members(case, names, top or TOP, export)
+    listed, notes = None, []
+    if not group or export is not None or top is not None:
+        listed, notes = _members(folder, case, names, top or TOP, export)
     groups = _by_group(case, _parts(group), names) if group else None
     if as_json:
         _as_json(listed, groups)
+        for note in notes:  # the standard output is JSON
+            click.echo(line(note), err=True)
         return
     if listed is not None:
-        _show_members(listed)
+        _show_members(listed, notes)
     if groups is not None:
         _show_groups(groups)
 
 
-def _members(case, names, top: int, export: Path | None):
-    """The first members of the list; all of them are exported."""
+def _members(folder: Path, case, names, top: int, export: Path | None):
+    """The first members of the list, and where risks disagree; all members are exported.
+
+    Without names the order is that of the report; the first named risk ranks otherwise.
+    """
+    from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
+    from guestlist.report.checks import sentence
+    from guestlist.report.readable import read_results
+    from guestlist.report.sections.risks import disagreement
+    from guestlist.risks.asked import asked_risks
     from guestlist.risks.listing import members_by_risk
 
-    table = members_by_risk(case, names)
+    results = read_results(folder) if (folder / "results.json").exists() else None
+    records, attack = record_table(case, results)
+    if names is None:
+        table = members_by_exposure(records, attack)
+        pairs = disagreements(table, order=True)
+    else:
+        table = members_by_risk(case, names)
+        in_order = members_by_exposure(with_risks(records, case, asked_risks(case, names)), attack)
+        pairs = [*disagreements(table, order=False), *disagreements(in_order, order=True)]
     if export is not None:
         write_table(export, table)
         click.echo(f"{len(table)} members: {export}", err=True)
-    return table.head(top)
+    doubt = results.check("GL129") if results is not None else None  # the report lists no one then
+    doubts = [f"GL129: {sentence(doubt)}"] if doubt is not None and doubt.state == "issue" else []
+    return table.head(top), [*doubts, *disagreement(pairs)]
 
 
 def _by_group(case, columns: list[str], names):
@@ -99,15 +128,20 @@ def _as_json(listed, groups) -> None:
     click.echo(json.dumps(found if len(found) > 1 else next(iter(found.values())), indent=1))
 
 
-def _show_members(listed) -> None:
+def _show_members(listed, notes: list[str]) -> None:
     from guestlist.cli.show import show_table
 
-    show_table([{name: _told(cell) for name, cell in row.items()} for row in listed.to_dict("records")])
+    # Short heads: many columns must fit.
+    short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
+    show_table([{name: _told(cell) for name, cell in row.items()} for row in short.to_dict("records")])
+    for note in notes:
+        click.echo(line(note))
 
 
 def _show_groups(found) -> None:
     from guestlist.cli.show import show_table
     from guestlist.report.sections.group_risks import differences, name, too_small
+    from guestlist.report.sections.risks import contradiction
 
     rows = [
         {
@@ -124,7 +158,7 @@ def _show_groups(found) -> None:
     if rows:
         show_table(rows)
     kinds = dict.fromkeys(one.kind for one in found.small)
-    for said in (*differences(found), *(too_small(found, kind) for kind in kinds)):
+    for said in (*differences(found), *contradiction(found), *(too_small(found, kind) for kind in kinds)):
         click.echo(line(said))
 
 

@@ -143,6 +143,7 @@ def _risks() -> list[dict]:
             "risk": name,
             "references": row.references,
             "by default": row.default,
+            "recommended": "yes" if row.recommended else "",
             "reads": ", ".join([*row.needs, *(["answers"] if row.answers else []), row.evidence]).strip(", "),
             "what it is": row.summary,
             "cost": row.cost,

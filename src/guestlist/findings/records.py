@@ -209,14 +209,26 @@ def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
     deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # of very many columns, few
     members = deciding.iloc[places].set_axis(places)
     room = longest(len(members))
-    deciding_p = members[deciding_column(records)].to_numpy(float)
-    members = members[deciding_p <= SMALL]
+    members = members[members[deciding_column(records)].to_numpy(float) <= SMALL]
+    return members, first_places(_order(members, score), members["id"].to_numpy(), room, max(room, MOST))
+
+
+def exposure_order(records: pd.DataFrame, attack: str) -> np.ndarray:
+    """Positions of all members in the order of the list of the most exposed; those without a score come last."""
+    members = np.flatnonzero(records["member"])
+    table, score = records.iloc[members], f"score_{attack}"
+    keys = [table[score].isna().to_numpy(), *_order(table, score)]
+    return members[first_places(keys, table["id"].to_numpy(), len(members), len(members)).rows]
+
+
+def _order(members: pd.DataFrame, score: str) -> list[np.ndarray]:
+    """What members are ordered by, the smallest first: the p-value that decides, then the gap, then the score."""
     # Not by the share of models: its smallest values go to the records that happen to have most OUT models, and of few models
     # many records have the smallest. Nor by the gap first, whose tail is Student's for normal scores alone.
-    before = [deciding_p[deciding_p <= SMALL], -members["gap"].to_numpy(float)] if "p_among_models" in members else []
-    return members, first_places(
-        [*before, -members[score].to_numpy(float)], members["id"].to_numpy(), room, max(room, MOST)
-    )
+    before = []
+    if "p_among_models" in members:
+        before = [members[deciding_column(members)].to_numpy(float), -members["gap"].to_numpy(float)]
+    return [*before, -members[score].to_numpy(float)]
 
 
 def longest(members: int) -> int:

@@ -17,11 +17,12 @@ from guestlist.risks.mu import tpr_of_mu
 from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
 from guestlist.risks.score import Histogram, risk_score
 from guestlist.risks.steadiness import Steadiness, steadiness
-from guestlist.risks.table import RISKS, Risk, risk_columns, risks_of
+from guestlist.risks.table import RECOMMENDED, RISKS, Risk, risk_columns, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
 from guestlist.risks.worth import Worth, worth, worth_of_risks
 
 __all__ = [
+    "RECOMMENDED",
     "RISKS",
     "AtPrior",
     "Bounded",

@@ -30,6 +30,7 @@ class Risk:
         answers: whether it reads the target's probabilities of all classes, beside the labels.
         references: the fewest reference models it can do with.
         default: whether an audit has it unless told otherwise; what takes long is computed by name.
+        recommended: whether it is the one to look at first, of those that rank members.
         fitted_on_target: whether it is estimated from all of the target's own members and non-members, so that it shares their
             noise with everything else that is.
         threshold: a record with a larger value is at risk, if the risk has a threshold of its own.
@@ -46,6 +47,7 @@ class Risk:
     answers: bool = False
     references: int = 0
     default: bool = True
+    recommended: bool = False
     fitted_on_target: bool = False
     threshold: float | None = None
     bounds: tuple[float, float] | None = None
@@ -188,10 +190,14 @@ RISKS: dict[str, Risk] = {
         summary="by how many standard deviations training on the record raises its margin",
         paper="Carlini et al. 2022; Dong et al. 2022",
         cost="references",
+        recommended=True,
         references=FEWEST,
         needs=("margin",),
     ),
 }
+
+# Of all risks it follows the report's list of exposed records most closely.
+(RECOMMENDED,) = (name for name, row in RISKS.items() if row.recommended)
 
 
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:

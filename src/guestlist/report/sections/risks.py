@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from guestlist.findings.group_risks import GroupRisks
 from guestlist.findings.results import Results
+from guestlist.findings.risk_list import REPORT, contradictions
 from guestlist.report import words
 from guestlist.report.format import count, decimal, with_interval
 from guestlist.report.section import Section, filled
-from guestlist.risks import Worth
+from guestlist.report.sections.group_risks import name
+from guestlist.risks import RECOMMENDED, Worth
 
 
 def section(results: Results) -> Section | None:
@@ -46,3 +50,31 @@ def said(rows: tuple[Worth, ...]) -> str:
         f"{calls}. Of {words.things(len(ranked), 'risk')}, {best.risk} {shown}{beyond}. Calling everybody at risk has F1 "
         f"{decimal(everybody.f1.value)} and tells nothing: read F1 beside it."
     )
+
+
+def disagreement(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
+    """Which rankings of members differ, and by how much."""
+    from_report = [f"{name} ({decimal(value)})" for first, name, value in pairs if first == REPORT]
+    said = [
+        f"{first} and {second} rank members differently (Spearman correlation {decimal(value)}): they measure different things."
+        for first, second, value in pairs
+        if first != REPORT
+    ]
+    if from_report:
+        said.append(
+            "These risks rank members differently from the report's list of exposed records (Spearman correlation in brackets): "
+            f"{words.listed(from_report)}."
+        )
+    return said
+
+
+def contradiction(found: GroupRisks) -> list[str]:
+    """Which groups bear more of one risk and less of another than the rest."""
+    said = []
+    for part, more, less in contradictions(found):
+        advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*more, *less) else ""
+        said.append(
+            f"Risks contradict each other for {name(part)}: more {words.listed(more)}, but less {words.listed(less)} than the "
+            f"rest. They measure different things.{advice}"
+        )
+    return said
