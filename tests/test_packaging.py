@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import guestlist
+import without_extras
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -69,6 +70,17 @@ def test_the_function_audit_is_not_hidden_by_a_module():
 
 
 @pytest.mark.slow
+def test_every_command_and_name_without_extras_works_or_names_the_extra(tmp_path):
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "work").mkdir()
+    without_extras.hide(tmp_path / "hidden")
+    path = os.pathsep.join([str(tmp_path / "hidden"), *filter(None, sys.path)])
+    script = [sys.executable, without_extras.__file__, tmp_path / "work"]
+    found = subprocess.run(script, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.wheel
 @pytest.mark.timeout(0)  # how long an installation takes is the machine's and the network's affair
 def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
@@ -90,3 +102,7 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     found = subprocess.run([bin / "guestlist", "demo", "--quick", "--out", tmp_path / "demo"], **run)
     assert "lira" in found.stdout
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
+    (tmp_path / "work").mkdir()
+    script = [bin / "python", without_extras.__file__, tmp_path / "work"]
+    checked = subprocess.run(script, cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr

@@ -10,6 +10,7 @@ PAPERS = Path(__file__).parents[1] / "papers"
 # A room imports only from rooms before it. The order is the picture of the design, read from the ground up.
 ROOMS = (
     "errors",
+    "extras",
     "reaching",
     "lines",
     "arguments",

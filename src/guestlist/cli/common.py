@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 
 from guestlist.cli.kinds import JOBS
-from guestlist.errors import AuditError, AuditWarning
+from guestlist.errors import AuditError, AuditWarning, InputError
+from guestlist.extras import EXTRAS, missing
 from guestlist.lines import for_spreadsheets, line
 from guestlist.reaching import unreached
 from guestlist.stopping import Stopped, last_words
@@ -30,6 +31,11 @@ class Commands(click.Group):
             return super().invoke(context)
         except AuditError as error:
             _refuse(context, error)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in EXTRAS:
+                raise
+            _refuse(context, InputError(missing(error, package, f"This run of guestlist {context.invoked_subcommand}")))
         except OSError as error:
             # One that names no file is a bug; a reader of ours that has gone away is for click, which ends without a word.
             if error.errno == errno.EPIPE or not isinstance(error.filename, str | bytes | os.PathLike):

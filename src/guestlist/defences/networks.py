@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from guestlist.extras import extra
+
 
 def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 64), activation: str = "ReLU"):
     """A multi-layer perceptron; by default the one of Ye et al. (2022).
@@ -13,8 +15,7 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
         hidden: units of each hidden layer.
         activation: name of a module of ``torch.nn``, such as ``ReLU`` or ``Tanh``.
     """
-    from torch import nn
-
+    nn = extra("torch.nn", "A network (gl.mlp)")
     from guestlist.defences.glorot import begun
 
     if not hasattr(nn, activation):
@@ -33,8 +34,7 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
         side: of the square images, (records, channels, side, side).
         filters: of each layer.
     """
-    from torch import nn
-
+    nn = extra("torch.nn", "A network (gl.cnn)")
     from guestlist.defences.glorot import begun
 
     if not filters:

@@ -16,6 +16,7 @@ import numpy as np
 
 from guestlist.defences.plain import labels_tensor, tensor
 from guestlist.errors import InputError
+from guestlist.extras import extra
 
 # The Hessian of more parameters is not formed: its eigenvalues alone would take minutes.
 MOST = 5000
@@ -146,13 +147,7 @@ def tracin(
 
 
 def _captum() -> Any:
-    try:
-        import captum.influence
-    except ImportError as error:
-        raise InputError(
-            "Influence functions and TracIn need captum: pip install 'guestlist[torch,attribution]'."
-        ) from error
-    return captum.influence
+    return extra("captum.influence", "Attribution by influence functions or TracIn")
 
 
 def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from guestlist.arguments import place
 from guestlist.errors import InputError
+from guestlist.extras import extra
 from guestlist.reaching import is_there
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Reads, Target, function_target
@@ -166,10 +167,7 @@ class OnnxAnswers:
 
 
 def _session(path: Path) -> tuple[Any, bytes]:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise InputError("An ONNX file is asked with onnxruntime: pip install 'guestlist[onnx]'.") from error
+    onnxruntime = extra("onnxruntime", "A model in an ONNX file")
     if not is_there(path) or not path.is_file():
         raise InputError(f"There is no file {path}.")
     options = onnxruntime.SessionOptions()
@@ -226,10 +224,7 @@ def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
 
 def _named(path: Path, content: bytes, columns: int | None) -> list | None:
     """The names of the classes in the last operation that names as many as there are columns."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise InputError("An ONNX file is read with the onnx package: pip install 'guestlist[onnx]'.") from error
+    onnx = extra("onnx", "A model in an ONNX file")
     try:
         nodes = onnx.load_from_string(content).graph.node
     except Exception as error:

@@ -13,6 +13,7 @@ from guestlist.defences.plain import tensor
 from guestlist.defences.recipe import Recipe, as_recipe, without_defence
 from guestlist.defences.training import check_attacker, training_of
 from guestlist.errors import InputError
+from guestlist.extras import extra
 from guestlist.fingerprints import describe
 from guestlist.targets.leverage import LastLayer
 from guestlist.targets.scales import Scale, as_scale
@@ -55,8 +56,7 @@ def torch_target(
         attacker: ``adaptive`` has references that are trained as ``train`` says, since an attacker may know the defence;
             ``naive`` does not know of it, and trains by ``train.plain()``.
     """
-    import torch
-
+    torch = extra("torch", "gl.torch_target")
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
     scale = as_scale(scale)

@@ -20,6 +20,7 @@ from typing import Any
 from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable, untravelled
 from guestlist.data import Data
 from guestlist.errors import AuditError
+from guestlist.extras import extra
 from guestlist.stopping import handlers_kept
 from guestlist.store.passing import passing
 
@@ -52,13 +53,7 @@ class Ray:
 
 
 def _ray() -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise AuditError(
-            f"The engine Ray needs Ray ({error}). Install it with: pip install 'guestlist[ray]'"
-        ) from error
-    return ray
+    return extra("ray", "The engine Ray")
 
 
 @contextmanager

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, expm1, inf, log, log1p, sqrt
+from typing import Any
 
 from guestlist.errors import InputError
+from guestlist.extras import extra
 from guestlist.privacy.bounds import gaussian_mu
 
 ACCOUNTANTS = ("prv", "rdp")
@@ -187,6 +189,7 @@ def _on_a_narrow_grid():
     t = 3, whatever epsilon is, and for a tiny one nearly all of its grid is empty. Here t is
     small, and delta smaller by that factor.
     """
+    _opacus()
     from opacus.accountants import PRVAccountant
     from opacus.accountants.analysis.prv import Domain
 
@@ -221,9 +224,5 @@ def _asked(accountant, noise: float, rate: float, steps: int, delta: float, **op
         return float(accountant.get_epsilon(delta, **options))
 
 
-def _opacus():
-    try:
-        from opacus import accountants
-    except ImportError as error:
-        raise InputError("Counting what private training spends needs Opacus: pip install 'guestlist[dp]'.") from error
-    return accountants
+def _opacus() -> Any:
+    return extra("opacus.accountants", "Computing epsilon of differentially private training")
