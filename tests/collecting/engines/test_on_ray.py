@@ -27,7 +27,7 @@ from guestlist.errors import AuditError
 
 @pytest.fixture(scope="module")
 def ray():
-    return pytest.importorskip("ray", reason="needs Ray: pip install 'guestlist[ray]'")
+    return pytest.importorskip("ray", reason='needs Ray: pip install ".[ray]"')
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_no_cluster_where_one_was_said_to_be(ray, tmp_path):
 
 def test_without_ray_it_is_said_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(AuditError, match=r"pip install 'guestlist\[ray\]'"):
+    with pytest.raises(AuditError, match=r'pip install "\.\[ray\]"'):
         run(errand(tmp_path), tmp_path, Ray())
 
 
