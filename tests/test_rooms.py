@@ -20,6 +20,7 @@ ROOMS = (
     "unpacking",
     "tables",
     "later",
+    "fit_params",
     "data",
     "hashes",
     "calling",

@@ -44,6 +44,7 @@ from guestlist.collecting.references import train_references
 from guestlist.collecting.site import Site, open_site
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
 from guestlist.cover import Cover, noted
+from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
 from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_consistency, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
@@ -58,6 +59,7 @@ from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, locked
 from guestlist.store.passing import kept_or_passing
 from guestlist.targets import Target, as_target
+from guestlist.targets.estimators import check_fit
 
 REFERENCES = 32
 # More than anybody means: who trains on what is a table of models and records, which must fit into memory.
@@ -91,6 +93,8 @@ def audit(
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Results:
     """Could anyone tell who was in the training set of ``model``?
 
@@ -125,11 +129,18 @@ def audit(
             iterable and takes ``total=``, as ``tqdm`` does.
         about: kept in the folder's manifest, for people and for later commands.
         cover: what stands on the cover of the report: ``gl.Cover(title=…, owner=…, dataset=…, purpose=…, date=…)``.
+        train: how references are trained, if that is not ``clone(model).fit(x, y)``: a function ``(data, rng) -> model`` that
+            trains on ``data.x`` and ``data.y`` with all its randomness from ``rng``. It returns a fitted estimator, or a
+            function from features to outputs like those of ``model``.
+        fit_params: arguments with which ``model.fit`` was called beyond features and labels; references get them too. A tuple
+            holds one array per set of records, cut to the records of each reference:
+            ``{"sample_weight": (members_weight, nonmembers_weight)}``, with a third for ``population``. All else is passed as
+            it is. A function given as ``train`` finds them in ``data.fit_params.arguments``.
 
     Returns:
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
-    target = as_target(model)
+    target = as_target(model, train)
     settings = settings_of(
         _usual(target) if references is None else references,
         attacks=attacks,
@@ -147,7 +158,9 @@ def audit(
         claimed=claimed,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    given = prepare(
+        target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed, fit_params=fit_params
+    )
     return audited(given, settings)
 
 
@@ -172,6 +185,8 @@ def collect(
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Case:
     """The slow part of an audit alone: what the target, its references and all evidence say, brought into ``folder``.
 
@@ -181,7 +196,7 @@ def collect(
         The case as it stands: ``.view`` is what an adversary sees and what attacks take, ``.truth`` who was a member,
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
-    target = as_target(model)
+    target = as_target(model, train)
     settings = settings_of(
         _usual(target) if references is None else references,
         evidence=evidence,
@@ -199,7 +214,9 @@ def collect(
             f"Expected references={references} to be a whole number: what grows is an audit, which judges."
         )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    given = prepare(
+        target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed, fit_params=fit_params
+    )
     return gathered(given, settings, lambda case: case)
 
 
@@ -209,9 +226,9 @@ def _usual(target: Target) -> int:
         return REFERENCES
     why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
     warnings.warn(
-        f"{target.name} has no recipe to train references by{why}: none are trained, and only attacks run that need none. They "
-        "find less than attacks that compare with references do. Give train=… in Python to have some; references=0 "
-        "(--references 0) says that you know.",
+        f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
+        "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "
+        "(--references 0) to silence this warning.",
         AuditWarning,
         stacklevel=3,
     )
@@ -346,8 +363,10 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
     if settings.fewest:
         target.needs(
             "train",
-            "The target has no recipe to train references by{why}. Give train=… in Python, or references=0 (--references 0).",
+            "{name} has no recipe to train reference models by{why}. Pass train=, a function (data, rng) -> model, to gl.audit "
+            "in Python; or set references=0 (--references 0).",
         )
+        check_fit(target, pool.fit_params)
     for plan in settings.evidence:
         plan.check(target, pool, split)
     plans, says = with_default(settings.evidence, target, pool, split), target.scale.signal_names

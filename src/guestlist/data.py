@@ -19,6 +19,7 @@ import pandas as pd
 
 from guestlist.arguments import array, shown
 from guestlist.errors import InputError
+from guestlist.fit_params import FitParams, concatenated
 from guestlist.later import Later, MadeWhenRead, taken
 from guestlist.tables import check_roles, names_of, read_table, require, without_index
 from guestlist.texts import as_unicode, is_text, is_unicode, not_a_text
@@ -42,6 +43,7 @@ class Data:
         groups: name to (records,) values, as text.
         persons: (records,) whose record each is, as text; None: each is a person of its own.
         marked: (records,) true for those that a game singles out; None: it does not.
+        fit_params: arguments for ``fit`` beside features and labels; None: there are none.
     """
 
     x: np.ndarray | pd.DataFrame
@@ -50,6 +52,7 @@ class Data:
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
     marked: np.ndarray | None = None
+    fit_params: FitParams | None = None
 
     def __post_init__(self):
         if hasattr(self.x, "toarray"):
@@ -76,7 +79,8 @@ class Data:
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
         ids: Any = taken(vars(self)["ids"], records)
-        return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked)
+        fit_params = None if self.fit_params is None else self.fit_params.take(records)
+        return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked, fit_params)
 
     def copied(self, records: np.ndarray | None = None) -> Data:
         """Copy all records, or some of them, for a model that may write on its input."""
@@ -236,7 +240,7 @@ def concatenate(parts: Sequence[Data]) -> Data:
         x = np.concatenate([part.x for part in parts])
     groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
     y, ids = (np.concatenate([getattr(part, name) for part in parts]) for name in ("y", "ids"))
-    return Data(x, y, ids, groups, _all_persons(parts))
+    return Data(x, y, ids, groups, _all_persons(parts), fit_params=concatenated([part.fit_params for part in parts]))
 
 
 def _all_persons(parts: Sequence[Data]) -> np.ndarray | None:

@@ -127,4 +127,8 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
         digest.update(name.encode())
         # Names are nearly all different: to look for equal ones would take most of the time.
         digest.update(pd.util.hash_array(values.astype(object), categorize=name != "id").tobytes())
+    for name, values in ({} if data.fit_params is None else data.fit_params.values).items():
+        digest.update(f"fit {name} {values.dtype.str} {values.shape}".encode())
+        flat = values.ravel()
+        digest.update(pd.util.hash_array(flat.astype(object) if values.dtype.kind in "OUS" else flat).tobytes())
     return digest.hexdigest()

@@ -49,7 +49,7 @@ def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
     with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*none are trained"):
         found = gl.audit(path, *sides, attacks=["loss"], blind=False)
     assert found.attacks["auc"].iloc[0] > 0.6
-    with pytest.raises(InputError, match="no recipe to train references by: an ONNX file"):
+    with pytest.raises(InputError, match="no recipe to train reference models by: an ONNX file"):
         gl.audit(path, *sides, references=4)
 
 
@@ -74,11 +74,11 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     more = ["--attack", "loss", "--no-blind", "--out", str(tmp_path / "audit")]
     done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
     assert done.exit_code == 0, done.output
-    assert "Note: m.onnx has no recipe to train references by" in done.output
+    assert "Note: m.onnx has no recipe to train reference models by" in done.output
     assert "references=0 (--references 0) says that you know" in done.output
     some = CliRunner().invoke(main, ["audit", "--model", str(path), *told, "--references", "4", *more])
     assert some.exit_code == 2
-    assert "Give train=… in Python, or references=0 (--references 0)." in some.output
+    assert "Pass train=, a function (data, rng) -> model, to gl.audit in Python" in some.output
     wrong = CliRunner().invoke(
         main, ["audit", "--model", str(path), *told, "--scale", "logits", "--out", str(tmp_path / "b")]
     )

@@ -17,6 +17,7 @@ from guestlist.arguments import one_of, place, shown
 from guestlist.calling import numpy_defaults
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
+from guestlist.fit_params import split_by_side
 from guestlist.games import Game, Split, draw, is_alike, one_target, options_of, sides_like
 from guestlist.hashes import fingerprint, row_hashes
 from guestlist.randomness import stream
@@ -24,6 +25,7 @@ from guestlist.store import Manifest, Store, open_store
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import write_manifest
 from guestlist.targets import Target, as_target
+from guestlist.targets.estimators import with_fit_params
 
 
 class Columns(TypedDict, total=False):
@@ -102,6 +104,7 @@ def prepare(
     person: str | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
     seed: int = 0,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Inputs:
     """Check the inputs and bring them into one form; nothing here takes long.
 
@@ -117,6 +120,10 @@ def prepare(
         for side, source in given.items()
     }
     sides = {side: target.fitting(ordered_like(data, sides["members"]), side) for side, data in sides.items()}
+    if fit_params:
+        given_to_fit = split_by_side(fit_params, {side: len(data) for side, data in sides.items()})
+        target = with_fit_params(target, given_to_fit["members"])
+        sides = {side: data.changed(fit_params=given_to_fit[side]) for side, data in sides.items()}
     checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +13,12 @@ from guestlist.data import Data
 from guestlist.defences.unfitted import package_of, unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import SEEDS, THREADS, described, last
+from guestlist.fit_params import EXAMPLE
 
 
 @dataclass(frozen=True)
 class Refit:
-    """Train a clone on other records, with fresh seeds and one thread.
+    """Train a clone on other records, with fresh seeds, one thread and the records' ``fit_params``.
 
     Fresh seeds, even where the user fixed one: an attacker does not know the target's. One thread, because
     models are trained side by side, and so that the bits do not depend on how many there are.
@@ -29,7 +32,8 @@ class Refit:
         name = weight_parameter(model)
         if name is None:
             raise InputError(f"{type(model).__name__} takes no sample_weight in fit.")
-        return self._fitted(model, data, rng, **{name: weight})
+        own = {} if data.fit_params is None else data.fit_params.arguments
+        return self._fitted(model, data, rng, **{name: weight * own[name] if name in own else weight})
 
     def plain(self) -> Refit:
         """Itself: there is no defence in it."""
@@ -47,8 +51,23 @@ class Refit:
         fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
         single = {name: 1 for name in parameters if last(name) in THREADS and not _single(model, parameters, name)}
         model.set_params(**{**silent, **fresh, **single})
-        model.fit(data.x, data.y, **more)
+        given = {**({} if data.fit_params is None else data.fit_params.arguments), **more}
+        check_arguments(model, given)
+        model.fit(data.x, data.y, **given)
         return model
+
+
+def check_arguments(model, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that ``fit`` does not accept, and models whose ``fit`` needs others."""
+    try:
+        inspect.signature(model.fit).bind(None, None, **given)
+    except TypeError as error:
+        raise InputError(
+            f"{type(model).__name__}.fit cannot be called with {', '.join(['x', 'y', *given])}: {error}. Pass other arguments of "
+            f"fit with {EXAMPLE}; names are those of fit, in a pipeline with the step before them (step__sample_weight)."
+        ) from error
+    except ValueError:  # compiled code: nothing is known of its arguments
+        return
 
 
 # How CatBoost is told to print nothing: it takes one of these alone.

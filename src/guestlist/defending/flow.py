@@ -14,6 +14,7 @@ from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
 from guestlist.cover import Cover, noted
 from guestlist.data import as_data
+from guestlist.defences import Recipe
 from guestlist.defending.candidates import PLAIN, Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
 from guestlist.defending.judging import FPR, Defended, judged
@@ -67,6 +68,8 @@ def defend(
     tell: Tell | None = None,
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
+    train: Recipe | Callable | None = None,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Defended:
     """What would help against a leak: every defence that fits the model, audited and compared with the model as it is.
 
@@ -86,6 +89,7 @@ def defend(
         tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
         label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
         jobs, engine, duplicates, prior, ignore, blind, progress, about: as for ``audit``.
+        train, fit_params: as for ``audit``; the target that is trained again with a defence gets the same ``fit_params``.
         cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
 
     Returns:
@@ -108,7 +112,16 @@ def defend(
         blind=blind,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
+    given = prepare(
+        as_target(model, train),
+        members,
+        nonmembers,
+        population,
+        **columns,
+        duplicates=duplicates,
+        seed=seed,
+        fit_params=fit_params,
+    )
     situation = _situation(given, held_out, columns)
     candidates(situation, defences)  # a misspelt name is found before anything is trained
     if plain is not None:

@@ -333,6 +333,14 @@ def _stopped(f: Mapping) -> str:
     )
 
 
+def _weights(f: Mapping) -> str:
+    return (
+        "The target was fitted with sample_weight, and the reference models were not: guestlist does not know the weights. "
+        "Pass them to gl.audit, with one array for each set of records: fit_params={'sample_weight': (members_weight, "
+        "nonmembers_weight)}. Until then, differences between target and references may be due to the weights."
+    )
+
+
 def _labels_alone(f: Mapping) -> str:
     return (
         "The model answers with a class and does not say how sure it is, so only attacks were run that read no more: whether it "
@@ -403,4 +411,5 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL129": _other_training_set,
     "GL130": _changing,
     "GL131": _batched,
+    "GL133": _weights,
 }

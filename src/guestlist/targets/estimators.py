@@ -9,17 +9,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from guestlist.data import Data, encode
-from guestlist.defences.recipe import Recipe, as_recipe
-from guestlist.defences.refit import Refit, weight_parameter
+from guestlist.defences.recipe import Recipe, as_function, as_recipe
+from guestlist.defences.refit import Refit, check_arguments, weight_parameter
 from guestlist.defences.training import training_of
 from guestlist.defences.unfitted import package_of, unfitted
 from guestlist.errors import InputError
-from guestlist.fingerprints import describe
+from guestlist.fingerprints import describe, last
+from guestlist.fit_params import FitParams
 from guestlist.targets.boosted import Start, start_of
 from guestlist.targets.leverage import linear_leverage
 from guestlist.targets.scales import Labels, Logits, Probabilities, Scale, Values
-from guestlist.targets.target import Neighbours, Predict, Reads, Target, TaughtByValues, by_class, one_of
+from guestlist.targets.target import (
+    Neighbours,
+    Predict,
+    Reads,
+    RetrainFunction,
+    Target,
+    TaughtByValues,
+    by_class,
+    one_of,
+)
 from guestlist.targets.trees import reaching_last, tree_leaves
+from guestlist.targets.weights import WEIGHTS, saw_weights
 
 
 def estimator_target(
@@ -61,8 +72,84 @@ def estimator_target(
         can=can,
         cannot=cannot,
         training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
-        notes={} if begun.rounds is None else {"GL126": {"rounds": begun.rounds, "most": begun.most or 0}},
+        notes=_notes(model, begun, trained_otherwise=train is not None),
     )
+
+
+def trained_by(target: Target, train: Callable) -> Target:
+    """Return a target without a recipe, such as an ONNX file, with references trained by a function ``(data, rng) -> model``."""
+    if "train" in target.can:
+        raise InputError(
+            f"{target.name} has a recipe already. Pass train= once: where the target is made, or to the audit."
+        )
+    train_one = TrainAlike(as_function(train), target.classes, target.scale)
+    cannot = {name: why for name, why in target.cannot.items() if name != "train"}
+    found = replace(
+        target, recipe=f"{target.recipe}\n{describe(train)}", can={**target.can, "train": train_one}, cannot=cannot
+    )
+    return replace(found, can={**found.can, "retrain": RetrainFunction(found)})
+
+
+@dataclass(frozen=True)
+class TrainAlike:
+    """Train one reference by a function of the user's, with outputs on the scale of the target.
+
+    Args:
+        train: returns a fitted estimator, or a function from features to outputs like those of the target.
+    """
+
+    train: Callable[[Data, np.random.Generator], Any]
+    classes: np.ndarray
+    scale: Scale
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
+        model = self.train(data, rng)
+        if not hasattr(model, "predict"):
+            return model
+        if not self.scale.has_classes:
+            return Numbers(model)
+        own = _scale(model)
+        if own.name != self.scale.name:
+            raise InputError(
+                f"train= returned a {type(model).__name__}, which outputs {own.name}, and the target outputs {self.scale.name}. "
+                f"Return a function from features to {self.scale.name} instead."
+            )
+        return Answers(model, self.classes)
+
+
+def check_fit(target: Target, params: FitParams | None) -> None:
+    """Refuse a target whose estimator's ``fit`` cannot be called as references call it, before anything is trained."""
+    how = target.can.get("train")
+    if isinstance(how, Train) and isinstance(how.recipe, Refit):
+        check_arguments(how.model, {} if params is None else params.arguments)
+
+
+def with_fit_params(target: Target, params: FitParams) -> Target:
+    """Return the target whose references are trained with these arguments for ``fit``; they are part of its identity."""
+    how = target.needs(
+        "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
+    )
+    retraining = target.can.get("retrain")
+    if getattr(retraining, "trains", "function") not in ("estimator", "function"):
+        raise InputError(
+            f"fit_params= are passed to fit of scikit-learn-style estimators, and {target.name} is trained by "
+            f"{type(getattr(retraining, 'recipe', how)).__name__}. Set its options in train= where the target is made."
+        )
+    told = ", ".join(params.arguments)
+    training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({told})")
+    weighted = any(last(name) == "sample_weight" for name in params.arguments)
+    notes = {code: figures for code, figures in target.notes.items() if code != WEIGHTS or not weighted}
+    identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"
+    return replace(target, recipe=identity, training=training, notes=notes)
+
+
+def _notes(model, begun: Start, trained_otherwise: bool) -> dict[str, dict[str, int | float | str]]:
+    notes: dict[str, dict[str, int | float | str]] = {}
+    if begun.rounds is not None:
+        notes["GL126"] = {"rounds": begun.rounds, "most": begun.most or 0}
+    if not trained_otherwise and saw_weights(model):
+        notes[WEIGHTS] = {}
+    return notes
 
 
 def reads_of(model) -> Reads:

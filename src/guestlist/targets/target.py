@@ -14,7 +14,7 @@ import pandas as pd
 from guestlist.arguments import shown
 from guestlist.calling import query
 from guestlist.data import Data, encode
-from guestlist.defences.recipe import as_function
+from guestlist.defences.recipe import Recipe, as_function
 from guestlist.defences.training import Training
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
@@ -270,14 +270,23 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     return found
 
 
-def as_target(model) -> Target:
-    """A target from a fitted scikit-learn-style classifier or regressor, from the file of a model, or the target itself."""
+def as_target(model, train: Recipe | Callable | None = None) -> Target:
+    """Return a target from a fitted scikit-learn-style model, from the file of a model, or the target itself.
+
+    Args:
+        train: how references are trained, if the model does not tell: a function ``(data, rng) -> model``, or for an
+            estimator a recipe ``(model, data, rng) -> model``.
+    """
     if isinstance(model, str | Path):
         from guestlist.targets.files import load_model
 
         model = load_model(model)
     if isinstance(model, Target):
-        return model
+        if train is None:
+            return model
+        from guestlist.targets.estimators import trained_by
+
+        return trained_by(model, train)
     if isinstance(model, type):
         raise InputError(
             f"{model.__name__} is a class, and no model was made of it. Give a fitted one: {model.__name__}(…).fit(x, y)."
@@ -285,7 +294,7 @@ def as_target(model) -> Target:
     if hasattr(model, "get_params") and hasattr(model, "fit"):
         from guestlist.targets.estimators import estimator_target
 
-        return estimator_target(model)
+        return estimator_target(model, train=train)
     if type(model).__module__.startswith("torch") or any(
         c.__module__.startswith("torch.nn") for c in type(model).__mro__
     ):
