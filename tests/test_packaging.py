@@ -91,11 +91,11 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     bin = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
     pip = [bin / "python", "-m", "pip", "install", "--quiet", "--no-compile"]  # what is imported is compiled then
     install = [*pip, "--constraint", ROOT / "constraints.txt", wheel]
-    installed = subprocess.run(install, capture_output=True, text=True)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
+    installed = subprocess.run(install, env=clean, capture_output=True, text=True)
     if installed.returncode and "No matching distribution" in installed.stderr:
         pytest.skip("no package registry can be reached to install the dependencies")
     assert installed.returncode == 0, installed.stderr
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
     run = {"cwd": tmp_path, "env": clean, "capture_output": True, "text": True, "check": True}
     where = subprocess.run([bin / "python", "-c", "import guestlist; print(guestlist.__file__)"], **run)
     assert str(tmp_path / "empty") in where.stdout

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
     ExtraTreesClassifier,
@@ -55,7 +55,7 @@ def losses(model, folder, **options) -> np.ndarray:
 @pytest.mark.slow
 def test_every_reference_trains_with_the_weights_of_its_records(tmp_path):
     found = losses(fitted(), tmp_path / "weights", fit_params=WEIGHTS)
-    expected = losses(fitted(), tmp_path / "function", train=by_weight)
+    expected = losses(fitted(), tmp_path / "function", train=by_weight, fit_params=WEIGHTS)
     without = losses(fitted(), tmp_path / "without")
     assert np.array_equal(found, expected)
     assert not np.allclose(found, without)
@@ -169,8 +169,8 @@ KEEP_TRACES = [
 
 @pytest.mark.parametrize("model", KEEP_TRACES, ids=lambda model: type(model).__name__)
 def test_weights_leave_traces(model):
-    assert saw_weights(model.fit(*MEMBERS, sample_weight=weight(X[:80])))
-    assert not saw_weights(model.fit(*MEMBERS))
+    assert saw_weights(clone(model).fit(*MEMBERS, sample_weight=weight(X[:80])))
+    assert not saw_weights(clone(model).fit(*MEMBERS))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
 
 def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
-    with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*none are trained"):
+    with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"):
         found = gl.audit(path, *sides, attacks=["loss"], blind=False)
     assert found.attacks["auc"].iloc[0] > 0.6
     with pytest.raises(InputError, match="no recipe to train reference models by: an ONNX file"):
@@ -60,9 +60,11 @@ def test_a_recipe_may_be_given(sides, tmp_path):
 
         return RandomForestClassifier(10, random_state=int(rng.integers(1000))).fit(data.x, data.y).predict_proba
 
-    target = gl.onnx_target(written(forest(sides), sides[0][0], tmp_path / "m.onnx"), train=train)
-    found = gl.audit(target, *sides, references=4, attacks=["loss", "lira"], jobs=1, blind=False, progress=False)
+    path = written(forest(sides), sides[0][0], tmp_path / "m.onnx")
+    options = {"references": 4, "attacks": ["loss", "lira"], "jobs": 1, "blind": False, "progress": False}
+    found = gl.audit(gl.onnx_target(path, train=train), *sides, **options)
     assert found.attacks["auc"].min() > 0.6
+    assert gl.audit(path, *sides, train=train, **options).attacks.equals(found.attacks)
 
 
 @pytest.mark.slow
@@ -75,7 +77,7 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
     assert done.exit_code == 0, done.output
     assert "Note: m.onnx has no recipe to train reference models by" in done.output
-    assert "references=0 (--references 0) says that you know" in done.output
+    assert "references=0 (--references 0) to silence" in done.output
     some = CliRunner().invoke(main, ["audit", "--model", str(path), *told, "--references", "4", *more])
     assert some.exit_code == 2
     assert "Pass train=, a function (data, rng) -> model, to gl.audit in Python" in some.output
