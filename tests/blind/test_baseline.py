@@ -1,5 +1,6 @@
 """The blind baseline: exact where there is nothing to see, and seeing what there is."""
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -193,3 +194,17 @@ def test_a_label_alone_is_looked_at_where_there_are_no_features():
     assert (found.looked_at, found.columns, found.told) == (("label",), 0, False)
     table = pd.DataFrame({"sex": ["f", "m"] * 40})
     assert told(table, np.arange(80) % 4, np.arange(80) < 40, groups={"sex": table["sex"].to_numpy()}).columns == 1
+
+
+# -- what the benchmark measured ----------------------------------------------------------------------------------------
+
+
+def test_the_committed_figures_of_second_order_differences_meet_their_limits():
+    found = json.loads(worlds.FOUND.read_text("utf-8"))["worlds"]
+    for columns in (4, 10):
+        name = f"correlated, {columns} columns"
+        assert found[f"{name}: flagged"]["second_order_flagged"] >= 0.95
+        assert found[f"{name}: model that saw neither set"]["says_yes"] <= 0.05
+        assert abs(found[f"{name}: weighted"]["second_order_off"]) <= 0.015
+        assert abs(found[f"{name}: weighted"]["off_without_leak"]) <= 0.015
+        assert found[f"normal, 400 + 400, {columns} columns"]["flagged"] <= 0.075
