@@ -232,11 +232,55 @@ def base(signals):
 
 
 def lira_bayes(signals):
-    priors = [_variance_prior(signals, side) for side in (1, 2)]
+    """The hierarchical model record by record, with one bin: for fewer than 200 records."""
+    records = range(len(signals.labels))
+    both = [sides(signals, "margin", i)[1:] for i in records]
+    ratio = _pooled_variance(signals, 1) / _pooled_variance(signals, 2)
+    ratio = min(max(ratio, 1e-4), 1e4)
+
+    def deviations(side):
+        return math.fsum((x - statistics.fmean(side)) ** 2 for x in side) if len(side) > 1 else 0.0
+
+    freedom = [max(len(inside) - 1, 0) + max(len(outside) - 1, 0) for inside, outside in both]
+    squares = [deviations(inside) / ratio + deviations(outside) for inside, outside in both]
+    known = [i for i in records if freedom[i]]
+    floor = max(1e-4 * math.fsum(squares) / sum(freedom), 1e-12)
+    logs = [
+        math.log(max(squares[i] / freedom[i], floor)) - special.digamma(freedom[i] / 2) + math.log(freedom[i] / 2)
+        for i in known
+    ]
+    excess = statistics.pvariance(logs) - statistics.fmean(special.polygamma(1, freedom[i] / 2) for i in known)
+    shape = _shape(excess)
+    scale = math.exp(statistics.fmean(logs) + special.digamma(shape))
+    variance = [(scale + squares[i] / 2) / (shape + freedom[i] / 2) for i in records]
+
+    full = [i for i in records if all(both[i])]
+    seen = {i: statistics.fmean(both[i][0]) - statistics.fmean(both[i][1]) for i in full}
+    error = {i: variance[i] * (ratio / len(both[i][0]) + 1 / len(both[i][1])) for i in full}
+    expected = statistics.fmean(seen.values())
+    more = [(seen[i] - expected) ** 2 - error[i] for i in full]
+    prior = max(statistics.fmean(more) - statistics.pstdev(more) / math.sqrt(len(more)), 0.0)
 
     def score(signals, i):
-        x, *both = sides(signals, "margin", i)
-        logs = [_predictive(side, *prior).logpdf(x) for side, prior in zip(both, priors, strict=True)]
+        x, (inside, outside) = signals.target("margin")[i], both[i]
+        weights = [1 / ratio] * len(inside) + [1.0] * len(outside)
+        total = math.fsum(weights)
+        centre = math.fsum(w * value for w, value in zip(weights, inside + outside, strict=True)) / total
+        shift, shift_variance = expected, prior
+        if i in seen:
+            posterior = (prior * seen[i] + error[i] * expected) / (prior + error[i])
+            limit = 2 * math.sqrt(error[i])
+            shift = min(max(posterior, seen[i] - limit), seen[i] + limit)
+            shift_variance = prior * error[i] / (prior + error[i])
+        shift = max(shift, 0.0)
+        share_in = len(inside) / ratio / total
+        logs = []
+        for mean, share, own in (
+            (centre + (1 - share_in) * shift, 1 - share_in, ratio),
+            (centre - share_in * shift, share_in, 1),
+        ):
+            width = math.sqrt(variance[i] * (own + 1 / total) + share**2 * shift_variance)
+            logs.append(stats.t(2 * shape + freedom[i], mean, width).logpdf(x))
         return logs[0] - logs[1]
 
     return each_record(score, signals)
@@ -268,13 +312,17 @@ def _variance_prior(signals, side):
         half = (len(one) - 1) / 2
         logs.append(math.log(max(statistics.variance(one), floor)) - special.digamma(half) + math.log(half))
         noise.append(special.polygamma(1, half))
-    excess = statistics.pvariance(logs) - statistics.fmean(noise)
+    shape = _shape(statistics.pvariance(logs) - statistics.fmean(noise))
+    return shape, math.exp(statistics.fmean(logs) + special.digamma(shape))
+
+
+def _shape(excess):
+    """The prior's shape whose trigamma is the excess of the log-variances' variance, within its range."""
 
     def gap(shape):
         return special.polygamma(1, shape) - excess
 
-    shape = 50.0 if gap(50.0) > 0 else 0.25 if gap(0.25) < 0 else optimize.brentq(gap, 0.25, 50.0, xtol=1e-14)
-    return shape, math.exp(statistics.fmean(logs) + special.digamma(shape))
+    return 50.0 if gap(50.0) > 0 else 0.25 if gap(0.25) < 0 else optimize.brentq(gap, 0.25, 50.0, xtol=1e-14)
 
 
 def _variance(side, pooled, kind):

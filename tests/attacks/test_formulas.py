@@ -12,7 +12,7 @@ import oracles
 from guestlist.arrays.moments import Moments, moments
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS
-from guestlist.attacks.bayes import log_odds_of_tail, prior_of
+from guestlist.attacks.bayes import log_odds_of_tail, prior_of, trend
 from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
 from guestlist.targets.scales import Probabilities
@@ -95,6 +95,35 @@ def test_the_prior_of_variances_is_found_where_there_is_one(shape):
     prior = prior_of(moments(values, rng.random(values.shape) < 0.8))
     assert prior.shape == pytest.approx([shape], rel=0.03)
     assert prior.scale == pytest.approx([1.5], rel=0.03)
+
+
+def test_a_trend_is_followed_and_ends_level():
+    rng = np.random.default_rng(0)
+    at = rng.uniform(-3, 3, 4000)
+    found = trend(at, np.sin(at) + rng.normal(0, 0.1, 4000), at < 2)
+    within = (at > -2.8) & (at < 1.8)
+    np.testing.assert_allclose(found[within], np.sin(at[within]), atol=0.06)
+    assert np.ptp(found[at > 2]) == 0  # nothing is known there
+
+
+def test_equal_records_and_few_of_them_have_a_level_trend():
+    values = np.arange(150.0)
+    np.testing.assert_array_equal(trend(np.arange(150.0), values, values < 100), np.full(150, 49.5))
+    np.testing.assert_array_equal(trend(np.ones(150), values, values < 100), np.full(150, 49.5))
+    np.testing.assert_array_equal(trend(np.ones(3), np.ones(3), np.zeros(3, bool)), np.zeros(3))
+
+
+@pytest.mark.parametrize("shift", [3.0, 6.0])
+def test_the_prior_does_not_hide_memorised_records(shift):
+    """One record in 200 is memorised; the others do not shift, at any difficulty, and draw the prior to 0."""
+    rng = np.random.default_rng(0)
+    world = gaussian_world(0.0, records=2000, models=17)
+    memorised = np.arange(2000) % 200 == 0
+    noise = rng.normal(size=world.member.shape) + np.where(memorised, shift, 0.0) * world.member
+    scores = ATTACKS["lira_bayes"].score(replace(world, values={"margin": noise + rng.normal(0, 4, 2000)}))
+    likelihood_ratio = shift * noise[:, memorised] - shift**2 / 2
+    assert np.corrcoef(scores[:, memorised].ravel(), likelihood_ratio.ravel())[0, 1] > 0.85
+    assert np.abs(scores[:, ~memorised]).mean() < 0.1
 
 
 def test_without_any_variance_the_prior_is_the_narrowest():

@@ -63,7 +63,8 @@ def test_records_in_another_order_are_listed_alike():
     listed = records.find(case)
     table = case.of(records.record_table)
     turned = table.sample(frac=1, random_state=0)
-    assert records.most_exposed(turned, case.of(headline.find).name) == listed
+    found = records.most_exposed(turned, case.of(headline.find).name)
+    assert repr(found) == repr(listed)  # risks may be NaN, which no NaN equals
 
 
 def test_of_many_that_tie_nobody_is_named_and_they_are_counted():

@@ -1,18 +1,24 @@
-"""LiRA with variances learnt as a Bayesian would: records lend each other what few references cannot tell.
+"""LiRA with priors that are fitted to all records: records lend each other what few references cannot tell.
 
-LiRA takes either one variance for all records or one per record. With few references the first ignores that
-records differ and the second is mostly noise. Here every record's variance has an inverse-gamma prior, one
-for the IN references and one for the OUT references, whose two parameters are fitted to all records
-(empirical Bayes). What the target should say is then Student-t distributed, with heavy tails where little is
-known. With many references a record's own spread takes over.
+LiRA takes either one variance for all records or one per record, and plugs in the means of the IN and of the OUT references.
+With few references these are mostly noise, and a record without IN or without OUT references has no score. Here records
+share three things (empirical Bayes):
 
-The prior is fitted to the *logarithms* of the records' variances (Smyth 2004, section 6.2). Fitted to the
-variances themselves, it follows the few records with the largest ones, while at low false-positive rates it
-is the records with the smallest ones that are exposed.
+* A record's variance has an inverse-gamma prior whose scale follows a trend over the records' mean margins (Smyth 2004; the
+  trend as in Law et al. 2014). Outputs near the end of the scale vary less, and often not at all: a forest gives them a
+  probability of exactly 1. The variance of IN references is a multiple of that of OUT references, one for all records.
+* The shift, by how much IN references exceed OUT references on average, has a normal prior whose mean and variance follow
+  trends too: a record that models find hard shifts more. Few references move it towards the trend, but never by more than
+  ``TRANSLATION`` standard errors (Efron & Morris 1972), so that a memorised record stays one. It is never below 0.
+* The margin of the target is then Student-t distributed, with heavy tails where little is known.
 
-A record on which all references agree counts in that fit as if its variance were LiRA's floor,
-``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above
-zero, and its score finite.
+With many references a record's own means and variance take over.
+
+The prior of variances is fitted to their *logarithms* (Smyth 2004, section 6.2). Fitted to the variances themselves, it
+follows the few records with the largest ones, while at low false-positive rates it is the records with the smallest ones
+that are exposed. A record on which all references agree counts in that fit as if its variance were LiRA's floor,
+``VARIANCE_FLOOR`` of the pooled one, and at least ``SMALLEST_VARIANCE``. Its posterior variance is then above zero, and its
+score finite.
 """
 
 from __future__ import annotations
@@ -29,6 +35,15 @@ from guestlist.views.view import View
 # The prior's shape: below this a record's own variance is all that counts, and beyond it records no longer
 # differ.
 SHAPE_RANGE = (0.25, 50.0)
+
+# A trend is a mean over bins of equally many records: at most so many bins, of at least so many records.
+MOST_BINS, FEWEST_IN_BIN = 20, 100
+
+# Standard errors by which the prior may move a record's own shift.
+TRANSLATION = 2.0
+
+# Digits after which mean margins count as equal: rounding must not decide to which bin a record belongs.
+DIGITS = 9
 
 
 class Prior(NamedTuple):
@@ -51,19 +66,17 @@ class Predictive(NamedTuple):
 
 
 def lira_bayes(signals: View) -> np.ndarray:
-    """Log predictive density of the margin under IN references minus that under OUT references.
+    """Return the log predictive density of the margin under IN references minus that under OUT references.
 
-    The likelihood ratio of Carlini et al. (2022, alg. 1) with a normal-inverse-gamma model of each side
-    instead of a normal one with plugged-in moments.
+    The likelihood ratio of Carlini et al. (2022, alg. 1) with a hierarchical model of margins instead of normal
+    distributions with plugged-in moments.
 
     Returns:
-        (records,) scores, or (models, records); NaN where no reference trained, or none did not train, on the
-        record.
+        (records,) scores, or (models, records); NaN where there is no reference for the record.
     """
     x = signals.target("margin")
-    return _log_density(x, predictive(signals.inside("margin"))) - _log_density(
-        x, predictive(signals.outside("margin"))
-    )
+    inside, outside = predictives(signals.inside("margin"), signals.outside("margin"))
+    return _log_density(x, inside) - _log_density(x, outside)
 
 
 def lira_bayes_offline(signals: View) -> np.ndarray:
@@ -89,6 +102,115 @@ def predictive(over: Moments) -> Predictive:
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         variance = (prior.scale + over.squares / 2) * (1 + 1 / over.count) / shape
     return Predictive(2 * shape, over.mean, np.sqrt(variance), peak)
+
+
+def predictives(inside: Moments, outside: Moments) -> tuple[Predictive, Predictive]:
+    """Return what a further model would output that trained on a record, and one that did not.
+
+    Records share the ratio of the two variances, the prior of the variances and the prior of the shift. ``centre`` is the
+    mean over all references, weighted by precision; its error is independent of that of the shift.
+    """
+    ratio = _variance_ratio(inside, outside)
+    weight_in = inside.count / ratio
+    weight = weight_in + outside.count
+    mean_in, mean_out = (np.where(side.count > 0, side.mean, 0.0) for side in (inside, outside))
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: there is no reference, and no score
+        centre = (weight_in * mean_in + outside.count * mean_out) / weight
+        share_in, share_out = weight_in / weight, outside.count / weight
+    freedom, variance, peak = _shared_variance(inside, outside, ratio, centre)
+    both = (inside.count > 0) & (outside.count > 0)
+    error = variance * (ratio / np.maximum(inside.count, 1) + 1 / np.maximum(outside.count, 1))
+    shift, shift_variance = _shift(centre, mean_in - mean_out, error, both)
+    with np.errstate(divide="ignore"):
+        of_centre = variance * (1 + 1 / weight)
+        spread_in = ratio * variance + of_centre - variance + np.square(share_out) * shift_variance
+        spread_out = of_centre + np.square(share_in) * shift_variance
+    return (
+        Predictive(freedom, centre + share_out * shift, np.sqrt(spread_in), peak),
+        Predictive(freedom, centre - share_in * shift, np.sqrt(spread_out), peak),
+    )
+
+
+def _variance_ratio(inside: Moments, outside: Moments) -> np.ndarray:
+    """(1,) or (targets, 1) the variance of IN references over that of OUT references; 1 where either is unknown."""
+    pooled = [np.maximum(side.pooled_variance, SMALLEST_VARIANCE) for side in (inside, outside)]
+    ratio = np.clip(pooled[0] / pooled[1], VARIANCE_FLOOR, 1 / VARIANCE_FLOOR)
+    return np.where(np.isnan(ratio), 1.0, ratio)
+
+
+def _shared_variance(
+    inside: Moments, outside: Moments, ratio: np.ndarray, centre: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Posterior of the OUT variance: degrees of freedom, variance, and the log-density at the mean for scale 1."""
+    own_freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+    squares = np.where(inside.count > 1, inside.squares, 0.0) / ratio + np.where(
+        outside.count > 1, outside.squares, 0.0
+    )
+    known = own_freedom > 0
+    total = own_freedom.sum(axis=-1, keepdims=True)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1)
+    floor = np.maximum(VARIANCE_FLOOR * pooled, SMALLEST_VARIANCE)
+    bias, noise = _log_chi_square(own_freedom + 1)
+    logs = np.log(np.maximum(squares / np.maximum(own_freedom, 1), floor)) - bias
+    expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
+    excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
+    shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
+    # There are few degrees of freedom, and many records with each.
+    shapes = shape + np.arange(np.max(own_freedom, initial=0) + 1) / 2
+    peaks = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    index = own_freedom.astype(np.intp)
+    posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
+    return 2 * posterior, (np.exp(expected + digamma(shape)) + squares / 2) / posterior, peak
+
+
+def _shift(centre: np.ndarray, seen: np.ndarray, error: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Posterior mean and variance of each record's shift.
+
+    Args:
+        centre: the records' mean margins, over which the prior has a trend.
+        seen: mean of IN references minus mean of OUT references.
+        error: its variance.
+        both: true for records with IN and OUT references; others take the prior.
+    """
+    expected = trend(centre, seen, both)
+    excess = np.square(seen - expected) - error
+    differing = trend(centre, excess, both)
+    # Differences between records are believed as far as they exceed the standard error of their estimate.
+    in_bin = both.sum(axis=-1, keepdims=True) / _bins(both.sum(axis=-1, keepdims=True))
+    doubt = np.sqrt(trend(centre, np.square(excess - differing), both) / np.maximum(in_bin, 1))
+    prior = np.maximum(differing - doubt, 0.0)
+    own = prior / (prior + error)
+    moved = (1 - own) * (seen - expected)
+    most = TRANSLATION * np.sqrt(error)
+    shift = np.where(both, seen - np.clip(moved, -most, most), expected)
+    return np.maximum(shift, 0.0), np.where(both, own * error, prior)
+
+
+def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the mean of ``values`` as a function of ``at``: means over bins, linear between their centres.
+
+    Args:
+        at, values: (records,), or (targets, records), each target with a trend of its own.
+        known: true for records that count; where none does, the trend is 0.
+    """
+    if at.ndim > 1:
+        return np.stack([trend(*rows) for rows in zip(at, values, known, strict=True)])
+    if not known.any():
+        return np.zeros(at.shape)
+    at = np.round(at, DIGITS)
+    edges = np.unique(np.quantile(at[known], np.linspace(0, 1, int(_bins(known.sum())) + 1)))
+    if len(edges) < 3:
+        return np.full(at.shape, values[known].mean())
+    place = np.clip(np.searchsorted(edges, at[known], "right") - 1, 0, len(edges) - 2)
+    count, centres, means = (
+        np.bincount(place, weights, len(edges) - 1) for weights in (None, at[known], values[known])
+    )
+    filled = count > 0
+    return np.interp(at, centres[filled] / count[filled], means[filled] / count[filled])
+
+
+def _bins(records: np.ndarray) -> np.ndarray:
+    return np.clip(records // FEWEST_IN_BIN, 1, MOST_BINS)
 
 
 def prior_of(over: Moments) -> Prior:

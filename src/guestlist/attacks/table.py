@@ -308,11 +308,11 @@ ATTACKS: dict[str, Attack] = {
     ),
     "lira_bayes": Attack(
         score=bayes.lira_bayes,
-        summary="likelihood ratio with variances that records share",
+        summary="likelihood ratio with priors fitted to all records",
         paper=BAYES,
         needs=("margin",),
-        references=4,
-        compares="both",
+        references=2,
+        compares="any",
         rotates=True,
     ),
     "lira_bayes_offline": Attack(
