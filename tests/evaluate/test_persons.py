@@ -124,7 +124,9 @@ def test_records_that_repeat_are_worth_one():
     again, truth = np.repeat(scores, 4), np.repeat(member, 4)
     for figure in (auc, advantage, lambda *a, **k: tpr_at_fpr(*a, 0.1, **k)):
         once, told, untold = figure(scores, member), figure(again, truth, persons=persons), figure(again, truth)
-        assert told == pytest.approx(once, abs=0.02 if figure is not advantage else 0.1)
+        # Copies tie, and the interval of a TPR is wider at ties.
+        tolerance = 0.02 if figure is auc else 0.1
+        assert told == pytest.approx(once, abs=tolerance)
         assert told.high - told.low > 1.5 * (untold.high - untold.low)
 
 

@@ -4,13 +4,15 @@ import html
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
+from guestlist.evaluate.low_fpr import sides_of
 from guestlist.exports.markdown import markdown
 from guestlist.exports.model_card import model_card
-from guestlist.findings.attacks import Rate
+from guestlist.findings.attacks import FPRS, Rate, _rate
 from guestlist.findings.group_risks import GroupRisk, GroupRisks, TooSmall
 from guestlist.report import checks, fragment, page, summary
 from guestlist.report.next_steps import next_steps
@@ -31,20 +33,20 @@ def with_rate(tpr, fpr=0.01, auc=AUC):
 def test_a_leak_is_told_in_people():
     told = answer.answer(with_rate(Estimate(0.6, 0.551, 0.642)))
     assert told.startswith(
-        "Yes, most of them. Of 100 members the attack lira finds 60 (between 55 and 65), while it is wrong about 1 of 100 "
-        "others; guessing would find 1, at least 54 fewer."
+        "Yes, most training records can be identified. The attack lira identifies 60 in 100 training records (95% CI 55 to 65) "
+        "while wrongly flagging 1 in 100 other records. Guessing would identify 1 in 100."
     )
     average = answer.answer(with_rate(Estimate(0.01, 0.0, 0.02)))
-    assert "picks the member 80 times in 100 (between 78 and 82), where guessing picks 50: at least 28 more." in average
+    assert "picks the training record 80 times in 100 (95% CI 78 to 82); guessing picks it 50 times." in average
 
 
 @pytest.mark.parametrize(
     ("results", "start"),
     [
-        (with_rate(Estimate(0.95, 0.93, 0.96)), "Yes, most of them. "),
-        (with_rate(Estimate(0.55, 0.49, 0.61)), "Yes, many of them. "),
-        (with_rate(Estimate(0.11, 0.09, 0.13)), "Yes, some of them. "),
-        (with_rate(Estimate(0.012, 0.0101, 0.014)), "Yes, some of them. "),
+        (with_rate(Estimate(0.95, 0.93, 0.96)), "Yes, most training records "),
+        (with_rate(Estimate(0.55, 0.49, 0.61)), "Yes, many training records "),
+        (with_rate(Estimate(0.11, 0.09, 0.13)), "Yes, some training records "),
+        (with_rate(Estimate(0.012, 0.0101, 0.014)), "Yes, some training records "),
         (with_rate(Estimate(0.01, 0.0, 0.02), auc=Estimate(0.7, 0.62, 0.78)), "Yes, on average. "),
         (with_rate(Estimate(0.01, 0.0, 0.02), auc=Estimate(0.52, 0.51, 0.53)), "Yes, but only slightly. "),
         (with_rate(Estimate(0.08, 0.06, 0.1), 0.05, auc=Estimate(0.5, 0.49, 0.51)), "Yes, but only slightly. "),
@@ -52,6 +54,28 @@ def test_a_leak_is_told_in_people():
 )
 def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
     assert answer.answer(results).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("n", "start"),
+    [
+        (400, "Yes, most training records can be identified. The attack lira identifies 1,000 in 1,000"),
+        (100, "Yes, most training records can be identified. The attack lira identifies 100 in 100"),
+        (20, "Yes, on average. "),
+    ],
+)
+def test_a_perfect_attack_is_graded_by_the_rate_that_the_nonmembers_support(n, start):
+    sides = sides_of(np.arange(2.0 * n), np.arange(2 * n) >= n, None)
+    rates = tuple(_rate(sides, fpr, 0.5) for fpr in FPRS)
+    text = answer.answer(with_headline(leaking(), rates=rates, auc=Estimate(1.0, 0.85, 1.0)))
+    assert text.startswith(start)
+    assert ("5 in 100 other records" in text) == ("too few non-members to support a lower rate" in text) == (n == 100)
+
+
+def test_the_size_of_a_leak_is_uncertain_where_the_limits_have_different_grades():
+    """AUC 0.74 of 20 + 20 records: the lower limit alone would make it slight."""
+    text = answer.answer(with_rate(Estimate(0.01, 0.0, 0.3), auc=Estimate(0.74, 0.53, 0.88)))
+    assert text.startswith("Yes, but how much is uncertain. ")
 
 
 def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():

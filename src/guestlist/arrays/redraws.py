@@ -272,6 +272,33 @@ def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return (1 + (best >= found[:, None]).sum(axis=1)) / (1 + len(best))
 
 
+def permutation_p_values(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """(figures, 1 + draws) p-value of each observed value, and of each draw in its place.
+
+    The observed value counts as one of the draws.
+
+    Args:
+        found: (figures,) observed values.
+        drawn: (figures, draws) values under permutation.
+    """
+    every = np.column_stack([found, drawn])
+    smaller = np.stack([np.searchsorted(np.sort(row), row, "left") for row in every])
+    return (every.shape[1] - smaller) / every.shape[1]
+
+
+def min_p_values(p_values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
+    """(figures,) p-values of the observed values, adjusted for testing all figures (min-P, Westfall & Young 1993).
+
+    Unlike :func:`p_values_of_best` it suits figures in different units, such as an AUC and a TPR.
+
+    Args:
+        p_values: (figures, 1 + draws) from :func:`permutation_p_values`.
+        weights: (figures,) those with a larger weight get a larger part of the error.
+    """
+    weighted = p_values / np.reshape(weights, (-1, 1))
+    return (weighted.min(axis=0) <= weighted[:, :1]).mean(axis=1)
+
+
 def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
     from guestlist.arrays.rank_sums import doubled_ranks  # imports numba

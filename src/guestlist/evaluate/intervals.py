@@ -53,14 +53,14 @@ def difference_of(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(value, float(low), float(high))
 
 
-def lower_share(successes: np.ndarray | float, n: np.ndarray | float, error: float) -> np.ndarray:
+def lower_share(successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
     """Clopper-Pearson's lower bound, ``error`` all on this side; counts may be fractional."""
     successes = np.asarray(successes, dtype=np.float64)
     bound = special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
     return np.where(successes > 0, bound, 0.0)
 
 
-def upper_share(successes: np.ndarray | float, n: np.ndarray | float, error: float) -> np.ndarray:
+def upper_share(successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
     """Clopper-Pearson's upper bound, ``error`` all on this side."""
     return 1 - lower_share(n - np.asarray(successes, dtype=np.float64), n, error)
 

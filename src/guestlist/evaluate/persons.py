@@ -96,9 +96,15 @@ class Sums:
         people = len(np.unique(persons))
         return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), people)
 
-    def at(self, index: np.ndarray | int) -> Sums:
-        """One, or some, of many means."""
-        total, squares, cross = (np.asarray(part)[index] for part in (self.total, self.squares, self.cross))
+    def at(self, index: np.ndarray | float) -> Sums:
+        """One, or some, of many means; between two of them by linear interpolation."""
+        below = np.floor(index).astype(np.int64)
+        above = np.ceil(index).astype(np.int64)
+        share = index - below
+        total, squares, cross = (
+            (1 - share) * np.asarray(part)[below] + share * np.asarray(part)[above]
+            for part in (self.total, self.squares, self.cross)
+        )
         return Sums(total, squares, cross, self.records, self.size_squares, self.persons)
 
     @property
@@ -112,28 +118,44 @@ class Sums:
         Where a few have most of the records, or of the weight, and high scores too, it may be one of those that was missed: who
         was not seen counts as one of as many as these are worth.
         """
+        a, b, inside = self._beta()
+        return np.where(inside, special.betaincinv(a, b, 1 - error), 1.0)
+
+    def lower(self, error: np.ndarray | float) -> np.ndarray:
+        """Lower bound on the mean, ``error`` all on this side."""
+        return 1 - self._rest().upper(error)
+
+    def tails(self, mean: float) -> tuple[np.ndarray, np.ndarray]:
+        """One-sided errors at which the upper and the lower bound equal ``mean``: the p-values of a smaller and a larger one."""
+        a, b, inside = self._beta()
+        smaller = np.where(inside, special.betaincc(a, b, mean), 1.0)
+        a, b, inside = self._rest()._beta()
+        return smaller, np.where(inside, special.betaincc(a, b, 1 - mean), 1.0)
+
+    def _beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
         one_more = self.records / self.worth
-        records, draws = self.records + one_more, self.persons + 1
+        records = self.records + one_more
+        draws = self.persons + 1
         mean = (self.total + one_more) / records
         off = self.squares - 2 * mean * self.cross + mean**2 * self.size_squares + ((1 - mean) * one_more) ** 2
         variance = np.maximum(off, 1e-300) / records**2 * draws / (draws + 1)
         strength = mean * (1 - mean) / variance - 1
         inside = (mean < 1) & (strength > 0)
-        mean, strength = np.where(inside, mean, 0.5), np.where(inside, strength, 1.0)
-        return np.where(inside, special.betaincinv(mean * strength, (1 - mean) * strength, 1 - error), 1.0)
+        mean = np.where(inside, mean, 0.5)
+        strength = np.where(inside, strength, 1.0)
+        return mean * strength, (1 - mean) * strength, inside
 
-    def lower(self, error: np.ndarray | float) -> np.ndarray:
-        """Lower bound on the mean, ``error`` all on this side."""
-        squares = self.size_squares - 2 * self.cross + self.squares
-        rest = Sums(
-            self.records - self.total,
-            squares,
-            self.size_squares - self.cross,
-            self.records,
-            self.size_squares,
-            self.persons,
+    def _rest(self) -> Sums:
+        """The same of one minus the values."""
+        return Sums(
+            total=self.records - self.total,
+            squares=self.size_squares - 2 * self.cross + self.squares,
+            cross=self.size_squares - self.cross,
+            records=self.records,
+            size_squares=self.size_squares,
+            persons=self.persons,
         )
-        return 1 - rest.upper(error)
 
 
 @dataclass(frozen=True)
@@ -154,7 +176,7 @@ class Side:
         from_top = order[::-1]
         whose = np.arange(len(scores)) if persons is None else numbered(persons[from_top])
         calls = Sums.of_calls(whose, None if weights is None else weights[from_top])
-        return cls(scores[order], calls, weights is not None)
+        return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -177,11 +199,17 @@ class Side:
         """Number of records with a larger score."""
         return len(self.scores) - np.searchsorted(self.scores, threshold, "right")
 
-    def lower(self, count: np.ndarray | int, error: float) -> np.ndarray:
+    def tails(self, count: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Chances of at most, and of at least, ``count`` records above a threshold that a ``share`` of the population exceeds."""
+        if self.calls is None:
+            return special.bdtr(count, len(self), share), special.bdtrc(count - 1, len(self), share)
+        return self.calls.at(count).tails(share)
+
+    def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
         return lower_share(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
 
-    def upper(self, count: np.ndarray | int, error: float) -> np.ndarray:
+    def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Upper bound on the same."""
         return upper_share(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
 

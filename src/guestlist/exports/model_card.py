@@ -9,7 +9,7 @@ from guestlist.report.legible import legible
 from guestlist.report.sections.answer import answers
 from guestlist.report.sections.untested import untested
 
-LOWER_BOUND = "These figures are a lower bound: an attack that fails does not show what is impossible."
+LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
 
 
 def model_card(results: Results) -> str:

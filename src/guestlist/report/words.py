@@ -12,10 +12,7 @@ from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
 from guestlist.report.format import count, decimal, percent, tiny
 
-LOWER_BOUND = (
-    "An attack that succeeds shows what is possible; one that fails does not show what is impossible. "
-    "These figures are a lower bound on what an attacker can do."
-)
+LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
 WHAT_TO_DO = (
     "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
 )

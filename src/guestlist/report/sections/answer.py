@@ -7,18 +7,29 @@ import math
 from guestlist.findings.attacks import CHANCE, AttackResult, Rate
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
-from guestlist.report.format import ROUNDING, count, decimal, ends, interval, per, percent, with_interval
+from guestlist.report.format import count, decimal, ends, interval, per, percent, with_interval
 from guestlist.report.next_steps import next_steps
 from guestlist.report.section import Section, filled
 from guestlist.report.sections.blind import with_differences
 from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, unjudged
 from guestlist.report.sections.headline import picks
 
-FEW = 0.01  # up to this false positive rate an attack is said to single people out
-# How the answer begins where people are singled out: by how many of the members are found at least.
-SINGLED_OUT = ((0.5, "Yes, most of them."), (0.1, "Yes, many of them."), (0.0, "Yes, some of them."))
-# And where they are not: by how many more pairs than by guessing are told at least.
-ON_AVERAGE = ((0.1, "Yes, on average."), (-1.0, "Yes, but only slightly."))
+FEW = 0.01  # up to this FPR an attack identifies single records
+# With too few non-members to support that rate, an attack identifies records at the next rate if it flags far more members.
+FAR_ABOVE = 5  # times the FPR
+# How the answer begins, by the lower limit of the TPR at a low FPR.
+IDENTIFIED = (
+    (0.5, "Yes, most training records can be identified."),
+    (0.1, "Yes, many training records can be identified."),
+    (0.0, "Yes, some training records can be identified."),
+)
+# And where no single records are identified: by how far the AUC is above chance. The grade is uncertain where the two
+# limits of the interval have different grades.
+ON_AVERAGE = (
+    (0.1, "Yes, on average."),
+    (-1.0, "Yes, but only slightly."),
+)
+UNCERTAIN = "Yes, but how much is uncertain."
 
 
 def section(results: Results) -> Section:
@@ -92,62 +103,78 @@ def answer(results: Results) -> str:
 
 
 def _yes(attack: AttackResult) -> list[str]:
-    """Graded by what the interval supports, and in people: how many are found, and how many more than by guessing."""
-    shown = [rate for rate in attack.rates if rate.beats_guessing]
-    few = [rate for rate in shown if rate.fpr <= FEW]
-    if few:
-        rate = next((rate for rate in few if rate.resolution == "good"), few[-1])
-        said = [_grade(rate.tpr.low, SINGLED_OUT), _found(attack, rate)]
-        over_all = "Over all members together it is not shown to beat guessing: it singles some out."
-        return said if attack.ranks_above else [*said, over_all]
-    said = [_grade(attack.auc.low - CHANCE if attack.ranks_above else 0.0, ON_AVERAGE)]
-    said += [_pairs(attack)] if attack.ranks_above else []
-    said += [_found(attack, shown[0])] if shown else []
-    return [*said, _not_few(attack)]
+    """Grade the leak by what the intervals support, and give it in people."""
+    beaten = [rate for rate in attack.rates if rate.beats_guessing]
+    identifying = [rate for rate in beaten if rate.fpr <= FEW] or [rate for rate in beaten if _far_above(rate, attack)]
+    if identifying:
+        rate = next((rate for rate in identifying if rate.resolution == "good"), identifying[-1])
+        sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(attack, rate), _smallest_rate(rate)]
+        if not attack.ranks_above:
+            sentences.append("Over all members the attack is not significantly better than guessing.")
+        return [sentence for sentence in sentences if sentence]
+    sentences = [_graded_on_average(attack)]
+    if attack.ranks_above:
+        sentences.append(_pairs(attack))
+    if beaten:
+        sentences.append(_identified(attack, beaten[0]))
+    return [*sentences, _not_identified(attack)]
 
 
 def _grade(least: float, grades: tuple[tuple[float, str], ...]) -> str:
-    return next(said for above, said in grades if least >= above)
+    return next(text for above, text in grades if least >= above)
 
 
-def _found(attack: AttackResult, rate: Rate) -> str:
-    """How many members are found at a false positive rate, and how many fewer by guessing."""
+def _graded_on_average(attack: AttackResult) -> str:
+    if not attack.ranks_above:
+        return _grade(0.0, ON_AVERAGE)
+    low = _grade(attack.auc.low - CHANCE, ON_AVERAGE)
+    estimated = _grade(attack.auc.value - CHANCE, ON_AVERAGE)
+    return low if low == estimated else UNCERTAIN
+
+
+def _far_above(rate: Rate, attack: AttackResult) -> bool:
+    """Whether single records are identified at the smallest FPR that the non-members support, although it is above ``FEW``."""
+    supported = [one.fpr for one in attack.rates if not math.isnan(one.detectable)]
+    return bool(supported) and FEW < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
+
+
+def _identified(attack: AttackResult, rate: Rate) -> str:
+    """How many members the attack identifies, how many others it wrongly flags, and what guessing gives."""
     people = per(rate.tpr, beside=rate.fpr)
     low, high = ends(rate.tpr, people)
-    found = f"{count(round(rate.tpr.value * people))} (between {count(low)} and {count(high)})"
-    of_others = f"{rate.fpr * people:.4g}"
-    fewer = math.floor(low - rate.fpr * people + ROUNDING)
-    least = f", at least {count(fewer)} fewer" if fewer > 0 else ""
+    wrongly = f"{rate.fpr * people:.4g}"
     return (
-        f"Of {count(people)} members the attack {attack.name} finds {found}, while it is wrong about {of_others} of "
-        f"{count(people)} others; guessing would find {of_others}{least}."
+        f"The attack {attack.name} identifies {count(round(rate.tpr.value * people))} in {count(people)} training records "
+        f"(95% CI {count(low)} to {count(high)}) while wrongly flagging {wrongly} in {count(people)} other records. "
+        f"Guessing would identify {wrongly} in {count(people)}."
     )
 
 
+def _smallest_rate(rate: Rate) -> str:
+    return "" if rate.fpr <= FEW else "The audit has too few non-members to support a lower rate of wrong flags."
+
+
 def _pairs(attack: AttackResult) -> str:
-    people = per(attack.auc)
-    more = math.floor(ends(attack.auc, people)[0] - CHANCE * people + ROUNDING)
-    least = f": at least {count(more)} more" if more > 0 else ""
-    return f"Shown one member and one other, the attack {attack.name} {picks(attack)}{least}."
+    return f"Given one training record and one other record, the attack {attack.name} {picks(attack)}."
 
 
-def _not_few(attack: AttackResult) -> str:
+def _not_identified(attack: AttackResult) -> str:
     few = [rate for rate in attack.rates if rate.fpr <= FEW]
-    said = "It is not shown to single anyone out with few false alarms"
-    if few and all(rate.resolution != "good" for rate in few):
-        return f"{said}, and with this many non-members that could hardly be seen."
-    return f"{said}."
+    text = f"There is no evidence that it identifies single records at a false positive rate of {percent(FEW)}"
+    if few and all(math.isnan(rate.detectable) for rate in few):
+        return f"{text}, and the audit has too few non-members to show that."
+    return f"{text}."
 
 
 def _no(results: Results, attack: AttackResult) -> str:
     many = len(results.outcomes or ())
     none = (
-        "The one attack that was run does not tell"
+        "The one attack that was run does not distinguish"
         if many == 1
-        else f"None of the {count(many)} attacks that were run tells"
+        else f"None of the {count(many)} attacks that were run distinguishes"
     )
     better = f"{none} members from non-members better than guessing"
-    return f"Not shown. {better}. That does not mean that nobody can: {_unseen(attack)}."
+    return f"No evidence. {better}. {_unseen(attack)}"
 
 
 def _by_luck(results: Results) -> list[str]:
@@ -163,8 +190,8 @@ def _by_luck(results: Results) -> list[str]:
 def _unseen(attack: AttackResult) -> str:
     auc = attack.detectable_auc
     if math.isnan(auc) or auc >= 1:
-        return "with so few records even a large leak would go unseen"
-    return f"with this many records a leak below an AUC of {decimal(auc)} may well go unseen"
+        return "With so few records even a large leak can go undetected."
+    return f"The audit has 80% power to detect an AUC of {decimal(auc)}; a smaller leak can go undetected."
 
 
 def _reversed(results: Results, attack: AttackResult) -> list[str]:

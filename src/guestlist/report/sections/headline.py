@@ -78,7 +78,7 @@ def meaning(results: Results) -> tuple[str, ...]:
 
 def meaning_of(attack: AttackResult) -> tuple[str, ...]:
     """The same of any attack."""
-    pair = f"Shown one member and one non-member, {attack.name}"
+    pair = f"Given one training record and one other record, {attack.name}"
     sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {picks(attack)}."]
     for rate in attack.rates:
         if not math.isnan(rate.tpr.value):
@@ -165,22 +165,27 @@ def picks(attack: AttackResult) -> str:
     people = per(attack.auc)
     low, high = (count(end) for end in ends(attack.auc, people))
     times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
-    return f"picks the member {times} (between {low} and {high}), where guessing picks {count(people / 2)}"
+    return f"picks the training record {times} (95% CI {low} to {high}); guessing picks it {count(people / 2)} times"
 
 
 def in_people(rate: Rate) -> str:
-    """How many of how many members are found."""
+    """How many of how many members are identified."""
     people = per(rate.tpr, beside=rate.fpr)
     low, high = (count(end) for end in ends(rate.tpr, people))
-    found = f"{count(round(rate.tpr.value * people))} of {count(people)} members (between {low} and {high})"
-    return f"At {percent(rate.fpr)} false alarms it finds {found}, where guessing finds {rate.fpr * people:.4g}."
+    identified = f"{count(round(rate.tpr.value * people))} in {count(people)} training records (95% CI {low} to {high})"
+    guessing = f"{rate.fpr * people:.4g}"
+    return (
+        f"At a false positive rate of {percent(rate.fpr)} it identifies {identified}; guessing identifies {guessing}."
+    )
 
 
 def _of_called(rate: Rate) -> str:
     if math.isnan(rate.ppv.value):
         return ""
-    called = f"{percent(rate.ppv.value)} ({interval(rate.ppv, percent)}) of those it calls are members"
-    return f"Where {percent(rate.prior)} of the people in question are members, {called}."
+    flagged = f"{percent(rate.ppv.value)} (95% CI {interval(rate.ppv, percent)}) of the records it flags are members"
+    return (
+        f"If {percent(rate.prior)} of the records an attacker tests are members, {flagged} (positive predictive value)."
+    )
 
 
 def standing(auc: float, others: SameRecipe, models: str) -> str:

@@ -18,7 +18,7 @@ def section(results: Results) -> Section | None:
     said = limits(results)
     if not said:
         return None
-    return Section("limits", "What could have been seen, and what could not", filled("limits.html", said=said))
+    return Section("limits", "Detection limits", filled("limits.html", said=said))
 
 
 def limits(results: Results) -> tuple[str, ...]:
@@ -62,35 +62,41 @@ def sampled(found: Sampling | None) -> tuple[str, ...]:
 def _detectable_auc(attack: AttackResult, who: Subject) -> str:
     sizes = f"With {words.sizes(who)}"
     if math.isnan(attack.detectable_auc) or attack.detectable_auc >= 1:
-        return f"{sizes}, no AUC could have been told from guessing reliably."
-    return (
-        f"{sizes}, the smallest detectable AUC is {decimal(attack.detectable_auc)}: four in five audits of "
-        "this size would find a leak that large, and fewer a smaller one."
-    )
+        return f"{sizes}, the audit cannot reliably distinguish any AUC from guessing."
+    power = f"{sizes}, the audit has 80% power to detect an AUC of {decimal(attack.detectable_auc)}"
+    if attack.ranks_above and attack.auc.value < attack.detectable_auc:
+        return f"{power}. The AUC found here is smaller: most audits of this size would miss it."
+    return f"{power}; it detects smaller leaks less often."
 
 
 def _detectable_rates(rates: tuple[Rate, ...]) -> str:
-    seen = [f"{percent(rate.detectable)} at {percent(rate.fpr)}" for rate in rates if not math.isnan(rate.detectable)]
-    blind = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
+    powered = [
+        f"a TPR of {percent(rate.detectable)} at an FPR of {percent(rate.fpr)}"
+        for rate in rates
+        if not math.isnan(rate.detectable)
+    ]
+    unsupported = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
     parts = []
-    if seen:
-        parts.append(f"The smallest detectable share of members found is {words.listed(seen)} false alarms.")
-    if blind:
-        every = "even an attack that finds every member could not have been told from guessing"
-        parts.append(f"At {words.listed(blind)} false alarms {every}.")
+    if powered:
+        parts.append(f"It has 80% power to detect {words.listed(powered)}.")
+    if unsupported:
+        parts.append(
+            f"At an FPR of {words.listed(unsupported)} it cannot distinguish even an attack that identifies every member from "
+            "guessing."
+        )
     return " ".join(parts)
 
 
 def _resolution(rate: Rate, who: Subject) -> str:
-    """Why a rate is withheld or weak, and what would help; nothing where it is well resolved."""
+    """Why a rate is withheld or imprecise, and what would help; empty where it is well resolved."""
     if rate.resolution == "good":
         return ""
-    at, whom, outside = f"{percent(rate.fpr)} false alarms", "non-members", who.nonmembers
-    if who.nonmember_persons is not None:  # a false alarm about one record of a person is often one about all of them
-        whom, outside = "non-member persons", who.nonmember_persons
-    among = words.things(outside, whom.removesuffix("s"))
-    takes = f"It takes {count(records_needed(rate.fpr))} {whom} to resolve that rate"
+    unit, n_nonmembers = "non-members", who.nonmembers
+    if who.nonmember_persons is not None:  # all records of one person are often flagged together
+        unit, n_nonmembers = "non-member persons", who.nonmember_persons
+    sample = words.things(n_nonmembers, unit.removesuffix("s"))
+    remedy = f"Use at least {count(records_needed(rate.fpr))} {unit}."
     if rate.resolution == "withheld":
-        return f"At {at} nothing is shown: fewer than one is expected among {among}. {takes}."
-    expected = rate.fpr * outside
-    return f"The figure at {at} is weak: only about {expected:.2g} are expected among {among}. {takes} well."
+        return f"No estimate at an FPR of {percent(rate.fpr)}: {sample} give less than one expected false positive. {remedy}"
+    expected = f"about {rate.fpr * n_nonmembers:.2g} false positives among {sample}"
+    return f"The estimate at an FPR of {percent(rate.fpr)} is imprecise: it rests on {expected}. {remedy}"
