@@ -90,6 +90,7 @@ def _evidence() -> list[dict]:
             "evidence": name,
             "what it is": kind.summary,
             "of": kind.target or "any target",
+            "takes": kind.access,
             "cost": kind.cost,
             "collected": "by default" if kind.default else "when asked for",
             "options": ", ".join(f"{field.name}={field.default}" for field in fields(kind.plan)),
