@@ -18,6 +18,7 @@ def honesty_table() -> str:
         _claims(),
         _group_risks(),
         _ties(),
+        _rates(),
         _models(),
         _epsilon(),
         _gate(),
@@ -34,6 +35,31 @@ def _read(name: str) -> dict:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _rates() -> Iterator[tuple[str, ...]]:
+    found = _read("rates")
+    repeats = f"{found['repeats']:,} samples of each"
+    least = min(found["intervals"], key=lambda row: row["covered"])
+    what = f"the interval of TPR at an FPR covers at least ({least['name']})"
+    yield what, _percent(least["covered"]), "≥ 94 %", f"{len(found['intervals'])} simulations, {repeats}"
+    what = "its width compared with a union bound, scores without ties"
+    yield what, f"{found['mean width ratio without ties']:.2f}", "≤ .70", repeats
+    yield "the same, ties included", f"{found['mean width ratio']:.2f}", "", repeats
+    powered = next(row for row in found["intervals"] if row["name"].startswith("normal, d 0.5, 900"))
+    before = f"(union bound {_percent(powered['power_of_union_bound'])})"
+    yield "it excludes guessing, d' = .5, 900 + 900", f"{_percent(powered['power'])} {before}", "≥ 50 %", repeats
+    for row in found["claims of the headline at 900 + 900"]:
+        samples = f"{found['repeats of claims']} samples"
+        if row["memorised"]:
+            yield (
+                f"a leak is claimed, {_percent(row['memorised'])} memorised",
+                _percent(row["either"]),
+                "≥ 80 %",
+                samples,
+            )
+        elif not row["shift"]:
+            yield "a leak is claimed, nothing leaks", _percent(row["either"]), "≤ 5 %", samples
 
 
 def _persons() -> Iterator[tuple[str, ...]]:
