@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -171,6 +172,56 @@ def test_ctrl_c_ends_a_cluster_that_was_started_for_the_work(ray, expected, tmp_
     assert interrupted(tmp_path / "work", "Ray()") == expected
     assert (tmp_path / "work" / "address").read_text() == "127.0.0.1"  # nobody else could reach it
     assert set(Path("/tmp").glob("guestlist-ray-*")) <= before
+
+
+HEADLESS = """
+import os, signal, sys, time
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from ray.cluster_utils import Cluster
+from errands import POOL, errand
+from guestlist.collecting.engines import on_ray
+from guestlist.collecting.engines.engine import run_all
+from guestlist.errors import AuditError
+
+on_ray.PATIENCE, folder = 1.0, Path(sys.argv[1])
+cluster = Cluster()
+head = cluster.add_node(num_cpus=1, include_dashboard=False)
+
+def progress(items, total):
+    for item in items:
+        yield item
+        for parts in head.all_processes.values():
+            for part in parts:
+                os.kill(part.process.pid, signal.SIGKILL)
+
+def before(k):
+    if k > 1:
+        time.sleep(1000)
+
+try:
+    run_all(errand(folder, before), range(1, 4), POOL, folder, engine=on_ray.Ray(cluster.address), progress=progress)
+except AuditError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_head_that_dies_is_told_and_the_process_lives(ray, tmp_path):
+    """Ray would end the process without a word of ours, 60 seconds later."""
+    place = tempfile.mkdtemp(dir="/tmp")
+    script = HEADLESS.format(tests=str(Path(__file__).parents[2]))
+    found = subprocess.run(
+        [sys.executable, "-c", script, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=150,
+        env={**os.environ, "RAY_TMPDIR": place},
+    )
+    shutil.rmtree(place, ignore_errors=True)
+    assert found.returncode == 0, found.stderr
+    assert "has not answered for 1 seconds. What was collected before is kept." in found.stdout
+    assert set(contents(tmp_path)) == {"1.npz"}
 
 
 def test_no_cluster_where_one_was_said_to_be(ray, tmp_path):

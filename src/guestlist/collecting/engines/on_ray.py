@@ -10,11 +10,13 @@ import logging
 import os
 import pickle
 import socket
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable, untravelled
@@ -26,6 +28,9 @@ from guestlist.store.passing import passing
 
 # Ray tasks that wait in the cluster, for each of its cores.
 AHEAD = 2
+# Seconds between two looks at the cluster while nothing is finished, and how long its head node may be silent. Ray itself ends
+# the process after 60.
+LOOK, PATIENCE = 1.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -135,18 +140,73 @@ def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Fil
         max_retries=retries,
         runtime_env={"env_vars": ONE_THREAD},  # workers of their own, so that the user's other tasks keep their threads
     )
-    waiting, running = deque(numbers), dict[Any, int]()
+    waiting, running, head = deque(numbers), dict[Any, int](), _Head.of(ray)
     try:
         while waiting or running:
-            room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))  # a cluster may grow and shrink
-            while waiting and len(running) < room:
-                k = waiting.popleft()
-                running[compute.remote(shared, k)] = k
-            (done,), _ = ray.wait(list(running), num_returns=1)
-            yield _fetched(ray, done, running.pop(done), retries)
+            if head.answers():
+                room = AHEAD * head.cores()  # a cluster may grow and shrink
+                while waiting and len(running) < room:
+                    k = waiting.popleft()
+                    running[compute.remote(shared, k)] = k
+            if not running:  # the head has not answered since the start
+                time.sleep(LOOK)
+                continue
+            done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK)
+            for one in done:
+                yield _fetched(ray, one, running.pop(one), retries)
     finally:
-        for unfinished in running:
-            ray.cancel(unfinished, force=True)
+        if head.silent_since is None:
+            for unfinished in running:
+                ray.cancel(unfinished, force=True)
+
+
+@dataclass
+class _Head:
+    """The head node of the cluster.
+
+    Ray ends this process if it has asked a head that is gone for 60 seconds, so it is asked nothing unless it answers.
+    """
+
+    ray: Any
+    address: str  # empty where it is not known, and then it is taken to answer
+    silent_since: float | None = None
+
+    @staticmethod
+    def of(ray) -> _Head:
+        try:
+            return _Head(ray, str(ray.get_runtime_context().gcs_address))
+        except Exception:  # a connection through a proxy does not know it
+            return _Head(ray, "")
+
+    def answers(self) -> bool:
+        """Whether the head answers now; raise if it has not for too long."""
+        try:
+            _knock(self.address)
+        except OSError as error:
+            self.silent_since = self.silent_since or time.monotonic()
+            if time.monotonic() - self.silent_since < PATIENCE:
+                return False
+            raise self._gone() from error
+        self.silent_since = None
+        return True
+
+    def cores(self) -> int:
+        """The number of cores in the cluster, 1 or more; raise if the head dies meanwhile."""
+        found: list[dict[str, float]] = []
+        call = Thread(target=lambda: found.append(self.ray.cluster_resources()), daemon=True)
+        call.start()
+        call.join(PATIENCE)
+        if not found:
+            self.silent_since = time.monotonic() - PATIENCE
+            raise self._gone()
+        return max(1, int(found[0].get("CPU", 1)))
+
+    def _gone(self) -> AuditError:
+        return AuditError(
+            f"The head node of the Ray cluster at {self.address} has not answered for {PATIENCE:.0f} seconds. What was "
+            "collected before is kept. Start the cluster again (ray start --head), and run the same audit again with its "
+            "address."
+        )
 
 
 def _fetched(ray, done, k: int, retries: int) -> Files:
