@@ -14,11 +14,12 @@ from scipy.special import ndtri
 from scipy.stats import betabinom
 
 from guestlist.arrays.moments import moments
-from guestlist.risks.mu import Effects, bounded_mu, effects
+from guestlist.risks.mu import Effects, bounded_mu, effects, tail_excess
 
 HERE = Path(__file__).parent
 TOP = 20
 TREES = 20
+PARTS = ("forests", "votes", "normal", "heavy tails")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class World:
 
     @cached_property
     def effects(self) -> Effects:
-        return effects(moments(self.margin, self.member), moments(self.margin, ~self.member))
+        found = effects(moments(self.margin, self.member), moments(self.margin, ~self.member))
+        return found.with_tails(tail_excess(self.margin, self.member))
 
 
 # How mu is spread over records.
@@ -47,12 +49,18 @@ SPREADS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 }
 
 
-def normal_world(spread: str, records: int, models: int, rng: np.random.Generator) -> World:
-    """Normal margins; records differ in difficulty, in spread and in mu."""
+def normal_world(
+    spread: str, records: int, models: int, rng: np.random.Generator, freedom: float | None = None
+) -> World:
+    """Normal margins, or Student's t with standard deviation 1; records differ in difficulty, in spread and in mu."""
     mu, deviation = SPREADS[spread](rng, records), np.exp(0.5 * rng.normal(size=records))
     member = rng.random((models, records)) < 0.5
-    margin = deviation * (rng.normal(size=records) + mu * member + rng.normal(size=member.shape))
-    return World(margin, member, mu)
+    difficulty = rng.normal(size=records)
+    if freedom is None:
+        noise = rng.normal(size=member.shape)
+    else:
+        noise = rng.standard_t(freedom, size=member.shape) / np.sqrt(freedom / (freedom - 2))
+    return World(deviation * (difficulty + mu * member + noise), member, mu)
 
 
 def votes_world(records: int, models: int, rng: np.random.Generator) -> World:
@@ -116,8 +124,9 @@ def held(worlds: list[World]) -> Held:
     return Held(*(float(share) for share in np.mean(rows, axis=0)))
 
 
-def normal_worlds(spread: str, records: int, models: int, repeats: int) -> list[World]:
-    return [normal_world(spread, records, models, np.random.default_rng([1, models, k])) for k in range(repeats)]
+def normal_worlds(spread: str, records: int, models: int, repeats: int, freedom: float | None = None) -> list[World]:
+    streams = [np.random.default_rng([1, models, k]) for k in range(repeats)]
+    return [normal_world(spread, records, models, rng, freedom) for rng in streams]
 
 
 def votes_worlds(records: int, models: int, repeats: int) -> list[World]:
@@ -129,29 +138,39 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--records", type=int, default=2000)
     parser.add_argument("--forests", type=int, default=1000, help="for the true mu")
-    options = parser.parse_args()
-    rows = []
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="others keep their figures")
+    options, path = parser.parse_args(), HERE / "mu.json"
+    kept = json.loads(path.read_text())["held"] if path.exists() else []
+    rows = {(row["world"], row["models"]): row for row in kept}
 
-    def add(world: str, models: int, found: Held) -> None:
-        row = {"world": world, "models": models, **{k: round(v, 4) for k, v in vars(found).items()}}
+    def add(world: str, models: int, worlds: list[World]) -> None:
+        shares = {name: round(value, 4) for name, value in vars(held(worlds)).items()}
+        row = {"world": world, "models": models, "repeats": len(worlds), **shares}
         print(*row.values(), sep="  ", flush=True)
-        rows.append(row)
+        rows[world, models] = row
 
-    add("trained forests", 64, held(forest_worlds(400, 64, options.repeats // 2, options.forests)))
-    for models in (16, 64):
-        add("votes of trees", models, held(votes_worlds(options.records, models, options.repeats)))
+    if "forests" in options.parts:
+        add("trained forests", 64, forest_worlds(400, 64, options.repeats // 2, options.forests))
+    if "votes" in options.parts:
+        for models in (16, 64):
+            add("votes of trees", models, votes_worlds(options.records, models, options.repeats))
+    if "normal" in options.parts:
+        for models in (16, 64):
+            for spread in SPREADS:
+                add(spread, models, normal_worlds(spread, options.records, models, options.repeats))
+    if "heavy tails" in options.parts:
         for spread in SPREADS:
-            add(spread, models, held(normal_worlds(spread, options.records, models, options.repeats)))
+            worlds = normal_worlds(spread, options.records, 32, options.repeats, freedom=3)
+            add(f"{spread}; margins of Student's t, 3", 32, worlds)
     found = {
-        "command": f"python -m benchmarks.honesty.mu --repeats {options.repeats} --forests {options.forests}",
-        "repeats": options.repeats,
+        "command": "python -m benchmarks.honesty.mu",
         "records": options.records,
         "largest": TOP,
-        "forests": {"records": 400, "repeats": options.repeats // 2, "for the true mu": options.forests},
+        "forests": {"records": 400, "for the true mu": options.forests},
         "nominal": 0.95,
-        "held": rows,
+        "held": list(rows.values()),
     }
-    (HERE / "mu.json").write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -56,23 +56,23 @@ MODELS: dict[str, Make] = {
 }
 # Name to model, records of each set, columns, reference models and audits.
 SETTINGS: dict[str, tuple[str, int, int, int, int]] = {
-    "forest": ("forest", 200, 8, 16, 80),
-    "forest, 100 + 100, 8 references": ("forest", 100, 5, 8, 80),
-    "tree": ("tree", 200, 8, 16, 200),
-    "tree, 100 + 100, 8 references": ("tree", 100, 5, 8, 200),
+    "forest": ("forest", 200, 8, 16, 60),
+    "forest, 100 + 100, 8 references": ("forest", 100, 5, 8, 60),
+    "tree": ("tree", 200, 8, 16, 60),
+    "tree, 100 + 100, 8 references": ("tree", 100, 5, 8, 60),
     "boosted trees": ("boosted trees", 200, 8, 16, 60),
-    "5 neighbours": ("5 neighbours", 200, 8, 16, 100),
-    "logistic regression": ("logistic regression", 200, 8, 16, 150),
-    "logistic regression, 40 columns": ("logistic regression", 200, 40, 16, 100),
-    "ridge regression": ("ridge regression", 200, 20, 16, 150),
+    "5 neighbours": ("5 neighbours", 200, 8, 16, 60),
+    "logistic regression": ("logistic regression", 200, 8, 16, 60),
+    "logistic regression, 40 columns": ("logistic regression", 200, 40, 16, 60),
+    "ridge regression": ("ridge regression", 200, 20, 16, 60),
     "forest, leaves of 20": ("forest, leaves of 20", 200, 8, 16, 60),
-    "logistic regression, C = 0.001": ("logistic regression, C = 0.001", 200, 8, 16, 150),
+    "logistic regression, C = 0.001": ("logistic regression, C = 0.001", 200, 8, 16, 60),
     "logistic regression, noise on its coefficients": (
         "logistic regression, noise on its coefficients",
         200,
         8,
         16,
-        150,
+        60,
     ),
 }
 

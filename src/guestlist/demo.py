@@ -4,38 +4,53 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from guestlist.collecting.engines.engine import Progress
 from guestlist.report.readable import Results
 
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
 FULL, QUICK = 32, 8
+# A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other halves. With
+# seed 0 it is below that interval, a draw that few splits give, and the first report that a newcomer reads would explain a
+# rare event (benchmarks/honesty/typical.json has both).
+SPLIT_SEED = 5
 
 
 def demo(
     folder: str | Path | None = None, *, quick: bool = False, jobs: int | None = None, progress: Progress | bool = True
 ) -> Results:
     """Train a small network on half of the digits and audit it with the other half."""
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler
-
     from guestlist.auditing import audit
     from guestlist.datasets import DATASETS, load
 
     table, label = load("digits"), DATASETS["digits"].label
-    order = np.random.default_rng(0).permutation(len(table))
-    members, nonmembers = (table.iloc[part].reset_index(drop=True) for part in np.array_split(order, 2))
-    model = make_pipeline(
-        MinMaxScaler(), MLPClassifier((64,), learning_rate_init=0.01, max_iter=200, tol=1e-7, random_state=0)
-    )
+    members, nonmembers = (table.iloc[part].reset_index(drop=True) for part in split(len(table)))
+    model = network(seed=0)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # it stops after 200 epochs on purpose, which scikit-learn finds worth a warning
+        # The network stops after 200 epochs on purpose, and scikit-learn warns about it.
+        warnings.simplefilter("ignore")
         model.fit(members.drop(columns=label), members[label])
     references = QUICK if quick else FULL
     return audit(
         model, members, nonmembers, label=label, references=references, folder=folder, jobs=jobs, progress=progress
     )
+
+
+def split(records: int, seed: int = SPLIT_SEED) -> list[np.ndarray]:
+    """Rows of the members and of the non-members."""
+    return np.array_split(np.random.default_rng(seed).permutation(records), 2)
+
+
+def network(seed: int) -> Pipeline:
+    """The network of the demo, not yet trained: small, and trained until it memorises."""
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler
+
+    layers = MLPClassifier((64,), learning_rate_init=0.01, max_iter=200, tol=1e-7, random_state=seed)
+    return make_pipeline(MinMaxScaler(), layers)

@@ -12,17 +12,20 @@ its own references and that spread leave open: such an interval does not care ho
 * Where there are hardly any records it knows nothing: the weight of a few records per standard error lies everywhere.
 * A record's standard deviation is shrunk to those of others, with their number of degrees of freedom (Smyth 2004); given mu, the
   estimate is then noncentral Student-t.
+* Margins with heavy tails make standard deviations less certain than normal margins do. Half of a record's references against the
+  other half shows by how much, and the degrees of freedom are divided by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import digamma, ndtr, ndtri, polygamma
 
-from guestlist.arrays.moments import Moments
+from guestlist.arrays.columns import columns
+from guestlist.arrays.moments import Moments, moments_of_sides
 from guestlist.arrays.samples import error_of, rows_of_each
 from guestlist.attacks.bayes import prior_of
 from guestlist.case import Case
@@ -34,6 +37,7 @@ BEYOND = 3.0  # the grid ends so far beyond the largest and the smallest estimat
 BIN = 0.1  # records whose estimates are as close as this count as equal when the mixture is fitted
 EVERYWHERE = 3.0  # records' worth of weight per standard error
 BOOTSTRAPS, ROUNDS = 30, 100
+FEWEST_FREEDOM = 3.0  # degrees of freedom that heavy tails leave; below that the estimate has no variance
 AT_ONCE = 2**15  # records: more teach nothing about how mu is spread, and would take gigabytes
 NODE = 0.02  # standard errors between estimates for which the posterior of many records is computed
 
@@ -63,13 +67,53 @@ class Effects:
         with np.errstate(divide="ignore"):  # no model on one side: the estimate is NaN, and so is its error
             return np.sqrt(1 / self.size + self.unbiased**2 / (2 * self.freedom))
 
+    def with_tails(self, excess: float) -> Effects:
+        """The same with degrees of freedom for margins with heavier tails than normal ones, see :func:`tail_excess`."""
+        return replace(self, freedom=np.maximum(self.freedom / excess, np.minimum(self.freedom, FEWEST_FREEDOM)))
+
     def take(self, records: np.ndarray | slice) -> Effects:
         return Effects(self.estimate[records], self.size[records], self.freedom[records])
 
 
 def mu(case: Case) -> Bounded:
     """(records,) mu of each record; NaN where no reference trained, or none did not train, on it."""
-    return bounded_mu(effects(case.view.inside("margin"), case.view.outside("margin")))
+    found = effects(case.view.inside("margin"), case.view.outside("margin"))
+    some = None if len(found.estimate) <= AT_ONCE else np.arange(len(found.estimate))[:: len(found.estimate) // AT_ONCE]
+    member = case.view.reference_member
+    excess = tail_excess(case.view.reference("margin", some), member if some is None else columns(member, some))
+    return bounded_mu(found.with_tails(excess))
+
+
+def tail_excess(margin: np.ndarray, member: np.ndarray) -> float:
+    """Return the variance of records' log-variances relative to that of normal margins, at least 1.
+
+    Each record's references are split in two halves. Both estimate the same variance, so the difference of its logarithms is
+    noise only, whatever the variances of different records are. Normal margins give 1, Student's t with 3 degrees of freedom 3.4.
+
+    Args:
+        margin: (references, records) margins; NaN where a model was not queried.
+        member: (references, records) true where a model trained on a record.
+    """
+    halves = []
+    for first in (0, 1):
+        inside, outside = moments_of_sides(margin, member, slice(first, None, 2))
+        freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
+        halves.append((inside.squares + outside.squares, freedom))
+    (squares, freedom), (other_squares, other_freedom) = halves
+    # Margins in steps often have no variance in one half, and then no logarithm.
+    known = (freedom > 1) & (other_freedom > 1) & (squares > 0) & (other_squares > 0)
+    if not known.any():
+        return 1.0
+    difference = _log_variance(squares[known], freedom[known]) - _log_variance(
+        other_squares[known], other_freedom[known]
+    )
+    normal = polygamma(1, freedom[known] / 2) + polygamma(1, other_freedom[known] / 2)
+    return max(1.0, float(np.square(difference).mean() / normal.mean()))
+
+
+def _log_variance(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """Unbiased for normal values."""
+    return np.log(squares / 2) - digamma(freedom / 2)
 
 
 def tpr_of_mu(values: np.ndarray, alpha: float) -> np.ndarray:

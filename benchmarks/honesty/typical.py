@@ -1,0 +1,111 @@
+"""How often a model is called unusual for its training procedure: ``python -m benchmarks.honesty.typical``, some ten minutes.
+
+The demo's network on the handwritten digits. Models trained on random halves of the records are in turn the target of 32 others
+of them: that is what the report compares with. Then the members stay the same and only the seed changes: such models are not
+what the report compares with, and for single sets of members more of them may be outside the interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.datasets import DATASETS, load
+from guestlist.demo import SPLIT_SEED, network, split
+from guestlist.evaluate import auc
+from guestlist.findings.headline import SameRecipe, same_recipe
+from guestlist.targets.scales import Probabilities
+from guestlist.views.signals import Rotation
+
+HERE = Path(__file__).parent
+ATTACK, REFERENCES = "lira_bayes", 32
+UNUSUAL_SEED = 0  # of a split whose network is below the prediction interval
+
+
+def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
+    """What networks output about all digits, each trained on its members with its seed."""
+    table, label = load("digits"), DATASETS["digits"].label
+    x, y = table.drop(columns=label), table[label].to_numpy()
+    outputs = []
+    for rows, seed in zip(member, seeds, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the network stops after 200 epochs on purpose
+            outputs.append(network(seed).fit(x[rows], y[rows]).predict_proba(x))
+    labels = np.unique(y, return_inverse=True)[1]
+    scale = Probabilities().resolved(outputs[0], labels)
+    margin = np.stack([scale.signals(one, labels)["margin"] for one in outputs])
+    return Rotation({"margin": margin}, member, labels)
+
+
+def compared(models: Rotation, target: int, references: np.ndarray) -> tuple[float, SameRecipe]:
+    """The AUC of a target, and the reference models that the report compares it with."""
+    own = scores_of_all(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
+    others = models.take(references)
+    found = same_recipe(scores_of_all(ATTACKS[ATTACK], others), others.member, own, models.member[target])
+    return auc(own, models.member[target]).value, found
+
+
+def outside(models: Rotation, targets: Sequence[int], references: np.ndarray) -> list[bool]:
+    """Whether each target's AUC is outside the prediction interval."""
+    found = []
+    for target in targets:
+        own, others = compared(models, target, references)
+        if others.usual is None:
+            raise ValueError("The reference models do not differ.")
+        found.append(not others.usual.low <= own <= others.usual.high)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=int, default=80, help="trained on random halves")
+    parser.add_argument(
+        "--sets",
+        type=int,
+        default=5,
+        help="random sets of members, besides two splits",
+    )
+    parser.add_argument("--seeds", type=int, default=10, help="for each of these sets")
+    options = parser.parse_args()
+    rng = np.random.default_rng(24)
+    records = len(load("digits"))
+    random = rng.random((options.models, records)) < 0.5
+    splits = [np.isin(np.arange(records), split(records, seed)[0]) for seed in (SPLIT_SEED, UNUSUAL_SEED)]
+    again = np.vstack([*splits, random[: options.sets]])
+    member = np.vstack([random, np.repeat(again, options.seeds, axis=0)])
+    models = trained(member, range(100, 100 + len(member)))
+    by_chance, rounds = [], 12
+    for _ in range(rounds):
+        order = rng.permutation(options.models)
+        by_chance += outside(models, order[REFERENCES:], order[:REFERENCES])
+    sets = []
+    for number in range(len(again)):
+        targets = options.models + number * options.seeds + np.arange(options.seeds)
+        allowed = np.setdiff1d(np.arange(options.models), [number - 2])  # not the model with these very members
+        found = [outside(models, targets, rng.permutation(allowed)[:REFERENCES]) for _ in range(rounds // 2)]
+        sets.append(round(float(np.mean(found)), 4))
+    content = {
+        "command": "python -m benchmarks.honesty.typical",
+        "attack": ATTACK,
+        "references": REFERENCES,
+        "models": options.models,
+        "judged": len(by_chance),
+        "outside, other members and seeds": round(float(np.mean(by_chance)), 4),
+        "seeds for each set of members": options.seeds,
+        "outside, the demo's members and other seeds": sets[0],
+        f"outside, members of split seed {UNUSUAL_SEED} and other seeds": sets[1],
+        "outside, the same members and other seeds, for each of the random sets": sets[2:],
+        "outside, the same members and other seeds, mean over the random sets": round(float(np.mean(sets[2:])), 4),
+    }
+    print(json.dumps(content, indent=1))
+    (HERE / "typical.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
