@@ -297,7 +297,7 @@ BAD_ATTACKS = {
     constant_beyond_a_margin_of_ten: "ignores the references of records with saturated outputs",
     largest_score_where_sure: "ignores the references of records with saturated outputs",
     swapped_with_one_in_reference: "on records with 1 IN references among 7",
-    swapped_with_few_in_references: "on records with 3 or 4 IN references among 7",
+    swapped_with_few_in_references: "on records with 2 IN references among 7",
     swapped_with_a_small_share_of_in_references: "on records with 1 IN references among 32",
     swapped_with_few_out_references: "on records with 1 OUT references among 7",
     swapped_with_few_references: "on records with 3 or 4 IN references among 7",
