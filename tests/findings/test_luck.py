@@ -53,13 +53,14 @@ def test_two_headline_rows_divide_the_error_of_the_headline():
 
 
 @pytest.mark.slow
-def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch):
+@pytest.mark.parametrize("file_holder", [None, "a5"])
+def test_where_nothing_leaks_hardly_anything_is_claimed(monkeypatch, file_holder):
     monkeypatch.setattr(luck, "DRAWS", 399)
     rng, member = np.random.default_rng(0), np.arange(120) < 60
     worlds, claims, apart = 150, 0, 0
     for _ in range(worlds):
         scores = several(rng, 120)
-        claims += claimed(judged(scores, member, rng))
+        claims += claimed(judged(scores, member, rng, file_holder=file_holder))
         apart += any(not e.low <= 0.5 <= e.high for e in (auc(values, member) for values in scores.values()))
     assert apart / worlds > 0.2  # each attack by its own interval
     assert claims / worlds <= 0.08  # at most 5 %, and the error of 150 worlds
