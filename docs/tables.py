@@ -89,6 +89,20 @@ def collection_table() -> str:
     return "\n".join(rows)
 
 
+def strength_table() -> str:
+    """Return attacks with few and many references on four types of model: share of the best attack's TPR."""
+    shares = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))[
+        "share of the best attack's TPR, mean over datasets"
+    ]
+    shown = ("lira_bayes", "rmia", "rmia_offline", "base", "lira", "loss")
+    rows = ["| model | references | " + " | ".join(f"`{name}`" for name in shown) + " |", "| --- " * 8 + "|"]
+    for recipe, counts in shares.items():
+        for count, found in counts.items():
+            cells = " | ".join(f"{found[name]:.2f}" if name in found else "" for name in shown)
+            rows.append(f"| {recipe} | {count} | {cells} |")
+    return "\n".join(rows)
+
+
 def load_table() -> str:
     """What an audit takes as records, references and classes grow."""
     rows = ["| records | references | classes | CPU seconds | of that asking | most memory |", "| --- " * 6 + "|"]
@@ -129,6 +143,7 @@ TABLES = {
     "newcomer": newcomer_table,
     "collection": collection_table,
     "load": load_table,
+    "strength": strength_table,
     "private": private_table,
     "references": references_table,
     "honesty": honesty_table,

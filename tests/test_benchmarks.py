@@ -1,11 +1,18 @@
 """Benchmarks are run on demand; that they still fit the code is seen here."""
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.attacks.learned import learned
+
+from guestlist.findings.headline import PREFERRED
+from worlds import gaussian_world, target_of
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = sorted(path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py"))
@@ -49,3 +56,27 @@ def test_a_name_runs_that_one_alone_and_an_unknown_one_is_refused(module, monkey
 def test_every_benchmark_is_in_the_docs():
     page = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
     assert [name for name in BENCHMARKS if f"benchmarks.{name}" not in page] == []
+
+
+STRENGTH = json.loads((Path(__file__).parents[1] / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("references", ["4", "8"])
+def test_the_attack_fixed_for_few_references_is_near_the_best_on_every_type_of_model(references):
+    shares = STRENGTH["share of the best attack's TPR, mean over datasets"]
+    assert min(found[references][PREFERRED[0]] for found in shares.values()) >= 0.9
+
+
+def test_attacks_have_no_advantage_on_null_data_in_the_comparison():
+    assert {name: row for name, row in STRENGTH["null AUC"].items() if abs(row["auc"] - 0.5) > 0.005} == {}
+
+
+@pytest.mark.slow
+def test_the_learned_combination_fits_nothing_to_the_target():
+    """What the target outputs for one record changes the score of that record alone."""
+    view, _ = target_of(gaussian_world(1.0, records=200, models=7))
+    values = {name: matrix.copy() for name, matrix in view.values.items()}
+    for matrix in values.values():
+        matrix[0, 0] = matrix[0, 1]
+    before, after = learned(view), learned(replace(view, values=values))
+    np.testing.assert_array_equal(before[1:], after[1:])
