@@ -58,7 +58,9 @@ class Ray:
 
 
 def _ray() -> Any:
-    return extra("ray", "The engine Ray")
+    """Load Ray. If this is its first use, Ray does not end the process where a head node is gone: ``_Head`` raises instead."""
+    with _environment({"RAY_gcs_rpc_server_reconnect_timeout_s": "1000000"}):
+        return extra("ray", "The engine Ray")
 
 
 @contextmanager
@@ -120,16 +122,25 @@ def _to_itself(ray) -> Iterator[None]:
     To the second it has no setting but this one, for systems where a firewall would ask.
     """
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    before = {name: os.environ.get(name) for name in settings}
     constants, enabled = ray._private.ray_constants, ray._private.ray_constants.ENABLE_RAY_CLUSTER
-    os.environ.update(settings)
     constants.ENABLE_RAY_CLUSTER = False
+    try:
+        with _environment(settings):
+            yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = enabled
+
+
+@contextmanager
+def _environment(settings: dict[str, str]) -> Iterator[None]:
+    """Set variables of the environment for a while."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     try:
         yield
     finally:
-        constants.ENABLE_RAY_CLUSTER = enabled
         for name, value in before.items():
-            os.environ.pop(name)
+            os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
 
