@@ -122,7 +122,7 @@ def _claims() -> Iterator[tuple[str, ...]]:
         ("50 groups", "more than the rest", "says that one is more exposed than the rest", "≤ 5 %"),
         ("recipe", "above guessing", "the recipe's interval lies above guessing, nothing leaks", "≤ 3.5 %"),
         ("recipe until narrow", "above guessing", "the same, trained until it is narrow", "≤ 3.5 %"),
-        ("luck, a target that leaks more", "unlucky", "calls a model unlucky that leaks more than its kind", ""),
+        ("luck, a target that leaks more", "unlucky", "a model that leaks more is above the prediction interval", ""),
         ("exposed records", "calls", "listed records are called by models that did not train on them", "≤ 7 %"),
     ):
         if part in parts:
@@ -132,7 +132,7 @@ def _claims() -> Iterator[tuple[str, ...]]:
         if part.startswith("luck") and "more" not in part:
             called = found["lucky or unlucky"] if "judged" in found else found["lucky"] + found["unlucky"]
             counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} worlds"
-            yield f"calls one of many alike lucky or unlucky: {part}", _percent(called), "about 5 %", counted
+            yield f"one of many alike is outside the prediction interval: {part}", _percent(called), "about 5 %", counted
         if part.startswith("null audits"):
             wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
             yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"
@@ -183,6 +183,19 @@ def _models() -> Iterator[tuple[str, ...]]:
     recipes = _read("recipes")
     false = max(recipes["same_recipe"].values())
     yield "a target is found unlike references of its recipe (GL118)", _percent(false), "≤ 5 %", "five kinds of model"
+    yield from _training_set()
+
+
+def _training_set() -> Iterator[tuple[str, ...]]:
+    for name, found in _read("training_set")["settings"].items():
+        true, other = found["members are true"], found["trained on other people"]
+        audits = f"{found['audits']} audits"
+        wanted = "≥ 95 %" if name.startswith(("forest", "tree")) else ""
+        what = f"members that the model never saw are doubted (GL129): {name}"
+        yield what, _percent(other["doubted"]), wanted, audits
+        yield f"true members are doubted (GL129): {name}", _percent(true["doubted"]), "≤ 2 %", audits
+        what = f"the exposure list names a record that the model never saw: {name}"
+        yield what, _percent(other["flags a record"]), "≤ 10 %", audits
 
 
 def _epsilon() -> Iterator[tuple[str, ...]]:

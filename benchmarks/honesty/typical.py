@@ -64,14 +64,14 @@ def outside(models: Rotation, targets: Sequence[int], references: np.ndarray) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=80, help="trained on random halves")
+    parser.add_argument("--models", type=int, default=48, help="trained on random halves")
     parser.add_argument(
         "--sets",
         type=int,
-        default=5,
+        default=2,
         help="random sets of members, besides two splits",
     )
-    parser.add_argument("--seeds", type=int, default=10, help="for each of these sets")
+    parser.add_argument("--seeds", type=int, default=5, help="for each of these sets")
     options = parser.parse_args()
     rng = np.random.default_rng(24)
     records = len(load("digits"))

@@ -1,6 +1,8 @@
 """Doubt that the members are the training set: raised about models that never saw them, and not about others."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +74,17 @@ def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
     assert np.mean(exposure.inflated(p_value, factor) <= 0.01) == pytest.approx(0.01, abs=0.006)
     assert exposure.inflation(ndtr(0.5 * rng.normal(size=2000))) == 1  # never smaller p-values
     assert exposure.inflation(np.array([0.9, np.nan])) == 1
+
+
+def test_the_committed_figures_keep_the_rates_that_the_docs_name():
+    settings = json.loads(Path(honesty.__file__).with_suffix(".json").read_text())["settings"]
+    assert {"forest", "tree", "logistic regression", "ridge regression"} <= set(settings)
+    for name, found in settings.items():
+        other = found["trained on other people"]
+        assert found["members are true"]["doubted"] <= 0.02, name
+        assert other["flags a record"] <= 0.1, name
+        if name.startswith(("forest", "tree")):
+            assert other["doubted"] >= 0.95, name
 
 
 @pytest.mark.slow
