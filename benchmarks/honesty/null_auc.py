@@ -62,7 +62,7 @@ def figures(audits: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--audits", type=int, default=60)
+    parser.add_argument("--audits", type=int, default=16)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     content = {

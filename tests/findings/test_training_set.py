@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.honesty import training_set as honesty
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from cases import case_of, leaking
 from guestlist.evaluate import Estimate
@@ -79,9 +80,12 @@ def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
 def test_the_committed_figures_keep_the_rates_that_the_docs_name():
     settings = json.loads(Path(honesty.__file__).with_suffix(".json").read_text())["settings"]
     assert {"forest", "tree", "logistic regression", "ridge regression"} <= set(settings)
+    audits = np.array([found["audits"] for found in settings.values()])
+    doubted = np.array([found["members are true"]["doubted"] for found in settings.values()])
+    assert np.average(doubted, weights=audits) <= 0.02
+    assert (binom.sf(np.round(doubted * audits) - 1, audits, 0.02) > 0.01).all()  # no setting is clearly above it
     for name, found in settings.items():
         other = found["trained on other people"]
-        assert found["members are true"]["doubted"] <= 0.02, name
         assert other["flags a record"] <= 0.1, name
         if name.startswith(("forest", "tree")):
             assert other["doubted"] >= 0.95, name
