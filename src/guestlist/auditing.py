@@ -11,7 +11,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -22,7 +22,7 @@ from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.calling import numpy_defaults
-from guestlist.case import PRIOR, Case, Check
+from guestlist.case import PRIOR, Case, Check, Origin
 from guestlist.collecting.asking import asked
 from guestlist.collecting.engines.chosen import engine_of
 from guestlist.collecting.engines.engine import Engine, Progress
@@ -57,6 +57,7 @@ from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, locked
+from guestlist.store.jsonable import to_json
 from guestlist.store.passing import kept_or_passing
 from guestlist.targets import Target, as_target
 from guestlist.targets.estimators import check_fit
@@ -141,6 +142,16 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     target = as_target(model, train)
+    arguments = _arguments(
+        {"label": label, "group": group, "id": id, "person": person, "seed": seed, "duplicates": duplicates},
+        variables={"train": train, "fit_params": fit_params},
+    )
+    origin = Origin(
+        "python",
+        arguments=arguments,
+        population=population is not None,
+        trains="train" in target.can,
+    )
     settings = settings_of(
         _usual(target) if references is None else references,
         attacks=attacks,
@@ -152,7 +163,7 @@ def audit(
         prior=prior,
         ignore=ignore,
         progress=progress,
-        about=about,
+        about={"origin": to_json(_with_source(origin, about)), **(about or {})},
         cover=cover,
         blind=blind,
         claimed=claimed,
@@ -218,6 +229,24 @@ def collect(
         target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed, fit_params=fit_params
     )
     return gathered(given, settings, lambda case: case)
+
+
+def _arguments(given: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return arguments that are not the defaults of :func:`audit`, as source text."""
+    usual: tuple[Any, ...] = (None, (), [], 0, "warn")
+    written = tuple(f"{name}={value!r}" for name, value in given.items() if value not in usual)
+    return written + tuple(f"{name}={name}" for name, value in variables.items() if value is not None)
+
+
+def _with_source(origin: Origin, about: Mapping[str, Any] | None) -> Origin:
+    """Return the origin as a command, or the demo, notes it."""
+    request, demo = (about or {}).get("request"), (about or {}).get("demo")
+    if demo:
+        return replace(origin, source="demo", arguments=())
+    if request is None:
+        return origin
+    safe = str(request["model"]).endswith((".skops", ".onnx"))
+    return replace(origin, source="command", flags=() if safe else ("--allow-pickle",))
 
 
 def _usual(target: Target) -> int:
@@ -304,7 +333,7 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
             results, scores = judge(case, Results, progress=judging(settings.progress)), case.scores
             del case  # what models say of very many records is large, and tables are to be written
             write_results(work.site.store.folder, results, scores)
-            return results
+            return results if settings.folder is None else replace(results, folder=Path(settings.folder))
 
         return run(settings.fewest) if settings.until is None else grow(run, _width, settings.until)
 

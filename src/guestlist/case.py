@@ -65,6 +65,25 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """How an audit was made.
+
+    Args:
+        source: ``command`` (guestlist audit), ``demo``, ``python`` (gl.audit), ``predictions`` or ``game`` (gl.play).
+        arguments: keyword arguments to repeat in a call, as source text, such as ``label='income'``.
+        flags: options to repeat in a command, such as ``--allow-pickle``.
+        population: whether more records were given for references to train on.
+        trains: whether it is known how references are trained.
+    """
+
+    source: str
+    arguments: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    population: bool = False
+    trains: bool = True
+
+
+@dataclass(frozen=True)
 class Setting:
     """Plain facts about an audit that no array tells.
 
@@ -82,6 +101,7 @@ class Setting:
         game: name and options of the game that drew who trains on what.
         claimed: what is promised of the target, if anything is.
         cover: what stands on the cover of the report.
+        origin: how the audit was made; None: it is not known.
     """
 
     name: str
@@ -98,6 +118,7 @@ class Setting:
     game: Mapping[str, Any] = field(default_factory=dict)
     claimed: Claim | None = None
     cover: Cover | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, eq=False)

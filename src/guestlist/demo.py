@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,15 @@ def demo(
 ) -> Results:
     """Train a small network on half of the digits and audit it with the other half."""
     from guestlist.auditing import audit
+
+    references = QUICK if quick else FULL
+    # The folder notes that it is the demo's: later commands make the model and the records again.
+    given: dict[str, Any] = {"references": references, "folder": folder, "jobs": jobs, "progress": progress}
+    return audit(**demo_inputs(), **given, about={"demo": True})
+
+
+def demo_inputs() -> dict[str, Any]:
+    """Return the model and the records of the demo, as arguments of ``audit``."""
     from guestlist.datasets import DATASETS, load
 
     table, label = load("digits"), DATASETS["digits"].label
@@ -35,10 +44,7 @@ def demo(
         # The network stops after 200 epochs on purpose, and scikit-learn warns about it.
         warnings.simplefilter("ignore")
         model.fit(members.drop(columns=label), members[label])
-    references = QUICK if quick else FULL
-    return audit(
-        model, members, nonmembers, label=label, references=references, folder=folder, jobs=jobs, progress=progress
-    )
+    return {"model": model, "members": members, "nonmembers": nonmembers, "label": label}
 
 
 def split(records: int, seed: int = SPLIT_SEED) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
 from guestlist.auditing import REFERENCES, audited, gathered, settings_of
 from guestlist.calling import model_code, numpy_defaults
-from guestlist.case import PRIOR, Case
+from guestlist.case import PRIOR, Case, Origin
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
@@ -34,6 +34,7 @@ from guestlist.lines import reason
 from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
+from guestlist.store.jsonable import to_json
 from guestlist.targets import Target
 from guestlist.targets.estimators import estimator_target, reads_of
 from guestlist.targets.target import answers
@@ -95,7 +96,7 @@ def play(
         prior=prior,
         ignore=ignore,
         progress=progress,
-        about=about,
+        about={"origin": to_json(Origin("game")), **(about or {})},
         cover=cover,
         claimed=claimed,
     )

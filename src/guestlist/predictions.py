@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from guestlist.attacks.names import chosen_names
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.calling import numpy_defaults
-from guestlist.case import PRIOR, Check
+from guestlist.case import PRIOR, Check, Origin
 from guestlist.collecting.evidence.full_answers import FullAnswers, keep
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.inputs import Duplicates, check_about, check_folder, digest, repeats
@@ -38,6 +39,7 @@ from guestlist.randomness import stream
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Manifest, Store, locked, open_store
+from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.store.passing import kept_or_passing
 from guestlist.targets.predictions import Predictions
@@ -68,7 +70,7 @@ def audit_predictions(
     check_codes(ignore)
     number("prior", prior, 0, 1)
     flag("blind", blind)
-    about = {**claim_about(claimed), **noted(about, cover)}
+    about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **noted(about, cover)}
     check_about(about)
     check_folder(folder)
     for name, given in {"predictions": predictions, "shadow": shadow}.items():
@@ -91,7 +93,7 @@ def audit_predictions(
         case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)
         results = judge(case, Results)
         write_results(store.folder, results, case.scores)
-        return results
+        return results if folder is None else replace(results, folder=Path(folder))
 
 
 def signals_of(predictions: Predictions) -> tuple[str, ...]:

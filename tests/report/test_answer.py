@@ -138,7 +138,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
 
 @pytest.mark.slow
 def test_what_to_do_next_follows_from_what_was_shown():
-    assert any("guestlist defend" in step for step in next_steps(leaking()))
+    assert any("gl.defend(" in step for step in next_steps(leaking()))
     assert "Settle first what stands beside the answer: GL101." in next_steps(leaking())
     assert next_steps(quiet()) == (next_steps(quiet())[0],)
     assert "four times as many" in next_steps(quiet())[0]

@@ -8,7 +8,7 @@ from guestlist.blind.baseline import Blind
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.adjusted import FEW, Adjusted
 from guestlist.findings.beyond_blind import BeyondBlind
-from guestlist.report.next_steps import DEFEND, next_steps
+from guestlist.report.next_steps import defend, next_steps
 from guestlist.report.sections.answer import answer
 from report_worlds import leaking
 
@@ -43,7 +43,7 @@ def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, begin
     assert answer(found).startswith(begins)
     assert "evidence of a difference between the two sets" in answer(found)
     assert answer(replace(found, blind=None)).startswith("Yes")
-    assert (DEFEND in next_steps(found)) == begins.startswith("Likely")
+    assert (defend(found, "FOLDER") in next_steps(found)) == begins.startswith("Likely")
 
 
 def test_refused_weights_withhold_the_answer():

@@ -45,7 +45,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         )
     folder = folder.resolve()
     store = open_store(folder)
-    request = request_in(store)
+    request = request_in(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
     count = _references(max(store.models(), default=0), references, until_width, at_most)
     request = replace(
         request,

@@ -98,7 +98,8 @@ def _asked(context, folder: Path | None, out: Path | None, options: dict):
         raise click.UsageError(f"With a folder, {names} would not be read: the folder knows. Leave it out.")
     store = open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
-    return request_in(store), out.resolve(), max(store.models(), default=0)
+    request = request_in(store, "gl.defend(model, members, nonmembers, plain={folder})")
+    return request, out.resolve(), max(store.models(), default=0)
 
 
 # What the folder of an audit knows: another value would be another audit.

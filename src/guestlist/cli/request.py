@@ -59,12 +59,15 @@ class Request:
     claimed: float | None = None
     delta: float | None = None
     gaussian_noise: bool = False
+    demo: bool = False  # model and records are those of guestlist demo, which no file holds
 
     def seen_from(self, folder: Path) -> Request:
         """The same with paths seen from the folder, so that a project can be moved as a whole."""
         return self._moved(lambda path: os.path.relpath(Path(path).resolve(), folder))
 
     def _moved(self, move: Callable[[str], str]) -> Request:
+        if self.demo:
+            return self
         return replace(
             self,
             model=move(self.model),
@@ -125,7 +128,7 @@ def _with(command, options):
 
 def request_of(options: dict) -> Request:
     """The request that these options make."""
-    paths = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
+    paths: dict[str, Any] = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
     return Request(
         **{name: path and str(path) for name, path in paths.items()},
         label=options["label"],
@@ -144,6 +147,7 @@ def request_of(options: dict) -> Request:
         claimed=options.get("claimed"),
         delta=options.get("delta"),
         gaussian_noise=options.get("gaussian_noise", False),
+        demo=False,
     )
 
 
@@ -182,6 +186,8 @@ def carry_out(
 
 def check_tables(request: Request) -> None:
     """A misspelt column is told at once: models, and the libraries that read them, take seconds to load."""
+    if request.demo:
+        return
     from guestlist.tables import check_columns, check_roles
 
     check_roles({"label": request.label}, id=request.id, person=request.person, group=request.group)
@@ -200,6 +206,32 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
     """
     from guestlist.collecting.evidence.gathering import parse_plan
     from guestlist.store.jsonable import to_json
+
+    return {
+        **_subject(request, means),
+        "population": request.population,
+        "group": request.group,
+        "id": request.id,
+        "person": request.person,
+        "attacks": request.attacks or None,
+        "evidence": [parse_plan(text) for text in request.evidence],
+        "seed": request.seed,
+        "engine": means.engine,
+        "duplicates": "drop" if request.drop_duplicates else "warn",
+        "prior": request.prior,
+        "ignore": request.ignore,
+        "blind": request.blind,
+        "progress": progress_bar(means.quiet),
+        "about": {"demo": True} if request.demo else {"request": to_json(request.seen_from(folder))},
+    }
+
+
+def _subject(request: Request, means: Means) -> dict[str, Any]:
+    """Return the model, its records and the column of their labels."""
+    if request.demo:
+        from guestlist.demo import demo_inputs
+
+        return demo_inputs()
     from guestlist.targets.files import load_model
 
     model = load_model(
@@ -213,21 +245,7 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
         "model": model,
         "members": request.members,
         "nonmembers": request.nonmembers,
-        "population": request.population,
         "label": request.label,
-        "group": request.group,
-        "id": request.id,
-        "person": request.person,
-        "attacks": request.attacks or None,
-        "evidence": [parse_plan(text) for text in request.evidence],
-        "seed": request.seed,
-        "engine": means.engine,
-        "duplicates": "drop" if request.drop_duplicates else "warn",
-        "prior": request.prior,
-        "ignore": request.ignore,
-        "blind": request.blind,
-        "progress": progress_bar(means.quiet),
-        "about": {"request": to_json(request.seen_from(folder))},
     }
 
 
@@ -239,15 +257,27 @@ def _labels(classes: tuple[str, ...]) -> list[str] | list[int] | None:
         return list(classes)
 
 
-def request_in(store: Store) -> Request:
-    """The request that made a folder."""
-    from guestlist.store.jsonable import from_json
+def request_in(store: Store, instead: str) -> Request:
+    """The request that made a folder.
 
+    Args:
+        instead: the call that does in Python what the command cannot do here, with {folder} for the folder.
+    """
+    from guestlist.store.jsonable import from_json
+    from guestlist.store.manifest import PREDICTIONS
+
+    if store.manifest.about.get("demo"):
+        return Request(model="", members="", nonmembers="", demo=True)
+    if store.manifest.recipe == PREDICTIONS:
+        raise FolderError(
+            f"{store.folder} is an audit of predictions, so it has no model and no records. Audit the model itself with "
+            "guestlist audit --model (Python: gl.audit)."
+        )
     kept: Any = store.manifest.about.get("request")
     if kept is None:
         raise FolderError(
-            f"{store.folder} does not say where its model and records are: it was made from Python, or from predictions. "
-            f"Call gl.audit again with folder={str(store.folder)!r} and more references."
+            f"{store.folder} was made from Python, so it stores no paths to the model and the records. Call "
+            f"{instead.format(folder=repr(str(store.folder)))} in Python instead."
         )
     try:
         request: Request = from_json(Request, kept)

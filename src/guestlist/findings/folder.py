@@ -10,7 +10,7 @@ import numpy as np
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_in, unasked_in
-from guestlist.case import PRIOR, Case, Check, Setting, Truth
+from guestlist.case import PRIOR, Case, Check, Origin, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.evidence.table import of_owner
 from guestlist.collecting.until import UntilWidth
@@ -101,6 +101,7 @@ def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None)
         game=known.game,
         claimed=None if known.about.get("claimed") is None else from_json(Claim, known.about["claimed"]),
         cover=None if known.about.get("cover") is None else from_json(Cover, known.about["cover"]),
+        origin=None if known.about.get("origin") is None else from_json(Origin, known.about["origin"]),
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from guestlist.arguments import place
 from guestlist.blind.baseline import Blind
-from guestlist.case import Check
+from guestlist.case import Check, Origin
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.errors import FolderError
@@ -45,7 +45,7 @@ from guestlist.store.jsonable import from_json, to_json
 from guestlist.unpacking import read_parquet
 
 FORMAT = 3
-NOT_FINDINGS = ("gate", "format", "records")
+NOT_FINDINGS = ("gate", "format", "records", "folder")
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,13 @@ class Results:
     sampling: Sampling | None = None
     untested: tuple[str, ...] | None = None
     provenance: Provenance | None = None
+    origin: Origin | None = field(default=None, compare=False)
     gate: Gated | None = field(default=None, kw_only=True)
     format: int = field(default=FORMAT, kw_only=True)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False, kw_only=True)
+    folder: Path | None = field(
+        default=None, compare=False, repr=False, kw_only=True
+    )  # where they are; not in results.json
 
     def attack(self, name: str) -> AttackResult:
         """The result of one attack, by name."""
@@ -112,8 +116,8 @@ class Results:
 
     def document(self) -> dict:
         """The content of results.json: all but the table of records."""
-        content = to_json(replace(self, records=None))
-        return {name: value for name, value in content.items() if name != "records"}
+        content = to_json(replace(self, records=None, folder=None))
+        return {name: value for name, value in content.items() if name not in ("records", "folder")}
 
 
 AnyResults = TypeVar("AnyResults", bound=Results)
@@ -158,7 +162,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"
     try:
-        return replace(results, records=read_parquet(path) if path.exists() else None)
+        return replace(results, records=read_parquet(path) if path.exists() else None, folder=folder)
     except Exception as error:  # pyarrow has many words for a damaged file
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
 

@@ -25,6 +25,7 @@ from guestlist.findings import (
     groups,
     headline,
     hypothesis_tests,
+    origin,
     persons,
     provenance,
     records,
@@ -68,6 +69,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "sampling": sampling.find,
     "untested": untested.find,
     "provenance": provenance.find,
+    "origin": origin.find,
 }
 
 

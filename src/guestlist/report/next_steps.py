@@ -1,48 +1,112 @@
-"""What one could do next, by what was shown."""
+"""Next steps after an audit, as commands and calls that work when pasted."""
 
 from __future__ import annotations
 
+import os
+import shlex
+from pathlib import Path
+
+from guestlist.case import Origin
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.sections.blind import added
 
-DEFEND = (
-    "Try defences: guestlist defend FOLDER (in Python gl.defend) audits those that fit this model on the same records, and tells "
-    "which help and what they cost in accuracy."
-)
-REFERENCES = (
-    "Compare with reference models: audit the model itself, not its predictions alone, or with references=32 (--references 32). "
-    "Such attacks find far more, and say for whom it is easiest."
-)
+REFERENCES = 32
+HERE = "FOLDER"  # on a page: the folder of the audit
+DEFENDING = "It applies every compatible defence, repeats this audit, and reports the change in leakage and accuracy."
+COMPARING = "Attacks that compare with reference models usually identify more records, and show which are most exposed."
 BLIND = (
-    "Look whether members can be told without the model (the blind baseline, on by default): if they can, these figures are not "
-    "the model's doing."
+    "Check whether members can be distinguished without the model (the blind baseline): repeat the audit without blind=False "
+    "(--no-blind). If they can, the model is not the cause of these numbers."
 )
-MORE = "Ask about more records: with four times as many members and non-members, a leak half as far from guessing would be seen."
-LISTED = "Look at who is exposed, in the table of records and by group: a leak that few bear is no smaller for them."
+MORE = "Audit more records: with four times as many members and non-members, a leak half as far from guessing would be seen."
+LISTED = "Review the exposed records and groups. A leak that affects few people is just as serious for them."
 
 
-def next_steps(results: Results) -> tuple[str, ...]:
-    """What to do with the answer, first things first; empty where nothing was measured."""
+def next_steps(results: Results, folder: Path | str | None = HERE) -> tuple[str, ...]:
+    """Return what to do with the result, in order; empty if nothing was measured.
+
+    Args:
+        folder: of the audit, for commands that can be pasted; None: the audit has none. A page is read elsewhere, and has
+            FOLDER instead.
+    """
     attack = words.headline(results)
     if attack is None:
         return ()
     first = (
         [f"Settle first what stands beside the answer: {words.listed(codes)}."] if (codes := _codes(results)) else []
     )
+    helping = [defend(results, folder)] if results.references is not None else []
     if results.blind is not None and results.blind.told:
-        clear = results.references is not None and added(results) > 0
-        return (*first, *([DEFEND] if clear else []))  # the answer says what to do about the records
+        return (
+            *first,
+            *(helping if helping and added(results) > 0 else []),
+        )  # the answer says what to do about the records
     blind = results.check("GL119")
     unlooked = [BLIND] if results.blind is None and blind is not None and blind.state == "not run" else []
-    references = [REFERENCES] if results.references is None else []
+    references = [compare_with_references(results, folder)] if results.references is None else []
     second = words.file_holder(results)
     if attack.beats_guessing or (second is not None and second.beats_guessing):
-        help_ = [DEFEND] if results.references is not None else []
-        return (*first, *help_, *([LISTED] if results.exposed else []), *references, *unlooked)
+        return (*first, *helping, *([LISTED] if results.exposed else []), *references, *unlooked)
     if attack.ranks_below:
         return tuple(first)
     return (*first, *references, MORE, *unlooked)
+
+
+def defend(results: Results, folder: Path | str | None) -> str:
+    """Return how to test defences."""
+    origin = results.origin or Origin("unknown")
+    if origin.source in ("command", "demo"):
+        return f"Test defences: run `guestlist defend {_for_shell(folder)}{_flags(origin)}`. {DEFENDING}"
+    if origin.source == "predictions":
+        return "Test defences on the model itself with guestlist defend --model (gl.defend): predictions cannot be retrained."
+    if origin.source == "game":
+        return "Test defences: play the same game with other recipes (gl.play), and compare the audits with gl.compare."
+    return f"Test defences: call `{_call('gl.defend', results, origin, folder, 'plain')}` in Python. {DEFENDING}"
+
+
+def compare_with_references(results: Results, folder: Path | str | None) -> str:
+    """Return how to add reference models to an audit without any."""
+    origin = results.origin or Origin("unknown")
+    if origin.source == "predictions" or (results.origin is None and results.training is None):
+        return (
+            "Compare with reference models: audit the model itself with guestlist audit --model (gl.audit), or add a shadow "
+            f"model's predictions with --shadow (shadow=). {COMPARING}"
+        )
+    if origin.source in ("command", "demo") and origin.trains:
+        command = f"guestlist collect {_for_shell(folder)} --references {REFERENCES}{_flags(origin)}"
+        return f"Compare with reference models: run `{command}`. {COMPARING}"
+    call = _call("gl.audit", results, origin, folder, "folder", references=REFERENCES)
+    train = "" if origin.trains else ", where train is your function (data, rng) -> model"
+    return f"Compare with reference models: call `{call}` in Python{train}. {COMPARING}"
+
+
+def _call(
+    function: str, results: Results, origin: Origin, folder: Path | str | None, into: str, references: int = 0
+) -> str:
+    """Return a call with the arguments of the audit; ``model``, ``members`` … are the variables that the audit was given."""
+    given = ["model", "members", "nonmembers", *(["population"] if origin.population else []), *origin.arguments]
+    if not origin.trains and not any(one.startswith("train=") for one in given):
+        given.append("train=train")
+    count = references or (results.references.count if results.references is not None else 0)
+    given.append(f"references={count}")
+    if folder is not None:
+        given.append(f"{into}={repr(_seen_from_here(folder)) if isinstance(folder, Path) else folder}")
+    return f"{function}({', '.join(given)})"
+
+
+def _for_shell(folder: Path | str | None) -> str:
+    return shlex.quote(_seen_from_here(folder)) if isinstance(folder, Path) else HERE
+
+
+def _flags(origin: Origin) -> str:
+    return "".join(f" {flag}" for flag in origin.flags)
+
+
+def _seen_from_here(folder: Path) -> str:
+    """Return a folder below the current one without what lies above."""
+    whole = Path(os.path.abspath(folder))
+    return str(whole.relative_to(Path.cwd())) if whole.is_relative_to(Path.cwd()) else str(whole)
 
 
 def _codes(results: Results) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
+from typing import Any
 
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
@@ -22,18 +24,19 @@ from guestlist.report.sections.limits import limits
 from guestlist.report.sections.untested import untested
 
 WIDTH = 96
+UNBROKEN = "\N{NO-BREAK SPACE}"  # stands for spaces within a command while lines are wrapped
 
 
 def summary(results: Results) -> str:
     """Cover, answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
-    results = legible(results)
+    folder, results = results.folder, legible(results)
     parts = [
         "\n".join(map(_filled, words.cover(results))),
         words.question(results),
         *answers(results),
         _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),
         "\n".join(_bullets(_context(results))),
-        _section("What next?", next_steps(results)),
+        _section("What next?", next_steps(results, folder)),
         _table(results),
         _section("Checks", _checks(results)),
         _section("Not tested", untested(results)),
@@ -117,11 +120,11 @@ def _section(title: str, lines: tuple[str, ...]) -> str:
 
 
 def _bullets(lines) -> list[str]:
-    return [
-        textwrap.fill(line, WIDTH, break_on_hyphens=False, initial_indent="  - ", subsequent_indent="    ")
-        for line in lines
-    ]
+    return [_filled(line, initial_indent="  - ", subsequent_indent="    ") for line in lines]
 
 
-def _filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_on_hyphens=False)
+def _filled(text: str, **indents: str) -> str:
+    """Wrap a text; a command in backticks stays on one line, so that it can be pasted."""
+    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", UNBROKEN), text)
+    options: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False, **indents}
+    return textwrap.fill(whole, WIDTH, **options).replace(UNBROKEN, " ")
