@@ -116,7 +116,7 @@ def test_collect_needs_to_know_where_the_inputs_are(files):
     guestlist("audit", "--predictions", files / "preds.npz", "--out", files / "q")
     found = guestlist("collect", files / "q", "--references", 4)
     assert found.exit_code == 2
-    assert "from predictions" in found.stderr
+    assert "audit of predictions" in found.stderr
     assert guestlist("collect", files / "q").exit_code == 2
 
 
