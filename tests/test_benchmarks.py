@@ -58,7 +58,7 @@ def test_every_benchmark_is_in_the_docs():
     assert [name for name in BENCHMARKS if f"benchmarks.{name}" not in page] == []
 
 
-STRENGTH = json.loads((Path(__file__).parents[1] / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
+STRENGTH = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("references", ["4", "8"])
@@ -69,6 +69,11 @@ def test_the_attack_fixed_for_few_references_is_near_the_best_on_every_type_of_m
 
 def test_attacks_have_no_advantage_on_null_data_in_the_comparison():
     assert {name: row for name, row in STRENGTH["null AUC"].items() if abs(row["auc"] - 0.5) > 0.005} == {}
+
+
+def test_the_learned_combination_has_no_advantage_on_null_data():
+    found = json.loads((ROOT / "benchmarks" / "attacks" / "learned.json").read_text("utf-8"))["null AUC"]
+    assert abs(found["auc"] - 0.5) <= 0.005
 
 
 @pytest.mark.slow

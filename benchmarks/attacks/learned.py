@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -121,7 +122,8 @@ def main() -> None:
         },
         "learned combination minus the best attack": rows,
     }
-    Path(__file__).with_name("learned.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    text = re.sub(r"\[[^\[\]{}]*\]", lambda match: " ".join(match[0].split()), json.dumps(results, indent=1))
+    Path(__file__).with_name("learned.json").write_text(text + "\n", "utf-8")
     print(results["null AUC"])
 
 
