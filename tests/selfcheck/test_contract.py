@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,6 +261,14 @@ def narrow(estimate, scores, member):
 
     value, low, high = auc(scores, member)
     return estimate(value, (value + low) / 2, (value + high) / 2)
+
+
+def test_committed_figures_are_of_all_broken_attacks_and_none_of_them_passes():
+    figures = json.loads((Path(bad_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
+    assert set(figures["bad attacks"]) == {attack.__name__ for attack in BAD_ATTACKS}
+    assert all(one["fails for its reason"] == 1 for one in figures["bad attacks"].values())
+    assert figures["seeds"] >= 10
+    assert figures["false-failure rate, upper 95 % bound"] < 0.01
 
 
 def test_coverage_is_judged_with_its_own_uncertainty():
