@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from errands import alive
+from guestlist.calling import model_code
 from guestlist.cli.common import Commands
 from guestlist.stopping import SIGNALS, Stopped, handlers_kept, stoppable
 from guestlist.store.passing import kept_or_passing
@@ -122,3 +123,10 @@ def test_an_audit_that_is_told_to_stop_leaves_nothing_behind_and_says_how_to_go_
     assert not alive(workers)
     assert not (tmp_path / "audit" / ".work").exists()
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_signal_while_a_model_trains_is_no_exit_of_the_model():
+    with pytest.raises(Stopped), model_code():
+        raise Stopped(signal.SIGTERM)
+    with pytest.raises(RuntimeError, match=r"sys\.exit\(3\)"), model_code():
+        sys.exit(3)

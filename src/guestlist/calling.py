@@ -17,6 +17,7 @@ import numpy as np
 from guestlist.data import Data, copied
 from guestlist.errors import AuditError
 from guestlist.hashes import spot_digest
+from guestlist.stopping import Stopped
 
 
 @contextmanager
@@ -29,6 +30,8 @@ def model_code() -> Iterator[None]:
     try:
         with numpy_defaults():
             yield
+    except Stopped:  # a signal to this process, not the model
+        raise
     except SystemExit as error:
         raise RuntimeError(f"the model's code called sys.exit({error.code!r})") from error
     finally:
