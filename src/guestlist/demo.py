@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FULL, QUICK = 32, 8
 # A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other halves. With
 # seed 0 it is below that interval, a draw that few splits give, and the first report that a newcomer reads would explain a
-# rare event (benchmarks/honesty/typical.json has both).
+# rare event (benchmarks/honesty/typical.py trains both).
 SPLIT_SEED = 5
 
 
