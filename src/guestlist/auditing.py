@@ -152,6 +152,7 @@ def audit(
         population=population is not None,
         trains="train" in target.can,
     )
+    check_about(about)
     settings = settings_of(
         _usual(target) if references is None else references,
         attacks=attacks,

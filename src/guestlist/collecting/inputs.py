@@ -162,7 +162,9 @@ def _without_duplicates(
 
 
 def check_about(about) -> None:
-    """What is kept in the manifest for people must be JSON."""
+    """Raise unless the notes for the manifest are a mapping of JSON values."""
+    if about is not None and not isinstance(about, Mapping):
+        raise ValueError(f"Expected about={shown(about)} to be a dict of texts and numbers.")
     try:
         json.dumps(to_json(about), allow_nan=False)
     except (TypeError, ValueError) as error:
