@@ -17,6 +17,7 @@ from guestlist.findings.group_risks import GroupRisk, GroupRisks, TooSmall
 from guestlist.report import checks, fragment, page, summary
 from guestlist.report.next_steps import next_steps
 from guestlist.report.sections import answer, groups
+from guestlist.report.templates import with_code
 from report_worlds import leaking, predictions_only, quiet, with_check, with_headline
 
 VISIBLE = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
@@ -139,7 +140,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
 @pytest.mark.slow
 def test_what_to_do_next_follows_from_what_was_shown():
     assert any("gl.defend(" in step for step in next_steps(leaking()))
-    assert "Settle first what stands beside the answer: GL101." in next_steps(leaking())
+    assert "Resolve these checks first: GL101." in next_steps(leaking())
     assert next_steps(quiet()) == (next_steps(quiet())[0],)
     assert "four times as many" in next_steps(quiet())[0]
     assert any("reference models" in step for step in next_steps(predictions_only()))
@@ -189,3 +190,8 @@ def test_groups_stand_by_exposure_with_their_tpr():
     places = [shown.index(f"<bdi>{name}</bdi>") for name in names]
     assert places == sorted(places)
     assert all(f">{10 + i}%<" in shown for i in range(len(judged)))
+
+
+def test_commands_in_next_steps_are_code_on_a_page_and_escaped():
+    assert with_code("run `guestlist defend <a>` & read") == ("run <code>guestlist defend &lt;a&gt;</code> &amp; read")
+    assert with_code("one ` alone <b>") == "one ` alone &lt;b&gt;"

@@ -33,9 +33,7 @@ def next_steps(results: Results, folder: Path | str | None = HERE) -> tuple[str,
     attack = words.headline(results)
     if attack is None:
         return ()
-    first = (
-        [f"Settle first what stands beside the answer: {words.listed(codes)}."] if (codes := _codes(results)) else []
-    )
+    first = [f"Resolve these checks first: {words.listed(codes)}."] if (codes := _codes(results)) else []
     helping = [defend(results, folder)] if results.references is not None else []
     if results.blind is not None and results.blind.told:
         return (

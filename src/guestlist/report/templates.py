@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from markupsafe import Markup, escape
+
 from guestlist.evaluate import Estimate
 from guestlist.report.drawing import drawn, swatch
 from guestlist.report.format import count, decimal, interval, percent, tiny
@@ -23,6 +25,20 @@ def whisker(estimate: Estimate) -> dict[str, str]:
     return {"dot": f"{value:.2f}%", "left": f"{low:.2f}%", "width": f"{high - low:.2f}%"}
 
 
+def with_code(text: str) -> Markup:
+    """Return text with what is between backticks marked as code, everything escaped.
+
+    >>> with_code("run `a <b>` now")
+    Markup('run <code>a &lt;b&gt;</code> now')
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick without its pair
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
+
+
 @lru_cache(maxsize=1)
 def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -31,6 +47,8 @@ def _environment():
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {form.__name__: form for form in (count, percent, decimal, tiny, interval, drawn, swatch)}
+    environment.filters |= {
+        form.__name__: form for form in (count, percent, decimal, tiny, interval, drawn, swatch, with_code)
+    }
     environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
     return environment
