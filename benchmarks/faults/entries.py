@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -243,6 +244,12 @@ def files(rng: Random, world: World) -> Ending:
     return command_ending(["audit", *given, *more, "--no-blind", "--quiet"])
 
 
+def _asserted(folder: Path) -> None:
+    """Assert a limit that every AUC keeps; an open check of the intact folder may still fail it."""
+    with suppress(AssertionError):
+        gl.assert_private(folder, max_auc=1.0, without_references=True)
+
+
 def folders(rng: Random, world: World) -> Ending:
     """Commands that read an audit folder, with one file of it damaged or gone."""
     folder = world.place("folder")
@@ -262,7 +269,7 @@ def folders(rng: Random, world: World) -> Ending:
             lambda: gl.read_results(folder).summary(),
             lambda: gl.compare({"here": gl.read_results(folder), "there": gl.read_results(second)}),
             lambda: gl.read_case(folder).view,
-            lambda: gl.assert_private(folder, max_auc=1.0, without_references=True),
+            lambda: _asserted(folder),
         ]
         return ending(rng.choice(library))
     commands = [

@@ -234,9 +234,17 @@ def collect(
 
 def _arguments(given: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[str, ...]:
     """Return arguments that are not the defaults of :func:`audit`, as source text."""
-    usual: tuple[Any, ...] = (None, (), [], 0, "warn")
-    written = tuple(f"{name}={value!r}" for name, value in given.items() if value not in usual)
+    written = tuple(f"{name}={value!r}" for name, value in given.items() if not _is_default(value))
     return written + tuple(f"{name}={name}" for name, value in variables.items() if value is not None)
+
+
+def _is_default(value: Any) -> bool:
+    """Whether an argument is a default. Wrong arguments, which are refused later, may not be comparable."""
+    if isinstance(value, str):
+        return value == "warn"
+    if isinstance(value, list | tuple | int):
+        return not value
+    return value is None
 
 
 def _with_source(origin: Origin, about: Mapping[str, Any] | None) -> Origin:

@@ -125,10 +125,10 @@ def test_nothing_found_says_what_could_have_been():
     assert f"80% power to detect an AUC of {words.headline(results).detectable_auc:.3f}" in told
     for rate in words.headline(results).rates:
         if rate.resolution != "withheld":
-            assert f"{percent(rate.detectable)} at {percent(rate.fpr)}" in told
-    assert "At 0.1% false alarms nothing is shown" in told
-    assert "10,000 non-members to resolve that rate" in told
-    assert "The figure at 1% false alarms is weak: only about 3 are expected among 300 non-members" in told
+            assert f"{percent(rate.detectable)} at an FPR of {percent(rate.fpr)}" in told
+    assert "No estimate at an FPR of 0.1%" in told
+    assert "Use at least 10,000 non-members" in told
+    assert "an FPR of 1% is imprecise: it rests on about 3 false positives among 300 non-members" in told
     for text in (summary(results), fragment(results), page(results)):
         assert f"80% power to detect an AUC of {words.headline(results).detectable_auc:.3f}" in " ".join(text.split())
     assert f"{words.headline(results).detectable_auc:.3f}" in answer.answer(results)
