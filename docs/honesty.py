@@ -132,7 +132,12 @@ def _claims() -> Iterator[tuple[str, ...]]:
         if part.startswith("luck") and "more" not in part:
             called = found["lucky or unlucky"] if "judged" in found else found["lucky"] + found["unlucky"]
             counted = f"{found['judged']:,.0f} models" if "judged" in found else f"{found['worlds']:,.0f} worlds"
-            yield f"one of many alike is outside the prediction interval: {part}", _percent(called), "about 5 %", counted
+            yield (
+                f"one of many alike is outside the prediction interval: {part}",
+                _percent(called),
+                "about 5 %",
+                counted,
+            )
         if part.startswith("null audits"):
             wanted = "" if "not told" in part else "≤ 10 %" if "visits" in part else "≤ 7 %"
             yield f"any claim, {part}", _percent(found["any claim"]), wanted, f"{found['audits']:.0f} audits"
