@@ -36,7 +36,7 @@ from guestlist.views.view import View
 # differ.
 SHAPE_RANGE = (0.25, 50.0)
 
-# A trend is a mean over bins of equally many records: at most so many bins, of at least so many records.
+# A trend is a mean over bins of equal numbers of records: maximum number of bins, and minimum number of records per bin.
 MOST_BINS, FEWEST_IN_BIN = 20, 100
 
 # Standard errors by which the prior may move a record's own shift.

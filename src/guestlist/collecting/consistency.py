@@ -16,12 +16,12 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.targets.target import Target, answers
 
-# One record in so many is queried again, within these limits.
+# One record in EVERY is queried again, within these limits.
 EVERY, FEWEST, MOST = 32, 8, 100
 # Outputs of one batch that differ by more than this share of the largest output have changed; rounding is far smaller.
 CHANGED = 1e-5
 # Outputs of two batches differ by rounding too, which steps and ties enlarge for single records. They depend on the batch if
-# so many records differ by more than this share of the outputs' standard deviation.
+# at least this share of the records (second number) differs by more than the first number times the standard deviation.
 OTHER_BATCH, RECORDS_OF_BATCH = 1e-3, 0.05
 ALONE = 8  # records that are queried one by one where outputs seem to depend on the batch
 
@@ -64,7 +64,7 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
 
     try:
         first, second = queried(sample), queried(sample)
-    except Exception:  # some models take only so many records at once
+    except Exception:  # some models accept only a fixed number of records
         return None
     changed = _differ(first, second, CHANGED * max(1.0, float(np.abs(first).max())))
     if changed.any():

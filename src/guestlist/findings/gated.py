@@ -80,7 +80,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class OpenCheck:
-    """A check of the audit that found an issue, or that somebody chose to ignore.
+    """A check of the audit that found an issue, or that the user chose to ignore.
 
     Args:
         code: a row of ``CHECKS``.

@@ -24,7 +24,7 @@ class Line:
         asked: what must hold.
         found: what was found; where it does not hold, why that matters and what would settle it.
         open: whether it is a check that found an issue.
-        ignored: whether it is a check that somebody chose to ignore.
+        ignored: whether it is a check that the user chose to ignore.
     """
 
     rule: str
