@@ -416,7 +416,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         raise InputError(NO_MOCKS)
     unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
-    said, consistent = asked(target, pool)  # all of them: what cannot be read is told before a folder is made
+    said, consistent = asked(target, pool)  # unreadable outputs raise before a folder is created
     if settings.folder is None or not (Path(settings.folder) / "manifest.json").exists():
         check_rare_categories(inputs, settings.fewest, settings.seed)
     with kept_or_passing(settings.folder) as place, locked(place):

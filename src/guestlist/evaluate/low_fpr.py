@@ -8,7 +8,7 @@ Two things are unknown: the threshold q, which order statistics of the non-membe
 given threshold, which Clopper and Pearson bound. The interval combines the two by squares (MOVER, Zou & Donner
 2008): a threshold whose z-score is ``a`` is paired with the Clopper-Pearson limit at the z-score ``b``, where
 a² + b² = z², and the interval is the hull over all such pairs. Written this way it also holds for tied scores,
-where adding up two distances by squares covers as little as 76%. Simulations show a coverage of 95 to 99% at a
+where adding up two distances by squares covers far less. Simulations show a coverage of 94 to 100% at a
 nominal 95% (``benchmarks/honesty/rates.py``). A plain Clopper-Pearson interval at the threshold estimated from
 the same records covers less than 80%.
 
@@ -74,7 +74,7 @@ class Thresholds(NamedTuple):
     error: np.ndarray
 
 
-STEPS = 12  # z-scores of the threshold that are paired with those of the TPR; more change the third digit of a width
+STEPS = 12  # number of z-scores of the threshold that are paired with those of the TPR
 # Share of the error that is used where non-members tie: a group of ties that ends just at the FPR makes the two sides of
 # the interval one-sided tests of two quantities each, which together err in exp(-z²/2) / 4 + (1 - Phi(z)) of samples.
 TIES = 0.85
