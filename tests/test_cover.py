@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.cli.cover import cover_over
+from guestlist.cli.cover import updated_stored_cover
 from guestlist.exports import EXPORTS
 from guestlist.exports.markdown import plain
 
@@ -155,6 +155,6 @@ def test_an_audit_that_is_there_keeps_what_is_not_said_anew(tmp_path):
 
     options = dict.fromkeys(SAID)
     store = SimpleNamespace(manifest=SimpleNamespace(about={"cover": {"title": "One", "owner": "Risk"}}))
-    assert cover_over(options, store) is None
-    assert cover_over({**options, "title": "Two"}, store) == gl.Cover("Two", "Risk")
-    assert cover_over({**options, "owner": ""}, store) == gl.Cover("One")
+    assert updated_stored_cover(options, store) is None
+    assert updated_stored_cover({**options, "title": "Two"}, store) == gl.Cover("Two", "Risk")
+    assert updated_stored_cover({**options, "owner": ""}, store) == gl.Cover("One")

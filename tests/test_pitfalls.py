@@ -27,7 +27,7 @@ from guestlist.findings.headline import SameRecipe
 from guestlist.fingerprints import describe
 from guestlist.hashes import fingerprint, row_hashes
 from guestlist.report.checks import sentence
-from guestlist.report.sections.headline import standing
+from guestlist.report.sections.headline import compare_with_recipe
 from guestlist.store import Manifest, locked, open_store
 from guestlist.store.files import remove_parts
 from guestlist.targets import as_target
@@ -124,11 +124,11 @@ def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
     place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
     low, high = place.usual.low, place.usual.high
     assert low < min(place.aucs) < max(place.aucs) < high
-    assert "leaks more than expected" in standing(high + 1e-6, place, "others")
-    assert "leaks less than expected" in standing(low - 1e-6, place, "others")
-    assert "about as much as expected" in standing(0.7, place, "others")
+    assert "leaks more than expected" in compare_with_recipe(high + 1e-6, place, "others")
+    assert "leaks less than expected" in compare_with_recipe(low - 1e-6, place, "others")
+    assert "about as much as expected" in compare_with_recipe(0.7, place, "others")
     for aucs in ((0.7,) * 32, (0.7, 0.8)):
-        assert "cannot be computed" in standing(0.9, replace(place, aucs=aucs), "others")
+        assert "cannot be computed" in compare_with_recipe(0.9, replace(place, aucs=aucs), "others")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from guestlist.blind.units import exchanged, folds_of
 from guestlist.datasets import load
 from guestlist.evaluate import Estimate, auc, auc_beyond
 from guestlist.findings.adjusted import Adjusted, adjusted
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import verdict_text
 
 FOUND = Path(__file__).with_suffix(".json")
 VISITS = 10
@@ -169,9 +169,9 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
             ignore=("GL119",),  # what is expected need not be said in every round
         )
         assert results.blind is not None
-        yes.append(answer(results).startswith("Yes"))
-        likely.append(answer(results).startswith("Likely"))
-        without.append(answer(replace(results, blind=None)).startswith("Yes"))
+        yes.append(verdict_text(results).startswith("Yes"))
+        likely.append(verdict_text(results).startswith("Likely"))
+        without.append(verdict_text(replace(results, blind=None)).startswith("Yes"))
         found.append(results.blind)
         weighted.append(results.adjusted)
     return {
@@ -247,9 +247,9 @@ def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> d
         results = gl.audit(model, *parts, references=0, seed=k, jobs=1, ignore=("GL119",))
         assert results.blind is not None
         found.append(results)
-        yes.append(answer(results).startswith("Yes"))
-        likely.append(answer(results).startswith("Likely"))
-        without.append(answer(replace(results, blind=None)).startswith("Yes"))
+        yes.append(verdict_text(results).startswith("Yes"))
+        likely.append(verdict_text(results).startswith("Likely"))
+        without.append(verdict_text(replace(results, blind=None)).startswith("Yes"))
     return {
         "audits": repeats,
         "members": each,

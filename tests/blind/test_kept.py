@@ -17,7 +17,7 @@ from guestlist.blind import kept
 from guestlist.cli import main
 from guestlist.findings.table import judge
 from guestlist.report import page, summary
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import verdict_text
 from guestlist.store import open_store
 
 
@@ -40,12 +40,12 @@ def test_an_audit_of_two_kinds_of_records_does_not_say_yes(years, caplog):
     assert "never queries the model" in caplog.text
     assert found.check("GL119").state == "issue"
     assert found.check("GL119").figures["p_value"] == found.blind.p_value == 1 / 400
-    assert answer(replace(found, blind=None)).startswith("Yes")
-    assert answer(found).startswith("Unclear. There is evidence of a difference between the two sets")
-    assert "cannot be attributed to the model alone" in answer(found)
-    assert "if you split at random, carry on" not in answer(found)  # p = 1 / 400
+    assert verdict_text(replace(found, blind=None)).startswith("Yes")
+    assert verdict_text(found).startswith("Unclear. There is evidence of a difference between the two sets")
+    assert "cannot be attributed to the model alone" in verdict_text(found)
+    assert "if you split at random, carry on" not in verdict_text(found)  # p = 1 / 400
     weak = replace(found, blind=replace(found.blind, p_value=0.04))
-    assert "if you split at random, carry on" in answer(weak)
+    assert "if you split at random, carry on" in verdict_text(weak)
     assert "sources" not in found.untested
     words = " ".join(summary(found).split())
     assert f"separates members from non-members with AUC {found.blind.auc:.3f}" in words
@@ -60,7 +60,7 @@ def test_one_source_keeps_its_answer(tree, blobs, caplog):
         found = gl.audit(tree, *blobs, references=0)
     assert not caplog.records
     assert found.check("GL119").state == "passed"
-    assert answer(found).startswith("Yes")
+    assert verdict_text(found).startswith("Yes")
     assert f"AUC {found.blind.detectable_auc:.3f} or more." in " ".join(summary(found).split())
     assert "No evidence that members and non-members can be distinguished" in found._repr_html_()
 
@@ -113,7 +113,7 @@ def test_it_can_be_left_out_and_the_results_say_so(years):
     assert found.blind is None
     assert found.check("GL119").state == "not run"
     assert "sources" in found.untested
-    assert answer(found).startswith("Yes")
+    assert verdict_text(found).startswith("Yes")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.report.next_steps import defend, next_steps
+from guestlist.report.next_steps import defence_step, next_steps
 from guestlist.store import open_store
 
 RNG = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
     monkeypatch.setattr("guestlist.demo.QUICK", 2)
     printed = pasted(invoke("demo", "--quick", "--out", "audits/demo", "--jobs", "1", "--quiet"))
     advice = "guestlist defend audits/demo"
-    assert f"`{advice}`" in defend(gl.read_results("audits/demo"), Path("audits/demo"))
+    assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))
     assert set(printed) <= {advice}  # with two references the leak may not be significant
     assert "Audits: " in run(advice)
     invoke("report", "audits/demo", "--features")

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from guestlist.cli import main
-from guestlist.cli.kinds import Jobs, Number, Place, Whole
+from guestlist.cli.kinds import JobCount, NumberRange, PathType, WholeNumber
 
 BAD = ("nan", "inf", "-inf", "-1", "0", str(10**20), "", "1e400", "5 apples")
 
@@ -27,7 +27,7 @@ def options(*kinds):
     ]
 
 
-NUMBERS = options(Whole, Number, Jobs)
+NUMBERS = options(WholeNumber, NumberRange, JobCount)
 
 
 def named(case):
@@ -38,12 +38,12 @@ def named(case):
 def fits(kind, text: str) -> bool:
     """Whether the declared limits admit a text."""
     try:
-        number = int(text) if isinstance(kind, (Whole, Jobs)) else float(text)
+        number = int(text) if isinstance(kind, (WholeNumber, JobCount)) else float(text)
     except ValueError:
         return False
     above = number > kind.min if kind.min_open else number >= kind.min
     below = number < kind.max if kind.max_open else number <= kind.max
-    return above and below and not (isinstance(kind, Jobs) and number == 0)
+    return above and below and not (isinstance(kind, JobCount) and number == 0)
 
 
 def test_every_number_is_of_a_kind_with_limits():
@@ -83,7 +83,7 @@ def test_the_upper_end_is_told_to_whoever_goes_beyond_it(arguments, said):
     assert said in found.output
 
 
-@pytest.mark.parametrize("case", options(Place), ids=named)
+@pytest.mark.parametrize("case", options(PathType), ids=named)
 def test_a_path_that_is_empty_is_told(case):
     path, option = case
     found = CliRunner().invoke(main, [*path, option.opts[0], ""])
@@ -92,4 +92,4 @@ def test_a_path_that_is_empty_is_told(case):
 
 
 def test_every_path_is_of_our_kind():
-    assert {named(case) for case in options(click.Path)} == {named(case) for case in options(Place)}
+    assert {named(case) for case in options(click.Path)} == {named(case) for case in options(PathType)}

@@ -7,7 +7,7 @@ from guestlist.case import Check
 from guestlist.collecting.until import UntilWidth, grow
 from guestlist.errors import AuditError
 from guestlist.report.checks import sentence
-from guestlist.report.sections.headline import chosen
+from guestlist.report.sections.headline import selection_sentence
 
 
 def runs(width):
@@ -85,7 +85,7 @@ def test_the_recipe_is_judged_on_models_other_than_the_target(tree, blobs):
     assert len(found.headline.same_recipe.aucs) == 10
     assert place.auc.low < sum(place.aucs) / 10 < place.auc.high
     assert (found.headline.measure, found.headline.mocks) == ("auc", 10)
-    assert "each in turn as a mock target" in chosen(found)
+    assert "each in turn as a mock target" in selection_sentence(found)
     assert gl.audit(tree, *blobs, references=4, jobs=1).headline.same_recipe is None
 
 

@@ -7,7 +7,7 @@ import pytest
 from guestlist.cli import main
 from guestlist.exports import EXPORTS
 from guestlist.exports.markdown import markdown, plain, table
-from guestlist.report.sections.answer import answer
+from guestlist.report.sections.answer import verdict_text
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
 
 
@@ -16,7 +16,7 @@ from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet
 def test_says_what_the_page_says_and_names_nobody(name, make):
     results = make()
     text = EXPORTS[name].text(results)
-    assert plain(answer(results)) in text
+    assert plain(verdict_text(results)) in text
     for exposed in results.exposed or ():
         assert exposed.id not in text
 

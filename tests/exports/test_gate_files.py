@@ -15,7 +15,7 @@ import guestlist as gl
 from guestlist.case import Check
 from guestlist.exports import EXPORTS, junit, sarif
 from guestlist.gate import Policy, hold
-from guestlist.report.gate import lines, told
+from guestlist.report.gate import gate_lines, gate_texts
 from report_worlds import leaking, quiet
 
 
@@ -30,7 +30,7 @@ def test_junit_has_a_test_for_each_line(gated):
         test.get("name"): test.find("failure").get("message") if test.find("failure") is not None else None
         for test in suite
     }
-    assert said == {line.asked: None if line.passed else line.found for line in told(gated)}
+    assert said == {line.asked: None if line.passed else line.found for line in gate_lines(gated)}
     assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated answers"]
     assert suite.get("failures") == str(sum(found is not None for found in said.values()))
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
@@ -41,13 +41,15 @@ def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
     (run,) = json.loads(sarif(gated, "audits/a/results.json"))["runs"]
     assert [(one["ruleId"], one["level"], one["message"]["text"]) for one in run["results"]] == [
         (line.rule, "note" if line.passed else "error", f"{line.asked}: {line.found}")
-        for line in told(gated)
+        for line in gate_lines(gated)
         if line.open or not line.passed
     ]
     suppressed = [one["ruleId"] for one in run["results"] if "suppressions" in one]
-    assert suppressed == [line.rule for line in told(gated) if line.ignored] == ["gate/GL104"]
-    assert 0 < len(run["results"]) < len(told(gated))
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(dict.fromkeys(x.rule for x in told(gated)))
+    assert suppressed == [line.rule for line in gate_lines(gated) if line.ignored] == ["gate/GL104"]
+    assert 0 < len(run["results"]) < len(gate_lines(gated))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(
+        dict.fromkeys(x.rule for x in gate_lines(gated))
+    )
 
 
 def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
@@ -92,7 +94,7 @@ def test_assert_private_says_what_fails():
     with pytest.raises(AssertionError, match=r"AUC at most 0\.6") as raised:
         gl.assert_private(leaking(), max_auc=0.6, max_tpr="0.05@0.01")
     assert str(raised.value).splitlines()[1:] == list(
-        lines(hold(leaking(), Policy(max_auc=0.6, max_tpr=("0.05@0.01",))))
+        gate_texts(hold(leaking(), Policy(max_auc=0.6, max_tpr=("0.05@0.01",))))
     )
     with pytest.raises(gl.InputError, match="Expected a limit"):
         gl.assert_private(leaking())

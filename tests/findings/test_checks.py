@@ -21,7 +21,7 @@ from guestlist.findings.table import judge
 from guestlist.report import checks as told
 from guestlist.report import page, summary
 from guestlist.report.checks import SENTENCES, rows, sentence
-from guestlist.report.sections.headline import recipe
+from guestlist.report.sections.headline import typical_sentence
 from report_worlds import leaking as shown
 from report_worlds import with_check
 from worlds import gaussian_world, noise_world, signals_of_margin
@@ -277,16 +277,16 @@ def test_a_target_unlike_its_references():
     place = replace(found.headline.same_recipe, aucs=(0.5, 0.51) * 25, share_larger=0.0)
     alone = replace(found, headline=replace(found.headline, same_recipe=place))
     unusual = "than expected"
-    assert unusual in recipe(with_check(alone, Check("GL118", "passed", {})))
-    assert unusual in recipe(replace(alone, checks=None))  # results of an older version
-    assert unusual not in recipe(alone)
-    assert "GL118" in recipe(alone)
+    assert unusual in typical_sentence(with_check(alone, Check("GL118", "passed", {})))
+    assert unusual in typical_sentence(replace(alone, checks=None))  # results of an older version
+    assert unusual not in typical_sentence(alone)
+    assert "GL118" in typical_sentence(alone)
     smaller = with_check(with_check(alone, Check("GL118", "passed", {})), Check("GL105", "issue", {}))
-    assert "GL105" in recipe(smaller)
-    assert unusual not in recipe(smaller)
+    assert "GL105" in typical_sentence(smaller)
+    assert unusual not in typical_sentence(smaller)
     outside = with_check(with_check(alone, Check("GL118", "passed", {})), Check("GL129", "issue", {}))
-    assert "GL129" in recipe(outside)
-    assert unusual not in recipe(outside)
+    assert "GL129" in typical_sentence(outside)
+    assert unusual not in typical_sentence(outside)
     small = replace(
         other, view=replace(other.view, reference_member=case.view.reference_member & (np.arange(600) % 3 > 0))
     )

@@ -28,8 +28,8 @@ from guestlist.privacy import (
     humphries,
     largest_tpr,
 )
-from guestlist.report.page import charts, page
-from guestlist.report.sections.epsilon import HOLDS, HOLDS_NOT, about_claim, judged
+from guestlist.report.page import page, page_charts
+from guestlist.report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from report_worlds import leaking
 from worlds import gaussian_world
 
@@ -63,24 +63,24 @@ def test_a_claim_that_does_not_hold_is_contradicted(case):
     assert found.contradicted
     assert 1 < found.bound.epsilon < found.bound.provable
     assert (found.bound.members, found.bound.nonmembers) == (case.truth.of_asked.sum(), (~case.truth.of_asked).sum())
-    assert judged(found).startswith("No: the claim of ε = 1 at δ = 1e-05 is contradicted.")
+    assert epsilon_verdict(found).startswith("No: the claim of ε = 1 at δ = 1e-05 is contradicted.")
 
 
 def test_one_that_is_not_contradicted_is_not_said_to_hold(case):
     proved = epsilon.find(case).bound
     kept = gl.epsilon_bound(case, claimed=(proved.epsilon + proved.provable) / 2)
     assert not kept.contradicted
-    assert "not contradicted, which does not show that it holds" in judged(kept)
+    assert "not contradicted, which does not show that it holds" in epsilon_verdict(kept)
     few = gl.epsilon_bound(case, claimed=9.0)
-    assert "could not have been contradicted with so few records" in judged(few)
-    assert "would have proved" in judged(gl.epsilon_bound(case))
+    assert "could not have been contradicted with so few records" in epsilon_verdict(few)
+    assert "would have proved" in epsilon_verdict(gl.epsilon_bound(case))
 
 
 def test_a_bound_about_gaussian_noise_says_so(case):
     found = gl.epsilon_bound(case, how=gl.OneRunCurve(curve="gaussian"))
     assert found.bound.epsilon > gl.epsilon_bound(case).bound.epsilon
-    assert "That is about Gaussian noise" in judged(found)
-    assert "Gaussian" not in judged(gl.epsilon_bound(case, how=gl.OneRunCurve()))
+    assert "That is about Gaussian noise" in epsilon_verdict(found)
+    assert "Gaussian" not in epsilon_verdict(gl.epsilon_bound(case, how=gl.OneRunCurve()))
 
 
 def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
@@ -90,8 +90,8 @@ def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
     plain, noise = (gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian), how=how) for gaussian in (False, True))
     assert proved > 1 == plain.allowed.epsilon
     assert (plain.contradicted, noise.contradicted) == (False, True)
-    assert "is not contradicted by what is shown of Gaussian noise" in judged(plain)
-    assert judged(noise).startswith("No: the claim of Gaussian noise with ε = 1 at δ = 1e-05 is contradicted.")
+    assert "is not contradicted by what is shown of Gaussian noise" in epsilon_verdict(plain)
+    assert epsilon_verdict(noise).startswith("No: the claim of Gaussian noise with ε = 1 at δ = 1e-05 is contradicted.")
     # What is shown of any mechanism is shown of this one too.
     assert gl.epsilon_bound(case, claimed=Claim(1.0, 1e-5, gaussian=True)).contradicted
 
@@ -99,7 +99,7 @@ def test_what_is_shown_of_gaussian_noise_contradicts_no_other_claim(case):
 def test_a_contradicted_claim_is_told_with_what_could_have_been_proved(case):
     found = epsilon.find(case)
     assert found.contradicted
-    assert f"would have proved {found.bound.provable:.3f}" in judged(found)
+    assert f"would have proved {found.bound.provable:.3f}" in epsilon_verdict(found)
 
 
 def test_where_nothing_is_claimed_there_is_no_finding(case):
@@ -123,7 +123,7 @@ def test_refused_where_members_were_not_drawn_by_fair_coins(code, game, changes)
         gl.epsilon_bound(made)
     found = epsilon.find(made)
     assert (found.bound, found.refused, found.contradicted) == (None, code, False)
-    assert "was not tested" in judged(found)
+    assert "was not tested" in epsilon_verdict(found)
 
 
 def test_refused_where_a_coin_decided_about_a_person(case):
@@ -142,7 +142,7 @@ def test_a_claim_about_one_record_allows_more_of_a_person_with_several(case):
     assert found.advantage == pytest.approx(humphries(found.allowed.epsilon, found.allowed.delta))
     alone = epsilon.find(replace(case, records=case.records.assign(person=np.arange(400))))
     assert (alone.together, alone.allowed) == (1, Claim(1.0))
-    said = " ".join(about_claim(replace(Results(), epsilon=found)))
+    said = " ".join(claim_sentences(replace(Results(), epsilon=found)))
     assert "ε = 1 at δ = 1e-05 of one record, ε = 4 at δ = " in said
     assert "of the 4 records that a person has at most" in said
 
@@ -172,8 +172,8 @@ def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
     apart = epsilon.find(drawn({"name": "clusters"}, Claim(1.0)))
     mixed = epsilon.find(drawn({"name": "clusters", "iid": True}, Claim(1.0)))
     assert (apart.apart, mixed.apart) == (True, False)
-    for found, said in ((apart, HOLDS_NOT), (mixed, HOLDS)):
-        assert about_claim(replace(Results(), epsilon=found))[-1] == said
+    for found, said in ((apart, NOT_EXCHANGEABLE), (mixed, EXCHANGEABLE)):
+        assert claim_sentences(replace(Results(), epsilon=found))[-1] == said
 
 
 @pytest.mark.parametrize("evidence", ["quantiles", "white_box"])
@@ -211,7 +211,7 @@ def test_sides_of_fixed_size_prove_less(case):
     fixed = gl.epsilon_bound(drawn({"name": "sides", "members": 200, "nonmembers": 200}))
     assert fixed.fixed_size
     assert 0 < fixed.bound.provable < epsilon.find(case).bound.provable
-    assert "would prove more" in judged(fixed)
+    assert "would prove more" in epsilon_verdict(fixed)
 
 
 def test_tosses_that_were_repeated_are_paid_for():
@@ -238,7 +238,7 @@ def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     assert "Does the claimed ε of 1 hold?" in made
     assert "no attack has an advantage above 0.462 on average" in made
     for name in ("roc-linear", "roc-log"):
-        line = charts(results)[name].series[-1]
+        line = page_charts(results)[name].series[-1]
         assert line.name == "allowed by ε = 1 at δ = 1e-05"
         assert line.y == pytest.approx(largest_tpr(np.array(line.x), 1.0, 1e-5))
     assert 'class="allowed" style="left:46.2' in made  # on the scale of the advantage

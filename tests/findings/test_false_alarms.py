@@ -11,7 +11,7 @@ from guestlist.findings.false_alarms import calls_on_models, evenness, far_above
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
 from guestlist.report import page
-from guestlist.report.sections.false_alarms import said
+from guestlist.report.sections.false_alarms import per_record_fpr_sentence
 from guestlist.selfcheck.pools import FinitePool
 from guestlist.selfcheck.worlds import signals_of_margin
 from guestlist.views.signals import Rotation
@@ -87,13 +87,13 @@ def test_counted_by_hand():
 
 def test_the_page_says_whom_they_fall_on(judged):
     _, results = judged
-    text = said(results.false_alarms[-1])
+    text = per_record_fpr_sentence(results.false_alarms[-1])
     assert f"{results.false_alarms[-1].far} of them (" in text
     assert "are shown to be called more than 2 times as often as that rate says" in text
     assert text in page(results)
     assert from_document(results.document()).false_alarms == results.false_alarms
     even = replace(results.false_alarms[0], far=0)
-    assert "No record is shown to be called more than 2 times as often" in said(even)
+    assert "No record is shown to be called more than 2 times as often" in per_record_fpr_sentence(even)
 
 
 def test_without_mock_targets_nothing_is_said():

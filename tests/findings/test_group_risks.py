@@ -16,7 +16,7 @@ from guestlist.findings import class_gap, group_risks
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
 from guestlist.report import page
-from guestlist.report.sections.group_risks import differences, gap_said, name, too_small
+from guestlist.report.sections.group_risks import gap_sentence, group_differences, slice_name, too_small_sentence
 from guestlist.risks import risks_of
 from guestlist.selfcheck.worlds import signals_of_margin
 from guestlist.views.signals import Rotation
@@ -147,13 +147,13 @@ def test_risk_follows_the_gap_of_classes_where_it_does():
     assert found["mu"].pearson.low > 0.4
     assert found["mu"].spearman.low > 0.4
     assert found["mu"].shown
-    assert "the mean of mu rises with the generalisation gap" in gap_said(found["mu"])
+    assert "the mean of mu rises with the generalisation gap" in gap_sentence(found["mu"])
     # Not tested: both are estimated from the same members as the gap.
     assert {name for name, one in found.items() if one.p_value is None} == {"risk_score_own", "loss_tail"}
-    assert "not tested" in gap_said(found["risk_score_own"])
+    assert "not tested" in gap_sentence(found["risk_score_own"])
     by_luck = replace(found["mu"], p_value=0.06)
     assert not by_luck.shown
-    assert "no evidence" in gap_said(by_luck)
+    assert "no evidence" in gap_sentence(by_luck)
     rows = [one for one in group_risks.find(case).judged if one.kind == "class"]
     expected = np.corrcoef([one.gap.value for one in rows], [one.risks[-1].mean.value for one in rows])[0, 1]
     assert found["mu"].pearson.value == pytest.approx(expected)
@@ -203,34 +203,35 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     made = page(results)
     assert results.group_risks == found
     assert from_document(results.document()).group_risks == found
-    for text in (*differences(found), too_small(found, "group"), too_small(found, "pair")):
+    for text in (*group_differences(found), too_small_sentence(found, "group"), too_small_sentence(found, "pair")):
         assert text in made
     assert "the headline attack does within a group is another question, answered under Groups" in made
     assert "the most clearly exposed first, by the lower end of the TPR" in made
-    assert "rare = t (" in too_small(found, "group")
-    assert "Of 5 groups, none is shown to differ from the rest in the mean of a risk over its members." in differences(
-        found
+    assert "rare = t (" in too_small_sentence(found, "group")
+    assert (
+        "Of 5 groups, none is shown to differ from the rest in the mean of a risk over its members."
+        in group_differences(found)
     )
     clear = replace(found.judged[0].risks[0], p_value=0.003)
     first = replace(found.judged[0], risks=(clear, *found.judged[0].risks[1:]))
-    said = differences(replace(found, judged=(first, *found.judged[1:])))[0]
+    said = group_differences(replace(found, judged=(first, *found.judged[1:])))[0]
     assert "these differ from the rest in the mean of a risk over their members: half = first, " in said
     assert "corrected p = 0.003" in said
     second = replace(found.judged[0].risks[1], p_value=0.02)
     several = replace(first, risks=(clear, second, *found.judged[0].risks[2:]))
-    said = differences(replace(found, judged=(several, *found.judged[1:])))[0]
+    said = group_differences(replace(found, judged=(several, *found.judged[1:])))[0]
     assert said.count("half = first") == 1  # one entry for each group, by the clearest of its risks
     assert "corrected p = 0.003, and 1 other risk" in said
     hostile = replace(found, judged=tuple(replace(one, of={HOSTILE: HOSTILE}) for one in found.judged))
     assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
-    assert name(first) == "half = first"
+    assert slice_name(first) == "half = first"
 
 
 def test_less_risk_is_told_without_a_sign(case):
     found = group_risks.find(case)
     first = found.judged[0]
     less = replace(first.risks[0], beyond_rest=Estimate(-0.03, -0.05, -0.01), p_value=0.004)
-    (said, *_) = differences(replace(found, judged=(replace(first, risks=(less,)), *found.judged[1:])))
+    (said, *_) = group_differences(replace(found, judged=(replace(first, risks=(less,)), *found.judged[1:])))
     assert f"less {less.risk}, by 0.030 (0.010 to 0.050), corrected p = 0.004" in said
 
 
@@ -249,7 +250,7 @@ def test_a_target_that_answers_with_a_number_has_no_classes_and_no_gap():
     assert {one.kind for one in found.judged} == {"group"}
     assert all(one.gap is None for one in found.judged)
     assert all([risk.risk for risk in one.risks] == ["loss_tail"] for one in found.judged)
-    assert differences(found) == [
+    assert group_differences(found) == [
         "Of 2 groups, none is shown to differ from the rest in the mean of a risk over its members."
     ]
 

@@ -71,4 +71,4 @@ def test_many_groups_are_cut_to_the_largest():
     rows = [risk_spread.Spread("mu", {}, 500, (0.0,) * 5)]
     rows += [risk_spread.Spread("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
     shown = section._shown(tuple(rows))
-    assert [row.of.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MOST, 30))]
+    assert [row.of.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]

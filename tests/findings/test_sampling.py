@@ -13,7 +13,7 @@ from guestlist.findings.records import record_table
 from guestlist.findings.results import Results
 from guestlist.findings.sampling import Sampling, mocks_to_try, parts_of_records, sample, scores_part_by_part
 from guestlist.findings.table import judge
-from guestlist.report.sections.limits import sampled
+from guestlist.report.sections.limits import sampling_sentences
 from worlds import gaussian_world, noise_world
 
 NAMES = ("loss", "difficulty", "lira_bayes")
@@ -35,7 +35,7 @@ def test_few_records_are_looked_at_all_of_them():
     assert case.of(sampling.find) is None
     assert case.of(sample) is None
     assert case.of(mocks_to_try) is case.mocks
-    assert sampled(None) == ()
+    assert sampling_sentences(None) == ()
 
 
 def test_every_record_is_in_one_part(few_cells):
@@ -44,7 +44,7 @@ def test_every_record_is_in_one_part(few_cells):
     assert len(parts) == 4
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(400))
     assert case.of(sampling.find) == Sampling(400, 100, True)
-    assert len(sampled(case.of(sampling.find))) == 2
+    assert len(sampling_sentences(case.of(sampling.find))) == 2
     again = case_of(world(), NAMES)
     assert all(map(np.array_equal, again.of(parts_of_records), parts))  # the seed decides
 
@@ -64,8 +64,8 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     )  # no attack learns by class
     taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_learnt_on
     assert taught == len(replace(case.view).taught_by) < 400
-    assert f"about {taught} of them" in sampled(Sampling(400, None, False, classes_learnt_on=taught))[0]
-    learnt, digits = sampled(single)
+    assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_learnt_on=taught))[0]
+    learnt, digits = sampling_sentences(single)
     assert "100 of them" in learnt
     assert "seven digits" in digits
 

@@ -16,7 +16,7 @@ from guestlist.errors import FolderError, InputError
 from guestlist.findings.trials import scored
 from guestlist.games import Exchangeable, Split, Strong, draw, game_of, options_of
 from guestlist.privacy import group_privacy
-from guestlist.report.sections.epsilon import judged
+from guestlist.report.sections.epsilon import epsilon_verdict
 from guestlist.store import open_store
 
 RECORDS = 60
@@ -124,7 +124,7 @@ def test_many_runs_contradict_a_claim_and_more_of_them_prove_more(runs, people):
     assert not found.replaced
     assert found.contradicted
     assert found.bound.members + found.bound.nonmembers == 30
-    assert "The scores of 30 runs prove that ε is at least" in judged(found)
+    assert "The scores of 30 runs prove that ε is at least" in epsilon_verdict(found)
     more = play(record_with_other_label(people), runs=40)
     assert more.bound.provable > found.bound.provable
     assert len(open_store(folder).split) == 40
@@ -160,7 +160,7 @@ def test_a_belief_is_not_called_a_proof(runs):
         (replace(found, claimed=gl.Claim(40.0)), "could still be believed whatever the scores of so few runs."),
         (replace(found, claimed=None), "the same would be believed of"),
     ):
-        told = judged(one)
+        told = epsilon_verdict(one)
         assert words in told
         assert "a credible bound, from Jeffreys' prior, and no proof" in told
         assert "confidence" not in told
@@ -173,7 +173,7 @@ def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_repla
     assert found.replaced
     assert found.allowed == group_privacy(1.0, 1e-3, 2)
     assert found.bound.delta == found.allowed.delta
-    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in judged(found)
+    assert "It allows ε = 2 at δ = 0.00372 of one record in the place of another" in epsilon_verdict(found)
 
 
 def test_a_model_that_looks_at_nothing_proves_nothing(people):
@@ -181,4 +181,4 @@ def test_a_model_that_looks_at_nothing_proves_nothing(people):
     found = gl.play_many(Exchangeable(20), constant, people, runs=12, engine=gl.Here())
     assert found.bound.epsilon == 0
     assert found.claimed is None
-    assert "prove no ε of one record in the place of another above 0" in judged(found)
+    assert "prove no ε of one record in the place of another above 0" in epsilon_verdict(found)

@@ -7,8 +7,8 @@ import guestlist as gl
 from guestlist.errors import FolderError
 from guestlist.gate import Limit, judge, tpr_limit
 from guestlist.report.format import decimal
-from guestlist.report.gate import pushed_by
-from guestlist.report.gate import verdict as words
+from guestlist.report.gate import drivers_phrase
+from guestlist.report.gate import limit_text as words
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_of_many_that_tie_nobody_is_named(results):
     records = results.records.assign(score_loss=results.records["member"].astype(float))
     tied = judge(replace(results, records=records), Limit(0.1), ("loss",))
     assert (tied.pushing, tied.tied) == ((), int(records["member"].sum()))
-    assert pushed_by(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
+    assert drivers_phrase(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
     first = records["id"][records["member"]].iloc[5]
     one = judge(
         replace(results, records=records.assign(score_loss=records["score_loss"] + (records["id"] == first))),
@@ -56,9 +56,9 @@ def test_of_many_that_tie_nobody_is_named(results):
         ("loss",),
     )
     assert one.pushing == (first,)
-    assert pushed_by(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
+    assert drivers_phrase(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
     nobody = judge(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
-    assert (nobody.pushing, nobody.tied, pushed_by(nobody)) == ((), 0, "")
+    assert (nobody.pushing, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
 
 
 def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):

@@ -117,7 +117,7 @@ def test_a_policy_that_is_not_there(tmp_path):
 
 def test_a_large_audit_with_references_meets_them_all(tmp_path):
     gated = hold_file(leaking(), read_policy(write(tmp_path, FULL)))
-    assert gated.passed, words.lines(gated)
+    assert gated.passed, words.gate_texts(gated)
     assert [demand.code for demand in gated.demands] == ["sides", "comparison", "attacks", "records", "references"]
 
 
@@ -136,7 +136,7 @@ def test_interchanged_sides_fail_and_say_why():
     assert gated.verdicts[0].passed  # so that only the demand keeps it from passing
     assert failed(gated) == ["sides"]
     assert not gated.passed
-    assert any("interchanged" in line and line.startswith("FAIL") for line in words.lines(gated))
+    assert any("interchanged" in line and line.startswith("FAIL") for line in words.gate_texts(gated))
     # One attack is enough, and chance is not.
     one = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
     assert failed(hold(one, limit)) == ["sides"]
@@ -155,12 +155,12 @@ def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
     results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
     gated = hold(results, Policy(**limits))
     assert failed(gated) == ["comparison"]
-    assert any("--without-references" in line and "no references" in line for line in words.lines(gated))
+    assert any("--without-references" in line and "no references" in line for line in words.gate_texts(gated))
     assert hold(results, Policy(**limits, without_references=True)).passed
     # References that no judged attack looks at do not count.
     gated = hold(leaking(), Policy(**limits), ("loss",))
     assert failed(gated) == ["comparison"]
-    assert any("none of those judged" in line for line in words.lines(gated))
+    assert any("none of those judged" in line for line in words.gate_texts(gated))
     assert hold(leaking(), Policy(**limits), ("loss", "lira")).passed
 
 
@@ -187,7 +187,7 @@ def test_what_the_policy_asks_for_must_be_there(asked, code):
     gated = hold(leaking(), Policy(max_auc=1.0, **asked))
     assert failed(gated) == [code]
     assert not gated.passed
-    (line,) = (line for line in words.lines(gated) if line.startswith("FAIL"))
+    (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
     assert any(part in line for part in ("lira_bayes not run", "2,001", "33", "results hold none"))
 
 
@@ -244,17 +244,17 @@ def test_an_open_check_that_undermines_the_verdict_fails_the_gate_unless_it_is_i
     gated = hold(results, Policy(**limits))
     assert not gated.passed
     assert not failed(gated)
-    (line,) = (line for line in words.lines(gated) if line.startswith("FAIL"))
+    (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
     assert line.startswith(f"FAIL  {code} ")
     assert f"--ignore {code}" in line
     gated = hold(results, Policy(**limits, ignore=(code,)))
     assert gated.passed
-    assert any(line.startswith(f"skip  {code} ") for line in words.lines(gated))
+    assert any(line.startswith(f"skip  {code} ") for line in words.gate_texts(gated))
     assert hold(with_check(results, code, "ignored"), Policy(**limits)).passed
     if harmless is not None:
         gated = hold(with_check(results, code, **harmless), Policy(**limits))
         assert gated.passed
-        assert any(line.startswith(f"note  {code} ") for line in words.lines(gated))
+        assert any(line.startswith(f"note  {code} ") for line in words.gate_texts(gated))
 
 
 def test_every_check_says_whether_it_undermines_a_verdict():
@@ -268,18 +268,18 @@ def test_every_check_says_whether_it_undermines_a_verdict():
 def test_an_open_check_that_does_not_undermine_the_verdict_is_a_note():
     gated = hold(with_check(leaking(), "GL105", target=1000, references=500.0, population=0), Policy(max_auc=1.0))
     assert gated.passed
-    assert any(line.startswith("note  GL105 ") for line in words.lines(gated))
+    assert any(line.startswith("note  GL105 ") for line in words.gate_texts(gated))
 
 
 def test_a_check_of_a_newer_version_is_listed_and_fails_nothing():
     results = replace(leaking(), checks=(*leaking().checks, Check("GL999", "issue", {})))
     gated = hold(results, Policy(max_auc=1.0))
     assert gated.passed
-    assert "note  GL999: issue" in words.lines(gated)
+    assert "note  GL999: issue" in words.gate_texts(gated)
 
 
 def test_every_demand_has_its_words():
-    assert set(words.SENTENCES) == set(DEMANDS)
+    assert set(words.DEMAND_TEXTS) == set(DEMANDS)
 
 
 # -- the folder and the command -----------------------------------------------------------------------------------------

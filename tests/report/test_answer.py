@@ -32,12 +32,12 @@ def with_rate(tpr, fpr=0.01, auc=AUC):
 
 
 def test_a_leak_is_told_in_people():
-    told = answer.answer(with_rate(Estimate(0.6, 0.551, 0.642)))
+    told = answer.verdict_text(with_rate(Estimate(0.6, 0.551, 0.642)))
     assert told.startswith(
         "Yes, most training records can be identified. The attack lira identifies 60 in 100 training records (95% CI 55 to 65) "
         "while wrongly flagging 1 in 100 other records. Guessing would identify 1 in 100."
     )
-    average = answer.answer(with_rate(Estimate(0.01, 0.0, 0.02)))
+    average = answer.verdict_text(with_rate(Estimate(0.01, 0.0, 0.02)))
     assert "picks the training record 80 times in 100 (95% CI 78 to 82); guessing picks it 50 times." in average
 
 
@@ -54,7 +54,7 @@ def test_a_leak_is_told_in_people():
     ],
 )
 def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
-    assert answer.answer(results).startswith(start)
+    assert answer.verdict_text(results).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
 def test_a_perfect_attack_is_graded_by_the_rate_that_the_nonmembers_support(n, start):
     sides = sides_of(np.arange(2.0 * n), np.arange(2 * n) >= n, None)
     rates = tuple(_rate(sides, fpr, 0.5) for fpr in FPRS)
-    text = answer.answer(with_headline(leaking(), rates=rates, auc=Estimate(1.0, 0.85, 1.0)))
+    text = answer.verdict_text(with_headline(leaking(), rates=rates, auc=Estimate(1.0, 0.85, 1.0)))
     assert text.startswith(start)
     assert ("5 in 100 other records" in text) == ("too few non-members to support a lower rate" in text) == (n == 100)
 
 
 def test_the_size_of_a_leak_is_uncertain_where_the_limits_have_different_grades():
     """AUC 0.74 of 20 + 20 records: the lower limit alone would make it slight."""
-    text = answer.answer(with_rate(Estimate(0.01, 0.0, 0.3), auc=Estimate(0.74, 0.53, 0.88)))
+    text = answer.verdict_text(with_rate(Estimate(0.01, 0.0, 0.3), auc=Estimate(0.74, 0.53, 0.88)))
     assert text.startswith("Yes, but how much is uncertain. ")
 
 
@@ -89,7 +89,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
         more = replace(
             outcome, name="leaf_shares", who="has the model file", auc=Estimate(0.7, 0.68, 0.72), rates=(rate,)
         )
-        return answer.answer(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
+        return answer.verdict_text(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
 
     by_whom = "leaf_shares, run by someone who has the model file, finds 48% of the members (45% to 51%)"
     assert f"{by_whom} at 1% false alarms, where lira finds 15%." in told(0.45)
@@ -120,7 +120,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
     base = with_headline(quiet(), auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.01)
     figures = {"attack": "lira", "auc": 0.4, "low": 0.35, "high": 0.45, "members": 0.05, "nonmembers": 0.13}
     flipped = with_check(base, Check("GL112", "issue", {**figures, "guessing": 0.76}))
-    told = answer.answer(flipped)
+    told = answer.verdict_text(flipped)
     assert (
         "right on 5% of the members and 13% of the non-members, less than always answering the most frequent class (76%)"
         in told
@@ -131,7 +131,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
     turned = with_check(
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
     )
-    assert "probably interchanged" in answer.answer(turned)
+    assert "probably interchanged" in answer.verdict_text(turned)
     assert checks.beside(turned) == ()  # the answer tells it
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     assert "always answering the mean" in checks.sentence(Check("GL112", "issue", values))

@@ -18,7 +18,7 @@ from guestlist.report import page
 from guestlist.report.comparison.page import page as comparison_page
 from guestlist.report.drawing import WIDE, Canvas
 from guestlist.report.experiment.page import page as experiment_page
-from guestlist.report.page import charts
+from guestlist.report.page import page_charts
 from pages import FORMULAS, NO_FORMULAS
 from report_worlds import HOSTILE, hostile, leaking
 
@@ -154,7 +154,7 @@ def test_a_cell_is_kept_from_computing_by_the_rule_of_other_tables(tab):
 
 
 def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
-    (curve,) = (one for one in charts(with_risks())["roc-log"].series if one.name == "lira" and one.line)
+    (curve,) = (one for one in page_charts(with_risks())["roc-log"].series if one.name == "lira" and one.line)
     with tab.expect_download() as download:
         tab.locator("figure:has(#roc-log) button").click()
     with open(download.value.path(), newline="") as file:
@@ -166,7 +166,7 @@ def test_the_figures_of_a_chart_are_saved_and_stand_under_the_pointer(tab):
     tab.evaluate("location.hash = '#distribution'")  # as a link does: what is folded opens
     box = tab.locator("#scores svg:visible").bounding_box()
     assert not tab.locator("#scores .told").is_visible()
-    chart = charts(with_risks())["scores"]
+    chart = page_charts(with_risks())["scores"]
     members, canvas = chart.series[1], Canvas(chart, WIDE)
     top = max(range(len(members.x)), key=lambda i: members.y[i])
     zoom = box["width"] / WIDE

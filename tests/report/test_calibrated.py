@@ -33,14 +33,14 @@ def test_the_chart_holds_every_bin_with_its_interval(results):
 def test_the_page_says_how_far_a_score_is_off(results):
     (one,) = results.calibrated
     made = page(results)
-    assert calibrated.said(one) in made
+    assert calibrated.calibration_sentence(one) in made
     assert f"risk_score is off by {one.calibration.rmse.value:.3f}" in made
     for row in one.priors:
         assert f"{row.rmse.value:.3f}<small>{interval(row.rmse)}</small>" in made
     sure = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.2, 0.15, 0.25)))
-    assert "by chance alone" not in calibrated.said(sure)
+    assert "by chance alone" not in calibrated.calibration_sentence(sure)
     chance = replace(one, calibration=replace(one.calibration, rmse=Estimate(0.02, 0.0, 0.05)))
-    assert "it may be right, and off by chance alone" in calibrated.said(chance)
+    assert "it may be right, and off by chance alone" in calibrated.calibration_sentence(chance)
 
 
 def test_names_are_escaped_and_nothing_is_said_without_a_score(results):

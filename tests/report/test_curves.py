@@ -8,7 +8,7 @@ import pytest
 from cases import case_of
 from guestlist.findings.table import judge
 from guestlist.report import words
-from guestlist.report.page import charts
+from guestlist.report.page import page_charts
 from guestlist.report.readable import Results
 from worlds import gaussian_world
 
@@ -20,7 +20,7 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
     """At each FPR of the table the curve has the table's TPR, and between them it does not leave its own band."""
     case = case_of(rounded_world(digits), ("loss", "lira_bayes"))
     results = judge(case, Results)
-    attack, series = words.headline(results), charts(results)[which].series
+    attack, series = words.headline_attack(results), page_charts(results)[which].series
     band, line_ = series[0], next(one for one in series if one.line and one.name == attack.name)
     assert line_.step
     assert band.band

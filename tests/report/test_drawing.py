@@ -6,8 +6,8 @@ import re
 import pytest
 from markupsafe import escape
 
-from guestlist.report.charts import Axis, Chart, Series, figures, reach, ticks
-from guestlist.report.drawing import NARROW, WIDE, Canvas, drawn, swatch
+from guestlist.report.charts import Axis, Chart, Series, axis_range, chart_data, ticks
+from guestlist.report.drawing import NARROW, WIDE, Canvas, draw_chart, swatch
 from report_worlds import HOSTILE
 
 SQUARE = Axis("x", (0.0, 1.0)), Axis("y", (0.0, 1.0))
@@ -20,7 +20,7 @@ def one(axes=SQUARE, **more):
 
 def line_of(chart):
     """The points of the first path of the first series, as they were drawn."""
-    path, places = re.search(r'<g data-series="0"><path d="([^"]*)"', drawn(chart)).group(1), []
+    path, places = re.search(r'<g data-series="0"><path d="([^"]*)"', draw_chart(chart)).group(1), []
     for letter, numbers in re.findall(r"([MLHV])([\d. ]+)", path):
         given = [float(number) for number in numbers.split()]
         x, y = (*given, places[-1][1]) if letter == "H" else (places[-1][0], *given) if letter == "V" else given
@@ -67,17 +67,17 @@ def test_a_step_holds_until_the_next_and_a_band_between_steps_holds_what_rises()
 def test_what_lies_beyond_the_axes_stands_at_their_end_and_what_is_unknown_nowhere():
     chart = one(LOG, x=(0.01, 0.1, 0.2), y=(0.0, math.nan, 2.0), mark="circle")
     canvas = Canvas(chart, NARROW)
-    marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\)"', drawn(chart))
+    marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\)"', draw_chart(chart))
     wanted = [(canvas.across(0.01), canvas.up(0.001)), (canvas.across(0.2), canvas.up(1.0))]
     assert [tuple(map(float, mark)) for mark in marks] == [pytest.approx(place, abs=0.06) for place in wanted]
-    assert "nan" not in drawn(chart)
-    assert figures(chart)["series"][0]["y"] == [0.0, None, 2.0]  # as they are, for the CSV
+    assert "nan" not in draw_chart(chart)
+    assert chart_data(chart)["series"][0]["y"] == [0.0, None, 2.0]  # as they are, for the CSV
 
 
 def test_an_interval_reaches_from_end_to_end():
     chart = one(x=(0.5,), y=(0.5,), x_ends=((0.4, 0.7),), y_ends=((0.2, 0.9),))
     canvas = Canvas(chart, NARROW)
-    bars = re.search(r'<g data-series="0"><path d="([^"]*)"', drawn(chart)).group(1)
+    bars = re.search(r'<g data-series="0"><path d="([^"]*)"', draw_chart(chart)).group(1)
     assert f"M{canvas.across(0.5):.1f} {canvas.up(0.2):.1f}V{canvas.up(0.9):.1f}" in bars
     assert f"M{canvas.across(0.4):.1f} {canvas.up(0.5):.1f}H{canvas.across(0.7):.1f}" in bars
 
@@ -86,17 +86,17 @@ def test_axes_reach_as_far_as_the_figures():
     chart = Chart(
         Axis("x"), Axis("y", log=True), (Series("a", (1.0, 3.0), (0.0, 0.1), y_ends=((0.0, 0.1), (0.05, 0.4))),)
     )
-    low, high = reach(chart, "x")
+    low, high = axis_range(chart, "x")
     assert low < 1 < 3 < high
-    assert reach(chart, "y") == (0.05, 0.4)  # a logarithm has no zero
+    assert axis_range(chart, "y") == (0.05, 0.4)  # a logarithm has no zero
     named = Chart(Axis("", names=("a", "b")), Axis("", names=("c", "d", "e")), ())
-    assert reach(named, "x") == (-0.5, 1.5)
-    assert reach(named, "y") == (2.5, -0.5)  # from the top
+    assert axis_range(named, "x") == (-0.5, 1.5)
+    assert axis_range(named, "y") == (2.5, -0.5)  # from the top
     for nothing in (
         Chart(Axis("x"), Axis("y"), ()),
         one((Axis("x"), Axis("y", log=True)), x=(math.nan,), y=(math.nan,)),
     ):
-        assert "nan" not in drawn(nothing)
+        assert "nan" not in draw_chart(nothing)
 
 
 @pytest.mark.parametrize("ends", [(0, 0.9), (-3.7, 12), (0, 1e-5), (1234, 1250), (-1e6, 1e6)])
@@ -110,13 +110,13 @@ def test_ticks_are_round_few_and_within(ends):
 
 def test_one_over_the_page_is_drawn_wide_and_narrow():
     chart = Chart(*SQUARE, (Series("a", (0.0, 1.0), (0.0, 1.0), line=1),), whole=True)
-    assert re.findall(r'viewBox="0 0 (\d+)', drawn(chart)) == [f"{WIDE:g}", f"{NARROW:g}"]
+    assert re.findall(r'viewBox="0 0 (\d+)', draw_chart(chart)) == [f"{WIDE:g}", f"{NARROW:g}"]
 
 
 def test_what_users_wrote_is_text():
     names = Axis("", names=(HOSTILE, "b"))
     chart = Chart(Axis(HOSTILE), names, (Series(HOSTILE, (0.0, 1.0), (0.0, 1.0), mark="star"),))
-    made = drawn(chart)
+    made = draw_chart(chart)
     assert "<img" not in made
     assert "<script" not in made
     assert made.count(str(escape(HOSTILE))) == 2  # the title of the axis, and the whole of a name that is cut short

@@ -7,7 +7,7 @@ import pytest
 import guestlist as gl
 from guestlist.errors import InputError
 from guestlist.report import page
-from guestlist.report.features import MOST, with_features
+from guestlist.report.features import MAX_COLUMNS, with_features
 from report_worlds import HOSTILE, leaking
 
 
@@ -34,8 +34,8 @@ def test_features_are_found_by_id_and_shown_as_text():
 @pytest.mark.slow
 def test_arrays_have_numbered_features_and_wide_ones_are_cut():
     ids = members().ids
-    shown = with_features(leaking(), members(x=np.ones((len(ids), 2 * MOST))))
-    assert list(shown.exposed[0].features) == [f"x{i}" for i in range(MOST)]
+    shown = with_features(leaking(), members(x=np.ones((len(ids), 2 * MAX_COLUMNS))))
+    assert list(shown.exposed[0].features) == [f"x{i}" for i in range(MAX_COLUMNS)]
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ from guestlist.findings.headline import FIXED, Headline
 from guestlist.report import page, words
 from guestlist.report.next_steps import next_steps
 from guestlist.report.notebook import fragment
-from guestlist.report.sections.answer import answer, answers, successes
-from guestlist.report.sections.attacks import parted
+from guestlist.report.sections.answer import other_successes, verdict_text, verdict_texts
+from guestlist.report.sections.attacks import split_table
 from guestlist.report.sections.curves import section as curves
-from guestlist.report.sections.groups import exposed_group_of_file_holder
-from guestlist.report.sections.headline import chosen
+from guestlist.report.sections.groups import file_holder_group_sentence
+from guestlist.report.sections.headline import selection_sentence
 from guestlist.report.terminal import summary
 from report_worlds import leaking, quiet
 
@@ -42,26 +42,26 @@ def with_file_holder(results, shown: bool = True):
 
 
 def test_each_attacker_has_an_answer_of_their_own():
-    first, second = answers(with_file_holder(leaking()))
-    assert first == f"{words.QUERIER}: {answer(leaking())}"
+    first, second = verdict_texts(with_file_holder(leaking()))
+    assert first == f"{words.QUERIER}: {verdict_text(leaking())}"
     assert second.startswith(f"{words.FILE_HOLDER}: Yes, ")
     assert "leaf_shares" not in first
     assert "58" in second
-    assert answers(leaking()) == (answer(leaking()),)
+    assert verdict_texts(leaking()) == (verdict_text(leaking()),)
 
 
 def test_a_file_that_reveals_nothing_leaves_the_first_answer_as_it_is():
-    first, second = answers(with_file_holder(leaking(), shown=False))
-    assert first == f"{words.QUERIER}: {answer(leaking())}"
+    first, second = verdict_texts(with_file_holder(leaking(), shown=False))
+    assert first == f"{words.QUERIER}: {verdict_text(leaking())}"
     assert "No evidence" in second
 
 
 def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     """It has its own part of the error, and its own answer."""
     results = with_file_holder(quiet())
-    assert "leaf_shares" not in [one.name for one in successes(results)]
-    assert answer(results).startswith("No evidence.")
-    assert answers(results)[1].startswith(f"{words.FILE_HOLDER}: Yes, ")
+    assert "leaf_shares" not in [one.name for one in other_successes(results)]
+    assert verdict_text(results).startswith("No evidence.")
+    assert verdict_texts(results)[1].startswith(f"{words.FILE_HOLDER}: Yes, ")
     assert next_steps(results) != next_steps(quiet())  # a leak is acted on, whoever can use it
 
 
@@ -76,13 +76,13 @@ def test_every_form_shows_both_rows(form):
 
 def test_tables_and_curves_mark_the_attacks_of_both_rows():
     results = with_file_holder(leaking())
-    rows = words.row_attacks(results)
+    rows = words.headline_names(results)
     assert rows == (results.headline.name, "leaf_shares")
-    shown, _ = parted(results.outcomes, rows)
+    shown, _ = split_table(results.outcomes, rows)
     assert [one.name for one in shown[:2]] == list(rows)
     keys = [series.keyed for series in curves(results).charts["roc-log"].series if series.keyed]
     assert any(key.startswith(f"{words.QUERIER}: {rows[0]}") for key in keys)
     assert any(key.startswith(f"{words.FILE_HOLDER}: leaf_shares") for key in keys)
-    assert "leaf_shares, fixed before the audit" in chosen(results)
-    assert "leaf_shares" in exposed_group_of_file_holder(results)
-    assert exposed_group_of_file_holder(leaking()) is None
+    assert "leaf_shares, fixed before the audit" in selection_sentence(results)
+    assert "leaf_shares" in file_holder_group_sentence(results)
+    assert file_holder_group_sentence(leaking()) is None

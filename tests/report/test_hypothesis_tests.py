@@ -12,8 +12,8 @@ from guestlist.findings.hypothesis_tests import Level
 from guestlist.findings.results import from_document
 from guestlist.report import page, summary
 from guestlist.report.format import interval, percent
-from guestlist.report.legible import legible
-from guestlist.report.page import charts
+from guestlist.report.legible import sanitize_results
+from guestlist.report.page import page_charts
 from guestlist.report.sections import agreement, hypothesis_tests
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_levels
 
@@ -41,24 +41,24 @@ def only(*levels):
 )
 def test_the_verdict_follows_from_the_interval(low, high, said):
     results = only(level(low, high))
-    assert hypothesis_tests.verdict(results.levels("loss")[0]) == said
+    assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == said
     text = shown(results)
     assert f"{percent(low)} to {percent(high)}{said}" in text
     assert ("within chance of what it was asked for" in text) == (said == "")
-    assert (hypothesis_tests.broken(results) is not None) == (said == "calls too many")
+    assert (hypothesis_tests.exceeded_levels_sentence(results) is not None) == (said == "calls too many")
 
 
 def test_a_test_without_p_values_that_count_has_no_verdict():
     nothing = Estimate(*[float("nan")] * 3)
     results = only(Level(0.05, nothing, nothing))
-    assert hypothesis_tests.verdict(results.levels("loss")[0]) == ""
-    assert charts(legible(results))["asked-realised"].series[1].y == ()
+    assert hypothesis_tests.level_verdict(results.levels("loss")[0]) == ""
+    assert page_charts(sanitize_results(results))["asked-realised"].series[1].y == ()
 
 
 def test_the_page_shows_every_realised_rate_and_what_is_out_of_reach():
     results = leaking()
     text = shown(results)
-    for finding in hypothesis_tests.tests(results):
+    for finding in hypothesis_tests.tests_with_levels(results):
         for one in finding.levels:
             assert f"{percent(one.fpr.value)}{interval(one.fpr, percent)}" in text
     assert "Does each test keep its promise?" in text
@@ -78,7 +78,7 @@ def test_the_terminal_names_the_tests_that_call_too_many_and_no_others():
 
 def test_each_test_is_named_at_its_worst():
     results = only(level(0.012, 0.03, alpha=0.01), level(0.08, 0.1), level(0.32, 0.4, alpha=0.3))
-    assert hypothesis_tests.broken(results).startswith(
+    assert hypothesis_tests.exceeded_levels_sentence(results).startswith(
         "More false alarms than asked for: loss 9% (8% to 10%) where 5% was"
     )
 
@@ -88,24 +88,26 @@ def test_without_tests_there_is_no_section():
     for text in (shown(predictions_only()), summary(predictions_only())):
         assert "promise?" not in text
         assert "same people?" not in text
-    assert "asked-realised" not in charts(legible(predictions_only()))
+    assert "asked-realised" not in page_charts(sanitize_results(predictions_only()))
 
 
 def test_a_population_is_only_asked_for_where_it_would_help():
     base = with_levels(leaking(), "loss")
-    assert hypothesis_tests.unasked(base) is None  # there was one
-    assert "needs a population" in hypothesis_tests.unasked(replace(base, subject=replace(base.subject, population=0)))
-    assert hypothesis_tests.unasked(leaking()) is None
+    assert hypothesis_tests.missing_population_sentence(base) is None  # there was one
+    assert "needs a population" in hypothesis_tests.missing_population_sentence(
+        replace(base, subject=replace(base.subject, population=0))
+    )
+    assert hypothesis_tests.missing_population_sentence(leaking()) is None
 
 
 def test_the_chart_draws_the_table():
-    results = legible(leaking())
-    diagonal, *marks = charts(results)["asked-realised"].series
+    results = sanitize_results(leaking())
+    diagonal, *marks = page_charts(results)["asked-realised"].series
     assert diagonal.x == diagonal.y
     assert [mark.name for mark in marks] == ["loss", "reference"]
     assert marks[0].mark != marks[1].mark
     assert marks[0].beside != marks[1].beside  # or one would hide the other
-    for mark, finding in zip(marks, hypothesis_tests.tests(results), strict=True):
+    for mark, finding in zip(marks, hypothesis_tests.tests_with_levels(results), strict=True):
         assert list(zip(mark.x, mark.y, strict=True)) == [(one.alpha, one.fpr.value) for one in finding.levels]
         assert mark.y_ends == tuple((one.fpr.low, one.fpr.high) for one in finding.levels)
 
@@ -113,7 +115,7 @@ def test_the_chart_draws_the_table():
 @pytest.mark.slow
 def test_members_stand_above_the_diagonal_and_nonmembers_below():
     results = quiet()
-    found, table = results.agreement, agreement.rows(results)
+    found, table = results.agreement, agreement.agreement_rows(results)
     assert "same people?" in shown(results)
     assert [row.name for row in table] == ["truth", "loss", "lira", "reference"]
     assert [row.calls for row in table] == [
@@ -135,18 +137,18 @@ def test_members_stand_above_the_diagonal_and_nonmembers_below():
 def test_the_table_of_agreement_stays_readable_and_keeps_the_headline():
     results = leaking()
     everyone = replace(results.agreement, by_p_value=(False, *[True] * len(results.outcomes)))
-    table = agreement.rows(replace(results, agreement=everyone))
-    assert len(table) == 1 + agreement.MOST < 1 + len(results.outcomes)
+    table = agreement.agreement_rows(replace(results, agreement=everyone))
+    assert len(table) == 1 + agreement.MAX_ATTACKS < 1 + len(results.outcomes)
     assert results.headline.name in [row.name for row in table]
     alone = replace(results.agreement, by_p_value=(False,) * (1 + len(results.outcomes)))
-    assert agreement.rows(replace(results, agreement=alone)) == ()
+    assert agreement.agreement_rows(replace(results, agreement=alone)) == ()
     assert "same people?" not in shown(replace(results, agreement=alone))
 
 
 def test_an_unknown_share_is_a_dash():
     results = leaking()
     blind = replace(results.agreement, members=tuple((float("nan"),) * len(r) for r in results.agreement.members))
-    assert agreement.rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
+    assert agreement.agreement_rows(replace(results, agreement=blind))[0].cells == ("–",) * 4
 
 
 @pytest.mark.slow
@@ -160,9 +162,9 @@ def test_levels_and_agreement_survive_the_document():
 
 @pytest.mark.slow
 def test_hostile_names_are_text_in_both_tables():
-    results = legible(hostile())
-    assert len(agreement.rows(results)) == 4
-    assert len(hypothesis_tests.tests(results)) == 2
+    results = sanitize_results(hostile())
+    assert len(agreement.agreement_rows(results)) == 4
+    assert len(hypothesis_tests.tests_with_levels(results)) == 2
     source = page(hostile())
     section = source[source.index('id="promises"') : source.index('id="distribution"')]
     assert "<script" not in section

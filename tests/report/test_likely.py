@@ -8,8 +8,8 @@ from guestlist.blind.baseline import Blind
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.adjusted import FEW, Adjusted
 from guestlist.findings.beyond_blind import BeyondBlind
-from guestlist.report.next_steps import defend, next_steps
-from guestlist.report.sections.answer import answer
+from guestlist.report.next_steps import defence_step, next_steps
+from guestlist.report.sections.answer import verdict_text
 from report_worlds import leaking
 
 
@@ -40,19 +40,19 @@ def two_kinds(gain, left, refused=""):
 )
 def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, begins):
     found = two_kinds(gain, left)
-    assert answer(found).startswith(begins)
-    assert "evidence of a difference between the two sets" in answer(found)
-    assert answer(replace(found, blind=None)).startswith("Yes")
-    assert (defend(found, "FOLDER") in next_steps(found)) == begins.startswith("Likely")
+    assert verdict_text(found).startswith(begins)
+    assert "evidence of a difference between the two sets" in verdict_text(found)
+    assert verdict_text(replace(found, blind=None)).startswith("Yes")
+    assert (defence_step(found, "FOLDER") in next_steps(found)) == begins.startswith("Likely")
 
 
 def test_refused_weights_withhold_the_answer():
-    assert answer(two_kinds(Estimate(0.22, 0.18, 0.26), None, FEW)).startswith("Unclear. ")
+    assert verdict_text(two_kinds(Estimate(0.22, 0.18, 0.26), None, FEW)).startswith("Unclear. ")
 
 
 def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it():
     found = two_kinds(WITHHELD, WITHHELD)
-    assert "A validation set with the same bias hides it" not in answer(found)
-    told = answer(replace(found, blind=replace(found.blind, game="sources")))
+    assert "A validation set with the same bias hides it" not in verdict_text(found)
+    told = verdict_text(replace(found, blind=replace(found.blind, game="sources")))
     assert "The game sources draws them from different parts of the people" in told
     assert "A validation set with the same bias hides it" in told

@@ -32,7 +32,7 @@ class Reader(HTMLParser):
 def test_holds_the_answer_and_every_attack(case):
     results = case()
     text = " ".join("".join(Reader(fragment(results)).text).split())
-    assert answer.answer(results) in text
+    assert answer.verdict_text(results) in text
     assert words.question(results) in text
     for finding in results.outcomes:
         assert interval(finding.auc) in text

@@ -20,9 +20,9 @@ from guestlist.findings.results import from_document
 from guestlist.lines import line
 from guestlist.report import checks, page, words
 from guestlist.report.format import interval
-from guestlist.report.page import charts, embedded
+from guestlist.report.page import json_for_script, page_charts
 from guestlist.report.sections import answer, attacks, headline, limits
-from guestlist.report.sections.untested import untested
+from guestlist.report.sections.untested import untested_sentences
 from guestlist.report.templates import whisker
 from pages import Reader
 from report_worlds import HOSTILE, hostile, leaking, predictions_only, quiet, with_headline
@@ -64,9 +64,9 @@ def test_shows_everything_there_is(case):
     results, shown = case(), read(case).shown
     for said in (
         words.question(results),
-        answer.answer(results),
-        words.basis(results),
-        *limits.limits(results),
+        answer.verdict_text(results),
+        words.basis_sentence(results),
+        *limits.detection_limits(results),
         *headline.meaning(results),
     ):
         assert said in shown
@@ -78,7 +78,7 @@ def test_shows_everything_there_is(case):
         assert interval(group.auc) in shown
     assert all(record.id in shown for record in results.exposed)
     assert all(row.text in shown for row in checks.rows(results))
-    assert all(said in shown for said in untested(results))
+    assert all(said in shown for said in untested_sentences(results))
     known = results.provenance
     assert all(
         key in shown and value in shown for part in (known.versions, known.fingerprints) for key, value in part.items()
@@ -138,17 +138,17 @@ def test_figures_of_users_names_are_data():
 
 def test_embedded_json_cannot_end_its_element():
     text = {"x": "</script><!--<script>&"}
-    assert not set("<>&") & set(embedded(text))
-    assert json.loads(embedded(text)) == text
+    assert not set("<>&") & set(json_for_script(text))
+    assert json.loads(json_for_script(text)) == text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet])
 def test_charts_draw_the_curve_and_its_band(case):
     results = case()
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     for which in ("roc-linear", "roc-log"):
-        series = charts(results)[which].series
+        series = page_charts(results)[which].series
         lines = [one for one in series if one.line]
         assert lines[-1].name == results.headline.name  # on top of the others
         assert sorted(one.name for one in lines) == sorted(["guessing", *(f.name for f in results.outcomes)])
@@ -200,7 +200,7 @@ def test_what_is_for_researchers_is_an_appendix():
 
 def test_attacks_are_folded_to_the_headline_and_the_best_three():
     results = leaking()
-    shown, rest = attacks.parted(results.outcomes, (results.headline.name,))
+    shown, rest = attacks.split_table(results.outcomes, (results.headline.name,))
     assert shown[0].name == results.headline.name
     assert len(shown) == 4
     assert len(rest) > 1
@@ -210,9 +210,9 @@ def test_attacks_are_folded_to_the_headline_and_the_best_three():
     assert body.index("<details") > max(body.index(f"<bdi>{one.name}</bdi>") for one in shown)
     assert body.index("<details") < min(body.index(f"<bdi>{one.name}</bdi>") for one in rest)
     few = results.outcomes[:3]
-    assert attacks.parted(few, few[0].name)[1] == ()
+    assert attacks.split_table(few, few[0].name)[1] == ()
     unknown = replace(few[1], auc=WITHHELD)
-    assert attacks.parted((few[0], unknown, few[2]), few[0].name)[0][-1].name == unknown.name
+    assert attacks.split_table((few[0], unknown, few[2]), few[0].name)[0][-1].name == unknown.name
 
 
 @pytest.mark.slow
@@ -221,7 +221,13 @@ def test_the_cover_stands_on_the_page_as_text():
     source = page(replace(leaking(), cover=said))
     shown = Reader(source).shown
     assert "<title>The title</title>" in source
-    for words_ in ("The title", "OwnerAn owner", "PurposeA purpose", "Date1 May", f"Model{words.name(leaking())}"):
+    for words_ in (
+        "The title",
+        "OwnerAn owner",
+        "PurposeA purpose",
+        "Date1 May",
+        f"Model{words.model_name(leaking())}",
+    ):
         assert words_ in shown
     assert " ".join(line(HOSTILE).split()) in shown
     assert set(Reader(source).elements) - {"div"} == set(read(leaking).elements) - {"div"}
@@ -262,7 +268,7 @@ def test_the_largest_page_is_below_three_megabytes():
 def test_tables_and_charts_can_be_heard():
     seen = read(leaking)
     assert seen.elements.count("th") == sum(name == "scope" for _, name, _ in seen.attributes)
-    drawn = set(charts(leaking()))
+    drawn = set(page_charts(leaking()))
     assert drawn <= set(seen.ids)
     assert sum(name == "role" and value == "img" for _, name, value in seen.attributes) == len(drawn)
 

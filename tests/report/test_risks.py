@@ -10,7 +10,7 @@ from guestlist.evaluate import WITHHELD
 from guestlist.findings.results import from_document
 from guestlist.findings.table import judge
 from guestlist.report import page
-from guestlist.report.sections.risks import beside_shapr, said
+from guestlist.report.sections.risks import risk_value_sentence, shapr_caveat
 from report_worlds import HOSTILE
 from worlds import gaussian_world
 
@@ -21,7 +21,7 @@ def test_the_page_says_what_risks_are_worth():
     everybody, *others = found.risks
     assert {row.attack for row in found.risks} == {found.headline.name}
     best = max(others, key=lambda row: row.auc.value)
-    text = said(found.risks)
+    text = risk_value_sentence(found.risks)
     assert f"{everybody.attack} calls {everybody.called} of {everybody.members:,} members" in text
     assert (
         f"Of {len(others)} risks, {best.risk} ranks those it calls above the others with AUC {best.auc.value:.3f}"
@@ -38,10 +38,12 @@ def test_the_page_says_what_risks_are_worth():
 def test_a_risk_that_ranks_by_chance_is_said_to():
     rows = judge(case_of(gaussian_world(1.0, records=200, models=4), ("loss",))).risks
     by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
-    assert "with AUC 0.520 (0.400 to 0.640), which is not shown to be better than chance" in said(tuple(by_chance))
+    assert "with AUC 0.520 (0.400 to 0.640), which is not shown to be better than chance" in risk_value_sentence(
+        tuple(by_chance)
+    )
     nobody = tuple(replace(row, called=0, auc=WITHHELD) for row in rows)
-    assert "calls 0 of" in said(nobody)
-    assert "nothing by which a risk could rank them" in said(nobody)
+    assert "calls 0 of" in risk_value_sentence(nobody)
+    assert "nothing by which a risk could rank them" in risk_value_sentence(nobody)
 
 
 @pytest.mark.slow
@@ -54,10 +56,10 @@ def test_names_are_escaped():
 @pytest.mark.slow
 def test_what_must_be_said_stands_beside_shapr():
     found = judge(leaking())
-    assert not beside_shapr(found.risks)
+    assert not shapr_caveat(found.risks)
     assert "SHAPr" not in page(found)
     shown = replace(found, risks=(*found.risks, replace(found.risks[1], risk="shapr_first_layer")))
     made = page(shown)
     for words in ("utility, not privacy", "A memorised outlier", "better than the row of everybody"):
-        assert words in beside_shapr(shown.risks)
+        assert words in shapr_caveat(shown.risks)
         assert words in made

@@ -7,7 +7,7 @@ import pytest
 from guestlist.lines import line
 from guestlist.report import checks, summary
 from guestlist.report.format import decimal
-from guestlist.report.sections.untested import untested
+from guestlist.report.sections.untested import untested_sentences
 from report_worlds import hostile, leaking, predictions_only, quiet, reversed_check, with_check
 
 
@@ -34,7 +34,7 @@ def test_checks_and_what_was_not_tested_are_shown():
     text = " ".join(summary(results).split())
     assert all(" ".join(row.text.split()) in text for row in checks.shown(results))
     assert all(row.code in text for row in checks.rows(results))
-    assert all(" ".join(said.split()) in text for said in untested(results))
+    assert all(" ".join(said.split()) in text for said in untested_sentences(results))
 
 
 @pytest.mark.slow

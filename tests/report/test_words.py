@@ -14,7 +14,7 @@ from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
 from guestlist.findings.records import Standing
 from guestlist.report import fragment, page, summary, words
-from guestlist.report.format import ends, interval, per, percent
+from guestlist.report.format import interval, interval_in_people, people_base, percent
 from guestlist.report.sections import answer, exposed, groups, headline, limits
 from report_worlds import at_chance, leaking, predictions_only, quiet, with_check, with_finding, with_headline
 
@@ -25,7 +25,7 @@ def reversed_sides():
 
 def unmeasured():
     base = quiet()
-    rates = tuple(replace(rate, tpr=WITHHELD) for rate in words.headline(base).rates)
+    rates = tuple(replace(rate, tpr=WITHHELD) for rate in words.headline_attack(base).rates)
     return with_headline(base, auc=WITHHELD, advantage=WITHHELD, rates=rates, unscored=600)
 
 
@@ -36,14 +36,14 @@ def other_attack():
 def few_at_low_fpr():
     base = quiet()
     rates = tuple(
-        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline(base).rates
+        replace(r, tpr=Estimate(0.05, 0.03, 0.08)) if r.fpr == 0.01 else r for r in words.headline_attack(base).rates
     )
     return with_headline(base, rates=rates)
 
 
 def on_average_only():
     base = leaking()
-    return with_headline(base, rates=at_chance(words.headline(base)).rates)
+    return with_headline(base, rates=at_chance(words.headline_attack(base)).rates)
 
 
 CASES = (
@@ -99,19 +99,19 @@ def test_sizes_and_the_lower_bound_are_always_told(case):
     ],
 )
 def test_the_answer_begins_with_what_was_shown(case, start):
-    assert answer.answer(case()).startswith(start)
+    assert answer.verdict_text(case()).startswith(start)
 
 
 @pytest.mark.slow
 def test_an_average_leak_is_not_said_to_single_people_out():
-    assert "no evidence that it identifies single records" in answer.answer(on_average_only())
-    assert "no evidence that it identifies single records" not in answer.answer(leaking())
+    assert "no evidence that it identifies single records" in answer.verdict_text(on_average_only())
+    assert "no evidence that it identifies single records" not in answer.verdict_text(leaking())
 
 
 def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
     results = quiet()
     results = replace(results, subject=replace(results.subject, member_persons=30, nonmember_persons=40))
-    told = " ".join(limits.limits(results))
+    told = " ".join(limits.detection_limits(results))
     assert "of 30 persons and" in told
     assert "non-members of 40 persons" in told
     assert "40 non-member persons give less than one expected false positive" in told
@@ -121,28 +121,30 @@ def test_rates_are_said_to_be_resolved_by_persons_where_they_are_known():
 @pytest.mark.slow
 def test_nothing_found_says_what_could_have_been():
     results = quiet()
-    told = " ".join(limits.limits(results))
-    assert f"80% power to detect an AUC of {words.headline(results).detectable_auc:.3f}" in told
-    for rate in words.headline(results).rates:
+    told = " ".join(limits.detection_limits(results))
+    assert f"80% power to detect an AUC of {words.headline_attack(results).detectable_auc:.3f}" in told
+    for rate in words.headline_attack(results).rates:
         if rate.resolution != "withheld":
             assert f"{percent(rate.detectable)} at an FPR of {percent(rate.fpr)}" in told
     assert "No estimate at an FPR of 0.1%" in told
     assert "Use at least 10,000 non-members" in told
     assert "an FPR of 1% is imprecise: it rests on about 3 false positives among 300 non-members" in told
     for text in (summary(results), fragment(results), page(results)):
-        assert f"80% power to detect an AUC of {words.headline(results).detectable_auc:.3f}" in " ".join(text.split())
-    assert f"{words.headline(results).detectable_auc:.3f}" in answer.answer(results)
+        assert f"80% power to detect an AUC of {words.headline_attack(results).detectable_auc:.3f}" in " ".join(
+            text.split()
+        )
+    assert f"{words.headline_attack(results).detectable_auc:.3f}" in answer.verdict_text(results)
 
 
 def test_a_rate_that_could_show_nothing_is_told():
     base = quiet()
-    blind = tuple(replace(rate, detectable=math.nan) for rate in words.headline(base).rates)
-    told = " ".join(limits.limits(with_headline(base, rates=blind)))
+    blind = tuple(replace(rate, detectable=math.nan) for rate in words.headline_attack(base).rates)
+    told = " ".join(limits.detection_limits(with_headline(base, rates=blind)))
     assert "At an FPR of 1% and 5% it cannot distinguish even an attack that identifies every member" in told
 
 
 def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt():
-    told = answer.answer(other_attack())
+    told = answer.verdict_text(other_attack())
     assert "entropy beats guessing: AUC 0.600 (0.550 to 0.650)" in told
     assert "9 attacks were run" in told
     assert "by luck" in told
@@ -151,14 +153,14 @@ def test_another_attack_that_succeeds_is_named_with_its_interval_and_the_doubt()
 def test_another_attack_that_succeeds_at_a_low_fpr_alone_is_named():
     base = quiet()
     rates = tuple(replace(r, tpr=Estimate(0.12, 0.07, 0.2)) if r.fpr == 0.05 else r for r in base.attack("loss").rates)
-    told = answer.answer(with_finding(base, "loss", rates=rates))
+    told = answer.verdict_text(with_finding(base, "loss", rates=rates))
     assert "loss beats guessing: at 5% false alarms it finds 12% of the members (7% to 20%)" in told
 
 
 def test_touching_chance_is_not_a_finding():
     edge = with_headline(quiet(), auc=Estimate(0.55, 0.5, 0.6))
-    assert not words.headline(edge).beats_guessing
-    assert words.headline(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
+    assert not words.headline_attack(edge).beats_guessing
+    assert words.headline_attack(with_headline(edge, auc=Estimate(0.55, 0.5001, 0.6))).beats_guessing
 
 
 @pytest.mark.slow
@@ -166,9 +168,9 @@ def test_the_most_clearly_exposed_group_is_named():
     results = leaking()
     top = max(results.groups, key=lambda group: group.auc.low)
     named = f"most clearly exposed is {top.group} = {top.value}: there the headline attack has AUC {top.auc.value:.3f}"
-    assert named in groups.exposed_group(results)
-    assert "None of 6 groups is shown to be exposed" in groups.exposed_group(quiet())
-    assert groups.exposed_group(predictions_only()) is None
+    assert named in groups.exposed_group_sentence(results)
+    assert "None of 6 groups is shown to be exposed" in groups.exposed_group_sentence(quiet())
+    assert groups.exposed_group_sentence(predictions_only()) is None
 
 
 @pytest.mark.slow
@@ -176,15 +178,15 @@ def test_a_group_is_only_said_to_differ_where_it_is_shown_to_differ_from_the_res
     results = leaking()
     group = replace(results.groups[0], p_value=0.001)
     apart = replace(group, beyond_rest=Estimate(0.12, 0.02, 0.2))
-    assert "This AUC is above that among the other records, by 0.120 (0.020 to 0.200)" in groups.exposed_group(
+    assert "This AUC is above that among the other records, by 0.120 (0.020 to 0.200)" in groups.exposed_group_sentence(
         replace(results, groups=(apart,))
     )
     alike = replace(group, beyond_rest=Estimate(0.12, -0.02, 0.25))
-    assert "This AUC is not shown to be above that among the other" in groups.exposed_group(
+    assert "This AUC is not shown to be above that among the other" in groups.exposed_group_sentence(
         replace(results, groups=(alike,))
     )
     whole = replace(group, beyond_rest=WITHHELD)  # there are no other records
-    assert "other records" not in groups.exposed_group(replace(results, groups=(whole,)))
+    assert "other records" not in groups.exposed_group_sentence(replace(results, groups=(whole,)))
 
 
 def test_groups_are_said_to_stand_in_the_order_in_which_they_stand():
@@ -201,8 +203,10 @@ def test_a_group_that_luck_explains_is_not_named():
     results = leaking()
     lucky, sure = (replace(group, p_value=p) for group, p in zip(results.groups, (0.06, 0.04), strict=False))
     lucky = replace(lucky, auc=Estimate(0.99, 0.98, 1.0))
-    assert f"exposed is {sure.group} = {sure.value}:" in groups.exposed_group(replace(results, groups=(lucky, sure)))
-    assert "The one group is not shown" in groups.exposed_group(replace(results, groups=(lucky,)))
+    assert f"exposed is {sure.group} = {sure.value}:" in groups.exposed_group_sentence(
+        replace(results, groups=(lucky, sure))
+    )
+    assert "The one group is not shown" in groups.exposed_group_sentence(replace(results, groups=(lucky,)))
 
 
 @pytest.mark.slow
@@ -210,20 +214,20 @@ def test_what_luck_explains_is_not_claimed():
     """Intervals that lie beyond guessing, of figures that do not pay for all that was looked at."""
     base = quiet()
     lucky = {"auc": Estimate(0.6, 0.55, 0.65), "p_value": 0.2}
-    told = answer.answer(with_headline(base, **lucky))
+    told = answer.verdict_text(with_headline(base, **lucky))
     assert told.startswith("No evidence. ")
     assert (
         "lira has a 95% interval beyond guessing, but among 9 attacks with several figures each that may be luck"
         in told
     )
-    assert answer.answer(with_finding(base, "entropy", **lucky)).startswith("No evidence. ")
+    assert answer.verdict_text(with_finding(base, "entropy", **lucky)).startswith("No evidence. ")
     sure = with_finding(base, "entropy", **{**lucky, "p_value": 0.01})
-    assert answer.answer(sure).startswith("There are signs of it. ")
-    assert "more than luck gives the best of 9 attacks" in answer.answer(sure)
-    rates = tuple(replace(rate, p_value=0.2) for rate in words.headline(few_at_low_fpr()).rates)
-    assert answer.answer(with_headline(base, rates=rates)).startswith("No evidence. ")
+    assert answer.verdict_text(sure).startswith("There are signs of it. ")
+    assert "more than luck gives the best of 9 attacks" in answer.verdict_text(sure)
+    rates = tuple(replace(rate, p_value=0.2) for rate in words.headline_attack(few_at_low_fpr()).rates)
+    assert answer.verdict_text(with_headline(base, rates=rates)).startswith("No evidence. ")
     turned = with_headline(base, auc=Estimate(0.4, 0.35, 0.45), p_reversed=0.2)
-    assert answer.answer(turned).startswith("No evidence. ")
+    assert answer.verdict_text(turned).startswith("No evidence. ")
 
 
 def test_the_attack_on_the_recipe_is_the_one_that_was_run():
@@ -231,7 +235,7 @@ def test_the_attack_on_the_recipe_is_the_one_that_was_run():
 
     def told(*attacks):
         place = replace(base.headline.same_recipe, attacks=attacks)
-        return headline.recipe(replace(base, headline=replace(base.headline, same_recipe=place)))
+        return headline.typical_sentence(replace(base, headline=replace(base.headline, same_recipe=place)))
 
     assert "lira reaches a mean AUC of" in told()
     assert "lira reaches a mean AUC of" in told("lira", "lira", "lira")
@@ -249,23 +253,23 @@ def test_with_few_references_the_report_says_that_the_comparison_needs_more(refe
     few = replace(base, headline=alone, references=replace(base.references, count=references))
     for text in (summary(few), page(few)):
         assert f"This audit has {told}; the comparison needs 8 or more." in " ".join(text.split())
-    assert headline.recipe(replace(few, references=None)) is None
+    assert headline.typical_sentence(replace(few, references=None)) is None
     # With enough of them it is another reason: no attack could be tried on them.
-    assert headline.recipe(replace(few, references=replace(base.references, count=8))) is None
+    assert headline.typical_sentence(replace(few, references=replace(base.references, count=8))) is None
 
 
 @pytest.mark.slow
 def test_records_without_a_score_are_told():
-    assert headline.unscored(leaking()) is None
-    assert "no score to 600 records" in headline.unscored(unmeasured())
+    assert headline.unscored_sentence(leaking()) is None
+    assert "no score to 600 records" in headline.unscored_sentence(unmeasured())
 
 
 @pytest.mark.parametrize("value", [0.0, 0.0004, 0.0021, 0.013, 0.5, 0.9995, 1.0])
 @pytest.mark.parametrize("fpr", [0.001, 0.01, 0.05])
 def test_people_never_claim_more_than_the_interval(value, fpr):
     estimate = Estimate(value, 0.7 * value, min(1.5 * value + 0.001, 1.0))
-    people = per(estimate, beside=fpr)
-    low, high = ends(estimate, people)
+    people = people_base(estimate, beside=fpr)
+    low, high = interval_in_people(estimate, people)
     assert low <= estimate.low * people + 1e-6
     assert high >= estimate.high * people - 1e-6
     assert fpr * people >= 1 - 1e-9
@@ -279,7 +283,7 @@ def test_people_and_per_cent_round_alike(one, other, people):
     low, high = (float(end.rstrip("%")) * people / 100 for end in interval(estimate, percent).split(" to "))
     assert low <= estimate.low * people + 1e-6
     assert high >= estimate.high * people - 1e-6
-    assert ends(estimate, people) == (math.floor(low + 1e-6), math.ceil(high - 1e-6))
+    assert interval_in_people(estimate, people) == (math.floor(low + 1e-6), math.ceil(high - 1e-6))
 
 
 def test_an_interval_of_an_auc_is_rounded_outwards_too():
@@ -300,67 +304,71 @@ def test_percent(share, text):
 @pytest.mark.slow
 def test_an_attack_clearly_better_than_the_headline_is_told():
     better = with_finding(leaking(), "entropy", auc=Estimate(0.95, 0.93, 0.97))
-    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in answer.answer(better)
-    assert "does better still" not in answer.answer(leaking())
+    assert "entropy does better still: AUC 0.950 (0.930 to 0.970)" in answer.verdict_text(better)
+    assert "does better still" not in answer.verdict_text(leaking())
     for gain, said in ((Estimate(0.15, 0.01, 0.3), True), (Estimate(0.15, -0.01, 0.3), False)):
         compared = with_finding(better, "entropy", beyond_headline=gain)
-        assert ("does better still" in answer.answer(compared)) == said
+        assert ("does better still" in answer.verdict_text(compared)) == said
 
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
     found = leaking()
     best = replace(found.outcomes[1], name="leaf_shares", who="has the model file", auc=Estimate(0.95, 0.93, 0.97))
     outcomes = (found.outcomes[0], best, *found.outcomes[2:])
-    said = answer.answer(replace(found, outcomes=outcomes))
+    said = answer.verdict_text(replace(found, outcomes=outcomes))
     assert "leaf_shares, run by someone who has the model file, does better still: AUC 0.950" in said
 
 
 @pytest.mark.slow
 def test_p_values_are_not_promised_where_they_cannot_occur():
     few = quiet(subject=replace(quiet().subject, members=1000, nonmembers=49))
-    assert "about 20 of them would still have a p-value of 0.02 or less" in exposed.p_values(few.subject)
-    assert "about 3 of them would still have a p-value of 0.01 or less" in exposed.p_values(quiet().subject)
+    assert "about 20 of them would still have a p-value of 0.02 or less" in exposed.nonmember_p_value_explanation(
+        few.subject
+    )
+    assert "about 3 of them would still have a p-value of 0.01 or less" in exposed.nonmember_p_value_explanation(
+        quiet().subject
+    )
 
 
 def test_a_list_of_records_is_called_what_it_is():
     base = leaking()
-    assert exposed.title(base) == "Members with the highest scores"
-    assert "may come from an easy record" in exposed.reading(base)
+    assert exposed.exposed_title(base) == "Members with the highest scores"
+    assert "may come from an easy record" in exposed.p_value_explanation(base)
     compared = replace(base, exposed=tuple(replace(e, p_among_models=0.04, models=24) for e in base.exposed))
-    assert exposed.title(compared) == "Most exposed records"
-    assert "With 24 such models no p-value is below 0.04" in exposed.reading(compared)
-    by_luck = at_chance(words.headline(compared))
+    assert exposed.exposed_title(compared) == "Most exposed records"
+    assert "With 24 such models no p-value is below 0.04" in exposed.p_value_explanation(compared)
+    by_luck = at_chance(words.headline_attack(compared))
     nothing = with_headline(compared, auc=by_luck.auc, rates=by_luck.rates)
-    assert exposed.title(nothing) == "Members with the smallest p-values"
+    assert exposed.exposed_title(nothing) == "Members with the smallest p-values"
     # With a list whose false discovery rate is controlled, only flagged records are called exposed.
-    assert exposed.title(replace(compared, exposure=Exposure(0.1, 400, 3))) == "Most exposed records"
-    assert exposed.title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
+    assert exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 3))) == "Most exposed records"
+    assert exposed.exposed_title(replace(compared, exposure=Exposure(0.1, 400, 0))).endswith("none flagged")
 
 
 def test_the_table_states_how_many_records_chance_alone_would_give():
     base = leaking()
     standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
-    text = exposed.by_chance(replace(base, standing=standing))
+    text = exposed.small_p_values_sentence(replace(base, standing=standing))
     assert text.startswith("140 of 2,000 members have a distance p-value of 0.05 or less (column p_exposure")
     assert text.endswith("Chance alone would give about 100.")
-    assert exposed.by_chance(replace(base, standing=None)) == ""
+    assert exposed.small_p_values_sentence(replace(base, standing=None)) == ""
 
 
 def test_no_record_is_listed_if_these_may_not_be_the_training_set():
     standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
     doubted = with_check(replace(leaking(), exposed=(), standing=standing), Check("GL129", "issue", {}))
-    assert "GL129" in exposed.shown(doubted)
-    assert "GL129" not in exposed.shown(with_check(doubted, Check("GL129", "ignored", {})))
+    assert "GL129" in exposed.table_caption(doubted)
+    assert "GL129" not in exposed.table_caption(with_check(doubted, Check("GL129", "ignored", {})))
 
 
 def test_the_order_of_the_list_is_told_where_its_keys_are_shown():
     base = leaking()
-    assert "with the highest scores under lira, sorted by score." in exposed.shown(base)
+    assert "with the highest scores under lira, sorted by score." in exposed.table_caption(base)
     earlier = tuple(replace(e, p_among_models=0.04, models=24, p_distance=0.01) for e in base.exposed)
-    assert "sorted" not in exposed.shown(replace(base, exposed=earlier))  # it had another one
+    assert "sorted" not in exposed.table_caption(replace(base, exposed=earlier))  # it had another one
     now = replace(base, exposed=tuple(replace(e, gap=2.5) for e in earlier))
-    assert "sorted by distance p-value, then by gap." in exposed.shown(now)
-    assert "The gap is the distance of the score" in exposed.reading(now)
+    assert "sorted by distance p-value, then by gap." in exposed.table_caption(now)
+    assert "The gap is the distance of the score" in exposed.p_value_explanation(now)
     made = page(now)
     assert ">Gap</th>" in made
     assert '<td class="number">2.5</td>' in made
@@ -380,12 +388,12 @@ def test_persons_are_listed_beside_records():
 
 def test_the_exposure_list_says_what_it_promises_and_what_not():
     base = quiet()
-    assert exposed.promised(replace(base, exposure=None)) == ""
-    told = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 30, again=0.75, without=0.02)))
+    assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
+    told = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 30, again=0.75, without=0.02)))
     assert told.startswith("30 of 400 members are flagged")
     assert "at most 10 in 100 flagged records" in told
     assert "in 75% of cases; models trained without it, in 2%." in told
     assert "A flag is no proof for a single record" in told
-    none = exposed.promised(replace(base, exposure=Exposure(0.1, 400, 0)))
+    none = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 0)))
     assert none.startswith("No member is flagged")
     assert "trained again" not in none

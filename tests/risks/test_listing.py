@@ -18,7 +18,7 @@ from guestlist.findings import group_risks, records
 from guestlist.findings.records import deciding_column
 from guestlist.findings.risk_list import DISAGREE, REPORT, disagreements, members_by_exposure, record_table
 from guestlist.lines import for_spreadsheets
-from guestlist.report.sections.risks import contradiction, disagreement
+from guestlist.report.sections.risks import group_contradictions, ranking_disagreements
 from guestlist.risks import RECOMMENDED, risks_of
 from guestlist.risks.listing import members_by_risk
 from worlds import gaussian_world
@@ -65,9 +65,9 @@ def test_risks_that_rank_members_differently_are_named():
     pairs = disagreements(ranked, order=False)
     assert [pair[:2] for pair in pairs] == [("mu", "score"), ("memorisation", "score")]
     assert all(value < DISAGREE for *_, value in pairs)
-    (report,) = disagreement(disagreements(ranked, order=True))
+    (report,) = ranking_disagreements(disagreements(ranked, order=True))
     assert "score (-1.000)" in report
-    assert len(disagreement(pairs)) == 2
+    assert len(ranking_disagreements(pairs)) == 2
     constant = ranked.assign(risk_score=1.0, risk_none=np.nan)
     assert disagreements(constant, order=True) == []
 
@@ -80,10 +80,10 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
         for at, by in ((0, 0.1), (-1, -0.1))
     )
     opposed = replace(part, risks=(more, *part.risks[1:-1], less))
-    (said,) = contradiction(replace(found, judged=(opposed, *found.judged[1:])))
+    (said,) = group_contradictions(replace(found, judged=(opposed, *found.judged[1:])))
     assert all(name in said for name in (more.risk, less.risk, *part.of.values()))
     agreeing = replace(opposed, risks=(more, *part.risks[1:-1], replace(less, p_value=0.2)))
-    assert contradiction(replace(found, judged=(agreeing, *found.judged[1:]))) == []
+    assert group_contradictions(replace(found, judged=(agreeing, *found.judged[1:]))) == []
 
 
 def test_what_a_risk_takes_is_said():

@@ -10,7 +10,7 @@ from guestlist.defences import DEFENCES
 from guestlist.defences.plain import fresh
 from guestlist.defences.training import training_of, written
 from guestlist.errors import InputError
-from guestlist.report.training import attacker, promise
+from guestlist.report.training import attacker_phrase, privacy_guarantee
 
 torch = pytest.importorskip("torch")
 FIT = gl.Fit(epochs=2, batch_size=20)
@@ -84,15 +84,15 @@ def test_private_training_without_noise_and_clipping_is_plain_descent(data):
 def test_what_is_said_of_it():
     found = training_of(gl.DpSgd(noise=0.5, rate=0.1, epochs=3), "naive")
     assert (found.noise, found.rate, found.steps, found.tried) == (0.5, 0.1, 30, None)
-    assert attacker(found) == "naive attacker, who does not know of the defence"
-    assert promise(found) == "noise 0.5; its ε takes the extra dp"
+    assert attacker_phrase(found) == "naive attacker, who does not know of the defence"
+    assert privacy_guarantee(found) == "noise 0.5; its ε takes the extra dp"
     searched = training_of(gl.Searched(gl.DpSgd(noise=0.0), tried=8))
-    assert promise(searched) == "no noise, so that no ε is promised"
-    told = promise(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
+    assert privacy_guarantee(searched) == "no noise, so that no ε is promised"
+    told = privacy_guarantee(replace(searched, noise=1.0, epsilon=3.21, delta=1e-5))
     assert told == "ε = 3.21 at δ = 1.0e-05: ε of one run; the search for it was not counted (8 trainings)"
-    assert "search" not in promise(replace(found, epsilon=3.21, delta=1e-5))
-    assert promise(training_of(gl.Searched(gl.Fit(), tried=3))) == "chosen from 3 trainings"
-    assert promise(training_of(gl.Fit())) == promise(None) == attacker(None) == ""
+    assert "search" not in privacy_guarantee(replace(found, epsilon=3.21, delta=1e-5))
+    assert privacy_guarantee(training_of(gl.Searched(gl.Fit(), tried=3))) == "chosen from 3 trainings"
+    assert privacy_guarantee(training_of(gl.Fit())) == privacy_guarantee(None) == attacker_phrase(None) == ""
 
 
 def test_what_cannot_be_naive_is_refused():

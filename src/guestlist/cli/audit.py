@@ -6,24 +6,31 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.claim import claim, claim_of
-from guestlist.cli.common import as_json, conclude, notices
-from guestlist.cli.cover import cover, cover_of
-from guestlist.cli.kinds import PLACE, REFERENCES
-from guestlist.cli.request import carry_out, how_to_judge, means, means_of, model_and_records, request_of
+from guestlist.cli.claim import claim_from, claim_options
+from guestlist.cli.common import as_json, print_results, show_warnings
+from guestlist.cli.cover import cover_from, cover_options
+from guestlist.cli.kinds import PATH, REFERENCES
+from guestlist.cli.request import (
+    evaluation_options,
+    request_from,
+    run_options,
+    run_options_from,
+    run_request,
+    subject_options,
+)
 
 
 @click.command()
-@model_and_records
-@click.option("--predictions", type=PLACE, help="Instead of a model: its answers (.npz, .csv, .tsv, .parquet).")
+@subject_options
+@click.option("--predictions", type=PATH, help="Instead of a model: its answers (.npz, .csv, .tsv, .parquet).")
 @click.option(
     "--shadow",
-    type=PLACE,
+    type=PATH,
     help="With --predictions: a shadow model's answers, which teach thresholds and networks.",
 )
 @click.option(
     "--features",
-    type=PLACE,
+    type=PATH,
     help="With --predictions: what the records hold (.csv, .tsv, .parquet), to see if members differ without the model.",
 )
 @click.option(
@@ -49,7 +56,7 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
 @click.option("--no-labels", is_flag=True, help="With --predictions: there are none; attacks run that read none.")
 @click.option(
     "--out",
-    type=PLACE,
+    type=PATH,
     help="Audit folder; run again with it to resume.  [default: audits/<name>]",
 )
 @click.option(
@@ -57,10 +64,10 @@ from guestlist.cli.request import carry_out, how_to_judge, means, means_of, mode
     type=REFERENCES,
     help="With --model: models to train for comparison.  [default: 32, or none without a recipe, as for an ONNX file]",
 )
-@how_to_judge
-@claim
-@cover
-@means
+@evaluation_options
+@claim_options
+@cover_options
+@run_options
 @as_json
 def audit(out, as_json, **options):
     """Audit a model, or its predictions, and write a report.
@@ -82,9 +89,9 @@ def audit(out, as_json, **options):
     if missing:
         raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
     out = (out or Path("audits") / (model or predictions).stem).resolve()
-    with notices():
+    with show_warnings():
         results = _of_predictions(out, options) if model is None else _of_model(out, options)
-    conclude(results, out, as_json)
+    print_results(results, out, as_json)
 
 
 # Options that only one of the two kinds of audit reads: silence about the other would look like consent.
@@ -119,7 +126,9 @@ def _refuse_unread(predictions: bool, options: dict) -> None:
 
 
 def _of_model(out: Path, options: dict):
-    return carry_out(request_of(options), out, options["references"], means_of(options), cover_of(options))
+    return run_request(
+        request_from(options), out, options["references"], run_options_from(options), cover_from(options)
+    )
 
 
 def _of_predictions(out: Path, options: dict):
@@ -139,7 +148,7 @@ def _of_predictions(out: Path, options: dict):
         prior=options["prior"],
         ignore=options["ignore"],
         blind=not options["no_blind"],
-        claimed=claim_of(options["claimed"], options["delta"], options["gaussian_noise"]),
+        claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
         about={"name": path.name},
-        cover=cover_of(options),
+        cover=cover_from(options),
     )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from guestlist.cli.kinds import MOST, Number
+from guestlist.cli.kinds import MAX_NUMBER, NumberRange
 
 if TYPE_CHECKING:
     from guestlist.privacy import Claim
 
 DELTA = 1e-5
-EPSILON, CHANCE = Number(0, MOST, "[]"), Number(0, 1, "[)")
+EPSILON_RANGE, DELTA_RANGE = NumberRange(0, MAX_NUMBER, "[]"), NumberRange(0, 1, "[)")
 gaussian_noise = click.option(
     "--gaussian-noise",
     is_flag=True,
@@ -20,14 +20,14 @@ gaussian_noise = click.option(
 )
 
 
-def claim(command):
+def claim_options(command):
     """The options of a promise that an audit keeps, and draws beside what attacks reach."""
     for option in (
         gaussian_noise,
-        click.option("--delta", type=CHANCE, help=f"Of the promise.  [default: {DELTA:g}]"),
+        click.option("--delta", type=DELTA_RANGE, help=f"Of the promise.  [default: {DELTA:g}]"),
         click.option(
             "--claimed",
-            type=EPSILON,
+            type=EPSILON_RANGE,
             metavar="EPSILON",
             help="That is promised of the model: what it allows attacks is drawn beside what they reach.",
         ),
@@ -36,7 +36,7 @@ def claim(command):
     return command
 
 
-def claim_of(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
+def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
     """The promise that was named, if one was."""
     if claimed is None:
         if delta is not None or gaussian_noise:

@@ -6,28 +6,28 @@ from dataclasses import replace
 
 import click
 
-from guestlist.cli.common import as_json, attacks, conclude, evidence, ignore, notices
-from guestlist.cli.cover import cover, cover_over
-from guestlist.cli.kinds import MOST_REFERENCES, PLACE, REFERENCES, SHARE, Whole
-from guestlist.cli.request import carry_out, means, means_of, request_in
+from guestlist.cli.common import as_json, attacks, evidence, ignore, print_results, show_warnings
+from guestlist.cli.cover import cover_options, updated_stored_cover
+from guestlist.cli.kinds import MAX_REFERENCES, PATH, REFERENCES, SHARE, WholeNumber
+from guestlist.cli.request import run_options, run_options_from, run_request, stored_request
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option("--references", type=REFERENCES, help="How many there should be in all.")
 @click.option("--until-width", type=SHARE, help="Or: until the interval of the recipe's AUC is this narrow.")
 @evidence
 @attacks
 @click.option(
     "--at-most",
-    type=Whole(1, MOST_REFERENCES),
+    type=WholeNumber(1, MAX_REFERENCES),
     default=512,
     show_default=True,
     help="With --until-width: the most references to train.",
 )
 @ignore
-@cover
-@means
+@cover_options
+@run_options
 @as_json
 def collect(folder, references, until_width, at_most, as_json, **options):
     """Add references or other evidence to the audit in FOLDER, and evaluate it again.
@@ -45,7 +45,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         )
     folder = folder.resolve()
     store = open_store(folder)
-    request = request_in(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
+    request = stored_request(store, "gl.audit(model, members, nonmembers, folder={folder}, references=…)")
     count = _references(max(store.models(), default=0), references, until_width, at_most)
     request = replace(
         request,
@@ -53,9 +53,9 @@ def collect(folder, references, until_width, at_most, as_json, **options):
         evidence=options["evidence"],
         ignore=options["ignore"] or request.ignore,
     )
-    with notices():
-        results = carry_out(request, folder, count, means_of(options), cover_over(options, store))
-    conclude(results, folder, as_json)
+    with show_warnings():
+        results = run_request(request, folder, count, run_options_from(options), updated_stored_cover(options, store))
+    print_results(results, folder, as_json)
 
 
 def _references(there: int, references: int | None, until_width: float | None, at_most: int):

@@ -51,7 +51,7 @@ def _refuse(context: click.Context, error: AuditError) -> None:
     context.exit(USER_ERROR)
 
 
-def engine_of(engine: str | None, jobs: int | None, address: str | None):
+def build_engine(engine: str | None, jobs: int | None, address: str | None):
     """Where models are trained, as asked for with ``--engine``, ``--jobs`` and ``--address``."""
     from guestlist.collecting.engines.engine import Here
     from guestlist.collecting.engines.local import ALL_CORES, Local
@@ -107,7 +107,7 @@ allow_pickle = click.option(
 )
 
 
-def conclude(results, out: Path, as_json: bool) -> None:
+def print_results(results, out: Path, as_json: bool) -> None:
     path = results.to_html(out / "report.html")
     if as_json:
         click.echo(json.dumps(results.document(), indent=1))
@@ -116,14 +116,14 @@ def conclude(results, out: Path, as_json: bool) -> None:
         click.echo(f"Report: {path}")
 
 
-def check_table_place(path: Path) -> None:
+def check_table_path(path: Path) -> None:
     """Refuse a file that no table can be written to, before there is one."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(f"Tables are written to .csv or .parquet files, not {path.name!r}.")
-    check_folder_of(path)
+    check_parent_folder(path)
 
 
-def check_folder_of(path: Path) -> None:
+def check_parent_folder(path: Path) -> None:
     """Refuse a file in a folder that is not there, which was mistyped: none is made for it."""
     if not path.parent.is_dir():
         raise click.UsageError(f"There is no folder {path.parent} to write {path.name} to.")
@@ -146,7 +146,7 @@ def progress_bar(quiet: bool, what: str = "Training"):
 
 
 @contextmanager
-def notices():
+def show_warnings():
     """Show what the audit has to say on stderr, one line each, and leave other warnings as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", AuditWarning)

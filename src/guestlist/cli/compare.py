@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from guestlist.cli.common import as_json
-from guestlist.cli.cover import cover, cover_with
-from guestlist.cli.kinds import FILE, PLACE, SHARE
+from guestlist.cli.cover import cover_options, updated_cover
+from guestlist.cli.kinds import FILE, PATH, SHARE
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, type=PLACE)
+@click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option(
     "--beside",
@@ -24,7 +24,7 @@ from guestlist.cli.kinds import FILE, PLACE, SHARE
     help="Hold the first of two of these folders against the second as well: a model of the same accuracy.",
 )
 @click.option("--out", type=FILE, help="Write the comparison as a page.")
-@cover
+@cover_options
 @as_json
 def compare(folders, fpr, beside, out, as_json, **options):
     """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
@@ -44,7 +44,7 @@ def compare(folders, fpr, beside, out, as_json, **options):
     names = dict(zip(paths, named(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
     found = compared(audits, fpr=fpr, beside=_beside(beside, names))
-    found = replace(found, cover=cover_with(options, found.cover))
+    found = replace(found, cover=updated_cover(options, found.cover))
     if out is not None:
         found.to_html(out)
     if as_json:

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist.cli.common import as_json, notices
-from guestlist.cli.cover import cover, cover_of, cover_over
-from guestlist.cli.kinds import PLACE, REFERENCES, SHARE
-from guestlist.cli.request import arguments, how_to_judge, means, means_of, model_and_records, request_in, request_of
+from guestlist.cli.common import as_json, show_warnings
+from guestlist.cli.cover import cover_from, cover_options, updated_stored_cover
+from guestlist.cli.kinds import PATH, REFERENCES, SHARE
+from guestlist.cli.request import (
+    audit_arguments,
+    evaluation_options,
+    request_from,
+    run_options,
+    run_options_from,
+    stored_request,
+    subject_options,
+)
 from guestlist.lines import line
 
 if TYPE_CHECKING:
@@ -20,17 +28,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folder", required=False, type=PLACE)
-@model_and_records
-@click.option("--held-out", type=PLACE, help="Records that nobody trains on, for defences that learn.")
+@click.argument("folder", required=False, type=PATH)
+@subject_options
+@click.option("--held-out", type=PATH, help="Records that nobody trains on, for defences that learn.")
 @click.option("--defence", "defences", multiple=True, help="Try only these; see: guestlist show defences.")
-@click.option("--out", type=PLACE, help="Keeps one audit per defence.  [default: <folder>-defended]")
+@click.option("--out", type=PATH, help="Keeps one audit per defence.  [default: <folder>-defended]")
 @click.option("--references", type=REFERENCES, help="Models per audit.  [default: those of the folder, or 32]")
 @click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option("--estimate", is_flag=True, help="Only tell how long it would take; one model is trained for that.")
-@how_to_judge
-@cover
-@means
+@evaluation_options
+@cover_options
+@run_options
 @as_json
 @click.pass_context
 def defend(context, folder, held_out, defences, out, references, fpr, estimate, as_json, **options):
@@ -52,16 +60,16 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     request, out, there = _asked(context, folder, out, options)
     if references is None:
         references = 32 if there is None else there
-    given = arguments(request, folder or out / "plain", means_of(options))
+    given = audit_arguments(request, folder or out / "plain", run_options_from(options))
     chosen: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
         unread = ("attacks", "evidence", "prior", "ignore", "blind", "progress", "about")
         left = {name: value for name, value in given.items() if name not in unread}
-        with notices():
+        with show_warnings():
             forecast = foretell(**left, **chosen, plain=folder)
-        click.echo(told(forecast))
+        click.echo(forecast_text(forecast))
         return
-    with notices():
+    with show_warnings():
         found = defended(
             **given,
             **chosen,
@@ -69,13 +77,13 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
             folder=out,
             fpr=fpr,
             tell=None if options["quiet"] else _tell,
-            cover=cover_of(options) if folder is None else cover_over(options, open_store(folder)),
+            cover=cover_from(options) if folder is None else updated_stored_cover(options, open_store(folder)),
         )
     page = None if found.compared is None else found.compared.to_html(out / "comparison.html")
     if as_json:
         click.echo(json.dumps(found.document(), indent=1))
         return
-    show(found, fpr)
+    show_defences(found, fpr)
     click.echo(f"Audits: {out}")
     if page is not None:
         click.echo(f"Page: {page}")
@@ -89,7 +97,7 @@ def _asked(context, folder: Path | None, out: Path | None, options: dict):
         if missing:
             raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
         out = out or Path("audits") / f"{options['model'].stem}-defended"
-        return request_of(options), out.resolve(), None
+        return request_from(options), out.resolve(), None
     from guestlist.store import open_store
 
     unread = [name for name in _SUBJECT if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
@@ -98,7 +106,7 @@ def _asked(context, folder: Path | None, out: Path | None, options: dict):
         raise click.UsageError(f"With a folder, {names} would not be read: the folder knows. Leave it out.")
     store = open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
-    request = request_in(store, "gl.defend(model, members, nonmembers, plain={folder})")
+    request = stored_request(store, "gl.defend(model, members, nonmembers, plain={folder})")
     return request, out.resolve(), max(store.models(), default=0)
 
 
@@ -125,11 +133,11 @@ _SPELT = {"id_": "id", "attacks": "attack"}
 
 
 def _tell(event) -> None:
-    text = f"{event.number} of {event.of}: {event.name}" if hasattr(event, "number") else told(event)
+    text = f"{event.number} of {event.of}: {event.name}" if hasattr(event, "number") else forecast_text(event)
     click.echo(text, err=True)
 
 
-def told(forecast: Forecast) -> str:
+def forecast_text(forecast: Forecast) -> str:
     """How long it will take, and how that was reckoned."""
     times, side = forecast.times, f"{forecast.jobs} side by side" if forecast.jobs > 1 else "one after the other"
     judging = (
@@ -154,7 +162,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def show(found: Defended, fpr: float) -> None:
+def show_defences(found: Defended, fpr: float) -> None:
     """The table, and what follows from it."""
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval, percent
@@ -174,11 +182,11 @@ def show(found: Defended, fpr: float) -> None:
     ]
     if rows:
         show_table(rows)
-    for said in lines(found):
+    for said in defence_lines(found):
         click.echo("  " * said.startswith("  ") + line(said))
 
 
-def lines(found: Defended) -> list[str]:
+def defence_lines(found: Defended) -> list[str]:
     """What was shown, and what has to be known about it."""
     by_name = {row.name: row for row in found.rows}
     tried = sum(row.auc is not None for row in found.rows)

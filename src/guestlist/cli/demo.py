@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, conclude, jobs, notices, progress_bar, quiet
-from guestlist.cli.kinds import PLACE
+from guestlist.cli.common import as_json, jobs, print_results, progress_bar, quiet, show_warnings
+from guestlist.cli.kinds import PATH
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="8 references instead of 32.")
-@click.option("--out", type=PLACE, default=Path("audits/demo"), show_default=True, help="Audit folder.")
+@click.option("--out", type=PATH, default=Path("audits/demo"), show_default=True, help="Audit folder.")
 @jobs
 @quiet
 @as_json
@@ -20,6 +20,6 @@ def demo(quick, out, jobs, quiet, as_json):
     """Train a small network on handwritten digits and audit it."""
     from guestlist.demo import demo
 
-    with notices():
+    with show_warnings():
         results = demo(out, quick=quick, jobs=jobs, progress=progress_bar(quiet))
-    conclude(results, out, as_json)
+    print_results(results, out, as_json)

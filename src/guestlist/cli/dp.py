@@ -7,34 +7,40 @@ from typing import Any
 
 import click
 
-from guestlist.cli.common import address, as_json, engine, engine_of, jobs, notices, quiet
-from guestlist.cli.cover import cover, cover_of
-from guestlist.cli.kinds import MOST, PLACE, REFERENCES, SEED, SHARE, Number, Whole
+from guestlist.cli.common import address, as_json, build_engine, engine, jobs, quiet, show_warnings
+from guestlist.cli.cover import cover_from, cover_options
+from guestlist.cli.kinds import MAX_NUMBER, PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
 
 MOST_CLASSES = 100  # more values than that are numbers, or names
 
 
 @click.command()
-@click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet.")
+@click.option("--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the class.")
 @click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times.")
-@click.option("--out", required=True, type=PLACE, help="Folder; run again with it to go on.")
-@click.option("--epsilon", type=Number(0.01, 1000, "[]"), required=True, help="That is promised, and claimed.")
+@click.option("--out", required=True, type=PATH, help="Folder; run again with it to go on.")
+@click.option("--epsilon", type=NumberRange(0.01, 1000, "[]"), required=True, help="That is promised, and claimed.")
 @click.option("--delta", type=SHARE, default=1e-5, show_default=True)
 @click.option(
-    "--canaries", type=Whole(1), default=500, show_default=True, help="Mislabelled records, each in by a coin."
+    "--canaries", type=WholeNumber(1), default=500, show_default=True, help="Mislabelled records, each in by a coin."
 )
 @click.option("--coins", is_flag=True, help="A coin for every record instead: half of them train, none is mislabelled.")
-@click.option("--hidden", type=Whole(1), default=256, show_default=True, help="Units of the one hidden layer.")
-@click.option("--epochs", type=Whole(1), default=30, show_default=True)
-@click.option("--batch-size", type=Whole(1), default=256, show_default=True, help="Expected: batches are Poisson.")
-@click.option("--learning-rate", type=Number(0, MOST), default=0.01, show_default=True, help="Of Adam.")
+@click.option("--hidden", type=WholeNumber(1), default=256, show_default=True, help="Units of the one hidden layer.")
+@click.option("--epochs", type=WholeNumber(1), default=30, show_default=True)
 @click.option(
-    "--clip", type=Number(0, MOST), default=1.0, show_default=True, help="Largest norm of a record's gradient."
+    "--batch-size", type=WholeNumber(1), default=256, show_default=True, help="Expected: batches are Poisson."
+)
+@click.option("--learning-rate", type=NumberRange(0, MAX_NUMBER), default=0.01, show_default=True, help="Of Adam.")
+@click.option(
+    "--clip",
+    type=NumberRange(0, MAX_NUMBER),
+    default=1.0,
+    show_default=True,
+    help="Largest norm of a record's gradient.",
 )
 @click.option(
     "--noise",
-    type=Number(0, MOST, "[]"),
+    type=NumberRange(0, MAX_NUMBER, "[]"),
     help="Train with this noise, in multiples of --clip, and claim --epsilon all the same: does the audit notice?",
 )
 @click.option(
@@ -45,7 +51,7 @@ MOST_CLASSES = 100  # more values than that are numbers, or names
     help="Models to compare with: attacks find more with 16 or so, and it takes as many trainings.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random.")
-@cover
+@cover_options
 @jobs
 @engine
 @address
@@ -64,7 +70,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
     from guestlist.games import Bernoulli, Canaries
     from guestlist.playing import play
     from guestlist.privacy import Claim
-    from guestlist.report.sections.epsilon import judged
+    from guestlist.report.sections.epsilon import epsilon_verdict
 
     progress = None if options["quiet"] or as_json else show_progress
     records, features, classes = _records(data, label, drop)
@@ -74,7 +80,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
 
     from guestlist.defences import mlp
 
-    with notices():
+    with show_warnings():
         results = play(
             game,
             recipe,
@@ -84,11 +90,11 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
             references=references,
             folder=out,
             seed=seed,
-            engine=engine_of(options["engine"], options["jobs"], options["address"]),
+            engine=build_engine(options["engine"], options["jobs"], options["address"]),
             claimed=Claim(epsilon, delta),
             progress=progress or False,
             about={"name": f"DP-SGD network of {data.name}"},
-            cover=cover_of(options),
+            cover=cover_from(options),
         )
     page = results.to_html(out / "report.html")
     if as_json:
@@ -99,7 +105,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
         f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_promised(epsilon, delta, options['noise'])}."
     )
     assert results.epsilon is not None  # it was claimed
-    click.echo(judged(results.epsilon))
+    click.echo(epsilon_verdict(results.epsilon))
     click.echo(f"Report: {page}")
 
 

@@ -6,21 +6,21 @@ import json
 
 import click
 
-from guestlist.cli.claim import CHANCE, EPSILON, claim_of, gaussian_noise
+from guestlist.cli.claim import DELTA_RANGE, EPSILON_RANGE, claim_from, gaussian_noise
 from guestlist.cli.common import as_json
-from guestlist.cli.kinds import PLACE, SHARE
+from guestlist.cli.kinds import PATH, SHARE
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option(
     "--delta",
-    type=CHANCE,
+    type=DELTA_RANGE,
     help="Of the promise.  [default: that of the claim kept in FOLDER, or 1e-5]",
 )
 @click.option(
     "--claimed",
-    type=EPSILON,
+    type=EPSILON_RANGE,
     help="The epsilon of the promise.  [default: the one kept in FOLDER, at its delta]",
 )
 @gaussian_noise
@@ -68,7 +68,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         OneRunCurve,
     )
     from guestlist.privacy.lower import How
-    from guestlist.report.sections.epsilon import judged
+    from guestlist.report.sections.epsilon import epsilon_verdict
     from guestlist.store.jsonable import to_json
 
     ways: dict[str | None, How | None] = {
@@ -92,7 +92,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     if delta is None:
         delta = DELTA if kept is None else kept.delta
     if claimed is not None:
-        kept = claim_of(claimed, delta, gaussian_noise)
+        kept = claim_from(claimed, delta, gaussian_noise)
     found = epsilon_bound(
         case,
         delta=delta,
@@ -105,4 +105,4 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     if as_json:
         click.echo(json.dumps({**to_json(found), "contradicted": found.contradicted}, indent=1))
     else:
-        click.echo(judged(found))
+        click.echo(epsilon_verdict(found))

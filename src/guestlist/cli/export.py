@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from guestlist.cli.kinds import FILE, PLACE
+from guestlist.cli.kinds import FILE, PATH
 from guestlist.errors import InputError
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option("--as", "form", default="markdown", show_default=True, help="See: guestlist show exports.")
 @click.option("--out", type=FILE, help="Where to write it.  [default: stdout]")
 def export(folder, form, out):

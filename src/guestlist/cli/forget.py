@@ -7,13 +7,13 @@ import json
 import click
 
 from guestlist.cli.common import as_json
-from guestlist.cli.kinds import PLACE, Whole
+from guestlist.cli.kinds import PATH, WholeNumber
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option("--ids", required=True, help="Of the members that leave, separated by commas.")
-@click.option("--most", type=Whole(1), default=10, show_default=True, help="How many pairs to list.")
+@click.option("--most", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
 @as_json
 def forget(folder, ids, most, as_json):
     """Preview a deletion request for the audit in FOLDER: who becomes more exposed when these members leave?"""

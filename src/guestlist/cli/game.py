@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import click
 
-from guestlist.cli.common import address, as_json, engine, engine_of, jobs, quiet
-from guestlist.cli.cover import cover, cover_of
-from guestlist.cli.kinds import PLACE, REFERENCES, SEED, SHARE, Number, Whole
+from guestlist.cli.common import address, as_json, build_engine, engine, jobs, quiet
+from guestlist.cli.cover import cover_from, cover_options
+from guestlist.cli.kinds import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
 from guestlist.lines import line
 
 
@@ -38,10 +38,10 @@ def _epsilons(context, option, value: str) -> tuple[float, ...]:
 def _shared(command):
     """Options of every game."""
     options = [
-        click.option("--data", required=True, type=PLACE, help="Records: .csv, .tsv or .parquet."),
+        click.option("--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
         click.option("--label", required=True, help="Column that holds the label."),
         click.option("--drop", multiple=True, help="Column that is not a feature; may be given several times."),
-        click.option("--out", required=True, type=PLACE, help="Folder; run again with it to resume."),
+        click.option("--out", required=True, type=PATH, help="Folder; run again with it to resume."),
         click.option(
             "--epsilon",
             "epsilons",
@@ -51,9 +51,9 @@ def _shared(command):
             help="What trainings promise; inf: plain training.",
         ),
         click.option("--delta", type=SHARE, default=1e-5, show_default=True),
-        click.option("--repeats", type=Whole(2), default=10, show_default=True),
-        click.option("--epochs", type=Whole(1), default=100, show_default=True),
-        click.option("--batch-size", type=Whole(1), default=200, show_default=True),
+        click.option("--repeats", type=WholeNumber(2), default=10, show_default=True),
+        click.option("--epochs", type=WholeNumber(1), default=100, show_default=True),
+        click.option("--batch-size", type=WholeNumber(1), default=200, show_default=True),
         click.option(
             "--shadows",
             type=REFERENCES,
@@ -75,7 +75,7 @@ def _shared(command):
         quiet,
         as_json,
     ]
-    command = cover(command)
+    command = cover_options(command)
     for option in reversed(options):
         command = option(command)
     return command
@@ -86,7 +86,7 @@ def _sizes(required: bool):
         shown = "" if required else "  [default: all]"
         for side in ("nonmembers", "members"):
             command = click.option(
-                f"--{side}", type=Whole(1), required=required, help=f"How many {side} are drawn.{shown}"
+                f"--{side}", type=WholeNumber(1), required=required, help=f"How many {side} are drawn.{shown}"
             )(command)
         return command
 
@@ -95,7 +95,9 @@ def _sizes(required: bool):
 
 @game.command()
 @_sizes(required=False)
-@click.option("--cluster", type=Whole(0), default=0, show_default=True, help="From which of the two members are drawn.")
+@click.option(
+    "--cluster", type=WholeNumber(0), default=0, show_default=True, help="From which of the two members are drawn."
+)
 @_shared
 def cluster(members, nonmembers, cluster, **more):
     """Members from one cluster of every class, non-members from the other.
@@ -114,7 +116,9 @@ def cluster(members, nonmembers, cluster, **more):
 @_sizes(required=True)
 @click.option("--column", required=True, help="The attribute; models do not see it.")
 @click.option("--value", required=True, help="Of those that have it.")
-@click.option("--share", type=Number(0, 1, "[]"), required=True, help="Of members who have it; half of non-members do.")
+@click.option(
+    "--share", type=NumberRange(0, 1, "[]"), required=True, help="Of members who have it; half of non-members do."
+)
 @_shared
 def bias(members, nonmembers, column, value, share, **more):
     """An attribute that more, or fewer, of the members have than of the non-members.
@@ -181,9 +185,9 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         label=label,
         folder=out,
         seed=seed,
-        engine=engine_of(engine, jobs, address),
+        engine=build_engine(engine, jobs, address),
         progress=False if quiet or as_json else show_progress,
-        cover=cover_of(options),
+        cover=cover_from(options),
     )
     page = found.to_html(out / "experiment.html")
     if as_json:

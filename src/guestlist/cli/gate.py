@@ -10,17 +10,17 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, check_folder_of
-from guestlist.cli.kinds import FILE, PLACE, Number
+from guestlist.cli.common import as_json, check_parent_folder
+from guestlist.cli.kinds import FILE, PATH, NumberRange
 
 BEYOND_LIMIT = 1
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option("--max-tpr", multiple=True, metavar="TPR@FPR", help="Such as 0.05@0.01; may be given several times.")
-@click.option("--max-auc", type=Number(0, 1, "(]"), help="Largest AUC.")
-@click.option("--max-advantage", type=Number(0, 1, "(]"), help="Largest advantage, TPR - FPR.")
+@click.option("--max-auc", type=NumberRange(0, 1, "(]"), help="Largest AUC.")
+@click.option("--max-advantage", type=NumberRange(0, 1, "(]"), help="Largest advantage, TPR - FPR.")
 @click.option(
     "--attack", "attacks", multiple=True, help="Hold only these against the limits.  [default: all that were run]"
 )
@@ -38,7 +38,7 @@ BEYOND_LIMIT = 1
 @click.option(
     "--policy",
     "path",
-    type=PLACE,
+    type=PATH,
     metavar="FILE.toml",
     help="All of the above and more from a file, which is kept in the results with its hash; see docs/gate.md.",
 )
@@ -91,7 +91,7 @@ def gate(
 def _check_places(junit: Path | None, sarif: Path | None) -> None:
     """Before anything is judged or kept."""
     for path in filter(None, (junit, sarif)):
-        check_folder_of(path)
+        check_parent_folder(path)
     if junit is not None and sarif is not None and os.path.realpath(junit) == os.path.realpath(sarif):
         raise click.UsageError(
             f"--junit and --sarif are two files, and both are {sarif}: the one would overwrite the other."
@@ -115,16 +115,16 @@ def _seen_from_here(path: Path) -> Path:
 
 
 def _show(gated, words, show_ids: bool) -> None:
-    from guestlist.report.legible import legible_text
+    from guestlist.report.legible import sanitize_value
 
-    gated = legible_text(type(gated), gated)  # names are what others wrote
+    gated = sanitize_value(type(gated), gated)  # names are what others wrote
     for verdict in gated.verdicts:
-        click.echo(words.verdict(verdict))
-        if show_ids and words.pushed_by(verdict):
-            click.echo(f"      {words.pushed_by(verdict)}")
+        click.echo(words.limit_text(verdict))
+        if show_ids and words.drivers_phrase(verdict):
+            click.echo(f"      {words.drivers_phrase(verdict)}")
     for demand in gated.demands:
-        click.echo(words.demand(demand))
+        click.echo(words.demand_text(demand))
     for check in gated.checks:
-        click.echo(words.open_check(check))
+        click.echo(words.open_check_text(check))
     if gated.sha256:
-        click.echo(words.basis(gated))
+        click.echo(words.policy_sentence(gated))

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 # More than anybody means: what is larger was mistyped, and would not fit into memory or into a day.
-MOST, MOST_REFERENCES, MOST_JOBS, LARGEST_SEED = 10**9, 100_000, 1024, 2**63 - 1
+MAX_NUMBER, MAX_REFERENCES, MAX_JOBS, MAX_SEED = 10**9, 100_000, 1024, 2**63 - 1
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number from ``low``."""
 
-    def __init__(self, low: int = 0, high: int = MOST):
+    def __init__(self, low: int = 0, high: int = MAX_NUMBER):
         super().__init__(low, high)
 
     def convert(self, value, param, context):
@@ -25,7 +25,7 @@ class Whole(click.IntRange):
         return f"x>={self.min}"  # the other end is for mistakes, and told to whoever makes one
 
 
-class Number(click.FloatRange):
+class NumberRange(click.FloatRange):
     """A number between two others; NaN and the infinities are none.
 
     Args:
@@ -39,21 +39,21 @@ class Number(click.FloatRange):
         number = click.FLOAT.convert(value, param, context)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number that can be reckoned with.", param, context)
-        if self.max is not None and self.max >= MOST:
+        if self.max is not None and self.max >= MAX_NUMBER:
             check_not_too_large(self, number, param, context)
         return super().convert(value, param, context)
 
     def _describe_range(self) -> str:
-        if self.max is not None and self.max < MOST:
+        if self.max is not None and self.max < MAX_NUMBER:
             return super()._describe_range()
         return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the other end is for mistakes
 
 
-class Jobs(click.IntRange):
+class JobCount(click.IntRange):
     """A number of processes or threads; -1 for one per core."""
 
     def __init__(self):
-        super().__init__(-1, MOST_JOBS)
+        super().__init__(-1, MAX_JOBS)
 
     def convert(self, value, param, context):
         check_not_too_large(self, click.INT.convert(value, param, context), param, context)
@@ -72,7 +72,7 @@ def check_not_too_large(kind: click.IntRange | click.FloatRange, number: float, 
         kind.fail(f"{number} is too large: {kind.max:,} at most.", param, context)
 
 
-class Place(click.Path):
+class PathType(click.Path):
     """A path; nothing at all is not the folder one happens to be in."""
 
     def __init__(self, folders: bool = True):
@@ -84,6 +84,6 @@ class Place(click.Path):
         return super().convert(value, param, context)
 
 
-PLACE, FILE, JOBS = Place(), Place(folders=False), Jobs()
-SHARE = Number(0, 1)
-REFERENCES, SEED = Whole(0, MOST_REFERENCES), Whole(0, LARGEST_SEED)
+PATH, FILE, JOBS = PathType(), PathType(folders=False), JobCount()
+SHARE = NumberRange(0, 1)
+REFERENCES, SEED = WholeNumber(0, MAX_REFERENCES), WholeNumber(0, MAX_SEED)

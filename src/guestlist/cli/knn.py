@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from guestlist.cli.common import as_json, check_table_place, write_table
-from guestlist.cli.kinds import FILE, JOBS, PLACE, SEED, SHARE, Whole
+from guestlist.cli.common import as_json, check_table_path, write_table
+from guestlist.cli.kinds import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
 from guestlist.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ON_TEST = {"shapley": "knn_shapley", "banzhaf": "knn_banzhaf", "waka": "waka", "loo": "knn_loo"}
 ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
 
-table = click.argument("table", type=PLACE)
+table = click.argument("table", type=PATH)
 label = click.option("--label", required=True, help="Column that holds the label.")
 id_ = click.option("--id", "id_", help="Column that names the records.")
-test = click.option("--test", type=PLACE, help="Records on which values are averaged, for all but self_… values.")
-k = click.option("--k", type=Whole(1), default=5, show_default=True, help="Neighbours.")
+test = click.option("--test", type=PATH, help="Records on which values are averaged, for all but self_… values.")
+k = click.option("--k", type=WholeNumber(1), default=5, show_default=True, help="Neighbours.")
 threads = click.option("--jobs", type=JOBS, default=1, show_default=True, help="Threads.")
 value = click.option(
     "--value",
@@ -56,7 +56,7 @@ def values(table, label, test, name, k, id_, jobs, out):
     """The value of each record of TABLE."""
     import pandas as pd
 
-    check_table_place(out)
+    check_table_path(out)
     data, tests = _read(table, test, label, id_)
     found = pd.DataFrame({"id": data.ids, "label": data.y, name: _value(name, data, tests, k, jobs)})
     write_table(out, found)
@@ -66,11 +66,11 @@ def values(table, label, test, name, k, id_, jobs, out):
 @knn.command()
 @table
 @label
-@click.option("--test", type=PLACE, required=True, help="Records on which accuracy is measured.")
+@click.option("--test", type=PATH, required=True, help="Records on which accuracy is measured.")
 @value
 @k
 @click.option("--first", type=click.Choice(["lowest", "highest"]), default="lowest", show_default=True)
-@click.option("--repeats", type=Whole(1), default=10, show_default=True, help="Random orders to compare with.")
+@click.option("--repeats", type=WholeNumber(1), default=10, show_default=True, help="Random orders to compare with.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @threads
 @as_json
@@ -135,7 +135,7 @@ def onion(table, label, test, name, k, share, jobs, as_json):
     "--lists", type=FILE, help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
 )
 @click.option(
-    "--most", type=Whole(1), default=10, show_default=True, help="How many of the most changed records to show."
+    "--most", type=WholeNumber(1), default=10, show_default=True, help="How many of the most changed records to show."
 )
 @threads
 @as_json

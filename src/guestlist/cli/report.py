@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.cover import cover, cover_with
-from guestlist.cli.kinds import FILE, PLACE
+from guestlist.cli.cover import cover_options, updated_cover
+from guestlist.cli.kinds import FILE, PATH
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option("--out", type=FILE, help="Where to write it.  [default: FOLDER/report.html]")
 @click.option(
     "--features",
     is_flag=True,
     help="Show the features of the most exposed members, read from the members' file. Keep such a page as you keep that file.",
 )
-@cover
+@cover_options
 def report(folder, out, features, **options):
     """Write the report of the audit in FOLDER again, as one self-contained HTML page.
 
@@ -29,7 +29,7 @@ def report(folder, out, features, **options):
     from guestlist.report.readable import read_results
 
     results = read_results(folder)
-    whole = cover_with(options, results.cover)
+    whole = updated_cover(options, results.cover)
     if whole is not None and whole != results.cover:
         keep(folder, whole)
         results = replace(results, cover=whole)
@@ -39,11 +39,11 @@ def report(folder, out, features, **options):
 
 def _members(folder: Path):
     """The members of an audit, from where they were read."""
-    from guestlist.cli.request import request_in
+    from guestlist.cli.request import stored_request
     from guestlist.data import as_data
     from guestlist.store import open_store
 
-    asked = request_in(
+    asked = stored_request(
         open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
     )
     if asked.demo:

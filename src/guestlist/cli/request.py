@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist.cli.claim import claim_of
+from guestlist.cli.claim import claim_from
 from guestlist.cli.common import (
     address,
     allow_pickle,
     attacks,
+    build_engine,
     engine,
-    engine_of,
     evidence,
     ignore,
     jobs,
@@ -24,7 +24,7 @@ from guestlist.cli.common import (
     quiet,
     trust,
 )
-from guestlist.cli.kinds import PLACE, SEED, SHARE
+from guestlist.cli.kinds import PATH, SEED, SHARE
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
@@ -78,18 +78,18 @@ class Request:
 
 
 # What an audit of a model is about.
-SUBJECT = (
-    click.option("--model", type=PLACE, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
-    click.option("--members", type=PLACE, help="Records it was trained on: .csv, .tsv or .parquet."),
-    click.option("--nonmembers", type=PLACE, help="Records of the same source it was not trained on."),
-    click.option("--population", type=PLACE, help="More records of that source, for references to train on."),
+SUBJECT_OPTIONS = (
+    click.option("--model", type=PATH, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
+    click.option("--members", type=PATH, help="Records it was trained on: .csv, .tsv or .parquet."),
+    click.option("--nonmembers", type=PATH, help="Records of the same source it was not trained on."),
+    click.option("--population", type=PATH, help="More records of that source, for references to train on."),
     click.option("--label", help="Column that holds the label."),
     click.option("--group", multiple=True, help="Column whose groups are compared; may be given several times."),
     click.option("--id", "id_", help="Column that names the records."),
     click.option("--person", help="Column that says whose record each is, where people have several."),
 )
 # How it is carried out and judged, wherever and whenever that is.
-JUDGING = (
+EVALUATION_OPTIONS = (
     attacks,
     evidence,
     click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything random."),
@@ -110,14 +110,14 @@ JUDGING = (
 )
 
 
-def model_and_records(command):
+def subject_options(command):
     """The options that say what an audit is about."""
-    return _with(command, SUBJECT)
+    return _with(command, SUBJECT_OPTIONS)
 
 
-def how_to_judge(command):
+def evaluation_options(command):
     """The options that decide what comes out of an audit."""
-    return _with(command, JUDGING)
+    return _with(command, EVALUATION_OPTIONS)
 
 
 def _with(command, options):
@@ -126,7 +126,7 @@ def _with(command, options):
     return command
 
 
-def request_of(options: dict) -> Request:
+def request_from(options: dict) -> Request:
     """The request that these options make."""
     paths: dict[str, Any] = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
     return Request(
@@ -152,7 +152,7 @@ def request_of(options: dict) -> Request:
 
 
 @dataclass(frozen=True)
-class Means:
+class RunOptions:
     """How a request is carried out this time. What may be opened is asked anew each time, and never kept."""
 
     engine: Engine
@@ -161,26 +161,26 @@ class Means:
     quiet: bool = False
 
 
-def means(command):
+def run_options(command):
     """The options that say how a request is carried out."""
     return _with(command, (trust, allow_pickle, engine, address, jobs, quiet))
 
 
-def means_of(options: dict) -> Means:
+def run_options_from(options: dict) -> RunOptions:
     """How a request is to be carried out, from the command's options."""
-    chosen = engine_of(options["engine"], options["jobs"], options["address"])
-    return Means(chosen, options["trust"], options["allow_pickle"], options["quiet"])
+    chosen = build_engine(options["engine"], options["jobs"], options["address"])
+    return RunOptions(chosen, options["trust"], options["allow_pickle"], options["quiet"])
 
 
-def carry_out(
-    request: Request, folder: Path, references: int | UntilWidth | None, means: Means, cover: Cover | None = None
+def run_request(
+    request: Request, folder: Path, references: int | UntilWidth | None, means: RunOptions, cover: Cover | None = None
 ) -> Results:
     """Audit as the request says, in a folder that keeps it."""
-    claimed = claim_of(request.claimed, request.delta, request.gaussian_noise)
+    claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
     from guestlist.auditing import audit
 
-    given = arguments(request, folder, means)
+    given = audit_arguments(request, folder, means)
     return audit(references=references, folder=folder, cover=cover, claimed=claimed, **given)
 
 
@@ -198,7 +198,7 @@ def check_tables(request: Request) -> None:
             check_columns(path, columns, side=side)
 
 
-def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
+def audit_arguments(request: Request, folder: Path, means: RunOptions) -> dict[str, Any]:
     """What ``audit`` is called with, but for the folder and the number of references.
 
     Args:
@@ -226,7 +226,7 @@ def arguments(request: Request, folder: Path, means: Means) -> dict[str, Any]:
     }
 
 
-def _subject(request: Request, means: Means) -> dict[str, Any]:
+def _subject(request: Request, means: RunOptions) -> dict[str, Any]:
     """Return the model, its records and the column of their labels."""
     if request.demo:
         from guestlist.demo import demo_inputs
@@ -257,7 +257,7 @@ def _labels(classes: tuple[str, ...]) -> list[str] | list[int] | None:
         return list(classes)
 
 
-def request_in(store: Store, instead: str) -> Request:
+def stored_request(store: Store, instead: str) -> Request:
     """The request that made a folder.
 
     Args:

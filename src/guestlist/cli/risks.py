@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, check_table_place, write_table
-from guestlist.cli.kinds import FILE, PLACE, Whole
+from guestlist.cli.common import as_json, check_table_path, write_table
+from guestlist.cli.kinds import FILE, PATH, WholeNumber
 from guestlist.lines import line
 
 TOP = 20
 
 
 @click.command()
-@click.argument("folder", type=PLACE)
+@click.argument("folder", type=PATH)
 @click.option(
     "--risk",
     help="Comma-separated risks; the first one ranks. See: guestlist show risks.  [default: all, in the report's order]",
 )
-@click.option("--top", type=Whole(1), help="How many members to list.  [default: 20; none with --group alone]")
+@click.option("--top", type=WholeNumber(1), help="How many members to list.  [default: 20; none with --group alone]")
 @click.option(
     "--export",
     type=FILE,
@@ -33,7 +33,7 @@ TOP = 20
 @click.option("--worth", is_flag=True, help="Instead of members, what each risk is worth against each attack.")
 @click.option(
     "--own",
-    type=PLACE,
+    type=PATH,
     help="With --worth: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
 )
 @as_json
@@ -61,7 +61,7 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
     if own is not None and not worth:
         raise click.UsageError("--own is for --worth.")
     if export is not None:
-        check_table_place(export)
+        check_table_path(export)
     case, names = read_case(folder), _parts(risk) if risk else None
     if worth:
         _worth(case, names, own, as_json)
@@ -89,7 +89,7 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
     from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
     from guestlist.report.checks import sentence
     from guestlist.report.readable import read_results
-    from guestlist.report.sections.risks import disagreement
+    from guestlist.report.sections.risks import ranking_disagreements
     from guestlist.risks.asked import asked_risks
     from guestlist.risks.listing import members_by_risk
 
@@ -107,7 +107,7 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
         click.echo(f"{len(table)} members: {export}", err=True)
     doubt = results.check("GL129") if results is not None else None  # the report lists no one then
     doubts = [f"GL129: {sentence(doubt)}"] if doubt is not None and doubt.state == "issue" else []
-    return table.head(top), [*doubts, *disagreement(pairs)]
+    return table.head(top), [*doubts, *ranking_disagreements(pairs)]
 
 
 def _by_group(case, columns: list[str], names):
@@ -140,12 +140,12 @@ def _show_members(listed, notes: list[str]) -> None:
 
 def _show_groups(found) -> None:
     from guestlist.cli.show import show_table
-    from guestlist.report.sections.group_risks import differences, name, too_small
-    from guestlist.report.sections.risks import contradiction
+    from guestlist.report.sections.group_risks import group_differences, slice_name, too_small_sentence
+    from guestlist.report.sections.risks import group_contradictions
 
     rows = [
         {
-            "group": name(part),
+            "group": slice_name(part),
             "members": part.members,
             "risk": one.risk,
             "mean": one.mean,
@@ -158,7 +158,11 @@ def _show_groups(found) -> None:
     if rows:
         show_table(rows)
     kinds = dict.fromkeys(one.kind for one in found.small)
-    for said in (*differences(found), *contradiction(found), *(too_small(found, kind) for kind in kinds)):
+    for said in (
+        *group_differences(found),
+        *group_contradictions(found),
+        *(too_small_sentence(found, kind) for kind in kinds),
+    ):
         click.echo(line(said))
 
 

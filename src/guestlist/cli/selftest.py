@@ -8,7 +8,7 @@ import sys
 import click
 
 from guestlist.cli.common import as_json, progress_bar, quiet
-from guestlist.cli.kinds import Number
+from guestlist.cli.kinds import NumberRange
 from guestlist.errors import InputError
 
 NOT_CALIBRATED = 1
@@ -21,7 +21,7 @@ QUICK = 0.1
     "--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores."
 )
 @click.option(
-    "--scale", type=Number(0, 1000, "(]"), help="Multiplies the worlds and samples, and the time.  [default: 1]"
+    "--scale", type=NumberRange(0, 1000, "(]"), help="Multiplies the worlds and samples, and the time.  [default: 1]"
 )
 @click.option("--quick", is_flag=True, help=f"Short for --scale {QUICK:g}: finds large faults, in about a minute.")
 @quiet

@@ -11,7 +11,7 @@ import click
 from guestlist.cli.common import as_json
 from guestlist.lines import line
 
-WHAT = (
+TABLES = (
     "attacks",
     "signals",
     "evidence",
@@ -26,7 +26,7 @@ WHAT = (
 
 
 @click.command()
-@click.argument("what", type=click.Choice(WHAT))
+@click.argument("what", type=click.Choice(TABLES))
 @as_json
 def show(what, as_json):
     """List what guestlist knows, one table at a time."""

@@ -6,21 +6,21 @@ import json
 
 import click
 
-from guestlist.cli.common import allow_pickle, as_json, check_table_place, trust, write_table
-from guestlist.cli.kinds import FILE, PLACE, Whole
+from guestlist.cli.common import allow_pickle, as_json, check_table_path, trust, write_table
+from guestlist.cli.kinds import FILE, PATH, WholeNumber
 
 
 @click.command()
 @click.option(
     "--model",
-    type=PLACE,
+    type=PATH,
     required=True,
     help="Fitted tree, forest or boosted trees: .skops, or a pickle with --allow-pickle.",
 )
-@click.option("--members", type=PLACE, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
+@click.option("--members", type=PATH, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the label.")
 @click.option("--id", "id_", help="Column that names the records.")
-@click.option("--most", type=Whole(1), default=10, show_default=True, help="How many records to list.")
+@click.option("--most", type=WholeNumber(1), default=10, show_default=True, help="How many records to list.")
 @click.option("--out", type=FILE, help="Where to write all of them: .csv or .parquet.")
 @trust
 @allow_pickle
@@ -35,7 +35,7 @@ def trees(model, members, label, id_, most, out, trust, allow_pickle, as_json):
     from guestlist.targets.files import load_model
 
     if out is not None:
-        check_table_place(out)
+        check_table_path(out)
     fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
     found = leaf_risk(fitted, members, label=label, id=id_)
     if out is not None:

@@ -14,7 +14,7 @@ from guestlist.findings.checks import CHECKS
 from guestlist.findings.gated import Gated, OpenCheck
 from guestlist.findings.results import Results
 from guestlist.gate import Policy, hold, hold_file, read_policy
-from guestlist.report.gate import lines, open_check
+from guestlist.report.gate import gate_texts, open_check_text
 from guestlist.report.readable import read_results
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def assert_private(
     except AuditError as error:
         raise error.with_traceback(None) from None  # the message names the mistake, which is in the test
     if not gated.passed:
-        raise AssertionError("\n".join(["The audit does not keep its limits.", *lines(gated)]))
+        raise AssertionError("\n".join(["The audit does not keep its limits.", *gate_texts(gated)]))
     for check in gated.checks:
         if not check.ignored:
             _report(check)
@@ -62,9 +62,9 @@ def assert_private(
 def _report(check: OpenCheck) -> None:
     """Warn of an open check; of one that may be chance only in the log, as warnings may be errors."""
     if check.code in CHECKS and CHECKS[check.code].by_chance:
-        logger.warning("%s", open_check(check))
+        logger.warning("%s", open_check_text(check))
     else:
-        warnings.warn(open_check(check), AuditWarning, stacklevel=3)
+        warnings.warn(open_check_text(check), AuditWarning, stacklevel=3)
 
 
 def _gated(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from guestlist.findings.gated import Gated
-from guestlist.report.gate import Line, told
+from guestlist.report.gate import GateLine, gate_lines
 
 SUITE = "guestlist gate"
 
 
 def junit(gated: Gated) -> str:
     """A test for each limit, each demand and each open check; one that is ignored is skipped."""
-    lines = told(gated)
+    lines = gate_lines(gated)
     counts = {
         "tests": str(len(lines)),
         "failures": str(sum(not line.passed for line in lines)),
@@ -26,7 +26,7 @@ def junit(gated: Gated) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(every, encoding="unicode")}\n'
 
 
-def _add(suite: ElementTree.Element, line: Line) -> None:
+def _add(suite: ElementTree.Element, line: GateLine) -> None:
     test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.asked)
     if line.ignored:
         ElementTree.SubElement(test, "skipped", message=line.found)

@@ -7,31 +7,31 @@ import re
 from guestlist.findings.results import Results
 from guestlist.report import checks, gate, words
 from guestlist.report.format import decimal, percent, with_interval
-from guestlist.report.legible import legible
+from guestlist.report.legible import sanitize_results
 from guestlist.report.next_steps import next_steps
-from guestlist.report.sections.answer import answers
-from guestlist.report.sections.epsilon import about_claim
-from guestlist.report.sections.groups import small_groups
+from guestlist.report.sections.answer import verdict_texts
+from guestlist.report.sections.epsilon import claim_sentences
+from guestlist.report.sections.groups import small_groups_sentence
 
 
 def markdown(results: Results) -> str:
     """A short account for people who do not open the page."""
-    results = legible(results)
+    results = sanitize_results(results)
     parts = [
         f"# {plain(words.question(results))}",
         cover(results),
-        *(plain(text) for text in answers(results)),
+        *(plain(text) for text in verdict_texts(results)),
         beside(results),
         plain(promised(results)),
-        plain(words.basis(results)),
+        plain(words.basis_sentence(results)),
     ]
-    parts += [plain(small_groups(results)), table(results)]
+    parts += [plain(small_groups_sentence(results)), table(results)]
     for title, lines in (
         ("What next?", next_steps(results)),
         ("Checks", [row.text for row in checks.elsewhere(results)]),
         (
-            "Gate" if results.gate is None else gate.title(results.gate),
-            () if results.gate is None else gate.lines(results.gate),
+            "Gate" if results.gate is None else gate.gate_title(results.gate),
+            () if results.gate is None else gate.gate_texts(results.gate),
         ),
     ):
         parts += [f"## {title}", "\n".join(f"- {plain(line)}" for line in lines)] if lines else []
@@ -40,7 +40,7 @@ def markdown(results: Results) -> str:
 
 def cover(results: Results) -> str:
     """What its owner says of the audit."""
-    return "\n".join(f"- {plain(line)}" for line in words.cover(results))
+    return "\n".join(f"- {plain(line)}" for line in words.cover_lines(results))
 
 
 def beside(results: Results) -> str:
@@ -51,19 +51,19 @@ def beside(results: Results) -> str:
 
 def promised(results: Results) -> str:
     """Whether a claimed epsilon holds, and what it allows; empty where none is claimed."""
-    return " ".join(filter(None, about_claim(results)))
+    return " ".join(filter(None, claim_sentences(results)))
 
 
 def table(results: Results) -> str:
     """A row per attack, those of the headline rows first."""
     found = results.outcomes or ()
-    headline = words.headline(results)
+    headline = words.headline_attack(results)
     if not found or headline is None:
         return ""
     rates = [rate.fpr for rate in headline.rates]
     heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
     rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
-    first = words.row_attacks(results)
+    first = words.headline_names(results)
     for outcome in sorted(found, key=lambda one: first.index(one.name) if one.name in first else len(first)):
         name = f"**{plain(outcome.name)}**" if outcome.name in first else plain(outcome.name)
         cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]

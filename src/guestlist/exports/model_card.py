@@ -5,19 +5,19 @@ from __future__ import annotations
 from guestlist.exports.markdown import beside, cover, plain, promised, table
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.legible import legible
-from guestlist.report.sections.answer import answers
-from guestlist.report.sections.untested import untested
+from guestlist.report.legible import sanitize_results
+from guestlist.report.sections.answer import verdict_texts
+from guestlist.report.sections.untested import untested_sentences
 
 LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
 
 
 def model_card(results: Results) -> str:
     """What the audit asked, what it found, how, and what it did not look at."""
-    results = legible(results)
+    results = sanitize_results(results)
     versions = {} if results.provenance is None else results.provenance.versions
     made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
-    first, *rest = answers(results)
+    first, *rest = verdict_texts(results)
     parts = [
         "## Membership privacy",
         cover(results),
@@ -25,12 +25,12 @@ def model_card(results: Results) -> str:
         *(plain(text) for text in rest),
         beside(results),
         plain(promised(results)),
-        plain(words.basis(results)),
-        plain(words.fit(results)),
+        plain(words.basis_sentence(results)),
+        plain(words.fit_sentence(results)),
         table(results),
         LOWER_BOUND,
         "Not tested:",
-        "\n".join(f"- {plain(line)}" for line in untested(results)),
+        "\n".join(f"- {plain(line)}" for line in untested_sentences(results)),
         made,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

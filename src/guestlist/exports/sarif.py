@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from guestlist.findings.gated import Gated
-from guestlist.report.gate import Line, told
+from guestlist.report.gate import GateLine, gate_lines
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -24,7 +24,7 @@ def sarif(gated: Gated, path: str | Path) -> str:
     Args:
         path: of the results, relative to the repository: a service wants a place for each result.
     """
-    lines = told(gated)
+    lines = gate_lines(gated)
     asked: dict[str, list[str]] = {}
     for line in lines:
         asked.setdefault(line.rule, []).append(line.asked)
@@ -39,7 +39,7 @@ def _uri(path: Path) -> str:
     return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
 
 
-def _result(line: Line, uri: str) -> dict[str, Any]:
+def _result(line: GateLine, uri: str) -> dict[str, Any]:
     place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
     result: dict[str, Any] = {
         "ruleId": line.rule,

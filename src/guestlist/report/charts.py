@@ -110,22 +110,22 @@ class Chart:
     height: float = 340
 
 
-def guessing(name: str = "guessing") -> Series:
+def diagonal(name: str = "guessing") -> Series:
     """The diagonal."""
     return Series(name, (0.0, 1.0), (0.0, 1.0), "quiet", line=1.2, dash="dot", told=False)
 
 
-def between(estimates: Sequence) -> tuple[Ends, ...]:
+def interval_ends(estimates: Sequence) -> tuple[Ends, ...]:
     """The ends of estimates' intervals."""
     return tuple((estimate.low, estimate.high) for estimate in estimates)
 
 
-def short(value: float) -> float | None:
+def six_digits(value: float) -> float | None:
     """A number to six digits, which no screen resolves further; null where JSON has none."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def figures(chart: Chart) -> dict:
+def chart_data(chart: Chart) -> dict:
     """What a chart shows as JSON, for the figures under the pointer and for CSV."""
     return {
         "x": _axis(chart.x),
@@ -140,16 +140,16 @@ def _axis(axis: Axis) -> dict:
 
 def _figures(series: Series) -> dict:
     look = {"told": series.told, "line": series.line > 0, "step": series.step, "beside": series.beside}
-    found: dict = {"name": series.name, **look, "x": [short(x) for x in series.x]}
+    found: dict = {"name": series.name, **look, "x": [six_digits(x) for x in series.x]}
     if series.y:
-        found["y"] = [short(y) for y in series.y]
+        found["y"] = [six_digits(y) for y in series.y]
     for name in ("x_ends", "y_ends"):
         if getattr(series, name):
-            found[name] = [[short(end) for end in ends] for ends in getattr(series, name)]
+            found[name] = [[six_digits(end) for end in ends] for ends in getattr(series, name)]
     return found
 
 
-def reach(chart: Chart, which: Literal["x", "y"]) -> Ends:
+def axis_range(chart: Chart, which: Literal["x", "y"]) -> Ends:
     """From where to where an axis goes."""
     axis: Axis = getattr(chart, which)
     if axis.names:
@@ -194,7 +194,7 @@ def ticks(axis: Axis, ends: Ends) -> tuple[float, ...]:
     return tuple(float(f"{place * step:.12g}") for place in range(first, last + 1))
 
 
-def written(axis: Axis, value: float) -> str:
+def tick_label(axis: Axis, value: float) -> str:
     """A number on an axis."""
     if axis.names:
         return axis.names[round(value)]

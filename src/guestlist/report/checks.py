@@ -9,7 +9,7 @@ from guestlist.case import Check
 from guestlist.findings.checks import CHECKS, changes_answer
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.format import decimal, percent, tiny
+from guestlist.report.format import compact, decimal, percent
 
 # Issues first; what is folded away stands last.
 ORDER = ("issue", "ignored", "not run", "not applicable", "passed")
@@ -57,7 +57,7 @@ def elsewhere(results: Results) -> tuple[Row, ...]:
 
 
 def _told_by_answer(results: Results) -> set[str]:
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     blind = results.blind is not None and results.blind.told
     turned = attack is not None and attack.ranks_below and not attack.beats_guessing and not blind
     return ({"GL119"} if blind else set()) | ({"GL112"} if turned else set())
@@ -255,15 +255,17 @@ def _gap(f: Mapping) -> str:
 
 
 def _blind(f: Mapping) -> str:
-    seen = words.listed([words.SEEN.get(name, name) for name in str(f.get("looked_at", "features label")).split()])
+    seen = words.and_joined(
+        [words.BASELINE_INPUTS.get(name, name) for name in str(f.get("looked_at", "features label")).split()]
+    )
     game = str(f.get("game", ""))
     found = (
         f"Evidence of a difference between the two sets: a model-free baseline that reads {seen}, and never queries the model, "
-        f"separates members from non-members with AUC {decimal(f['auc'])} (p = {tiny(f['p_value'])})."
+        f"separates members from non-members with AUC {decimal(f['auc'])} (p = {compact(f['p_value'])})."
     )
-    chance = words.by_chance(float(f["p_value"]), game)
+    chance = words.chance_sentence(float(f["p_value"]), game)
     attacks = "Attacks may detect this difference, not the model's training."
-    return " ".join(filter(None, [found, chance, attacks, words.advice(game)]))
+    return " ".join(filter(None, [found, chance, attacks, words.split_advice(game)]))
 
 
 def _repeated(f: Mapping) -> str:
@@ -360,9 +362,9 @@ def _other_training_set(f: Mapping) -> str:
     return (
         "These records may not be the training set of this model. The attack finds no sign of them: its AUC is "
         f"{own}. On {f['references']} models trained the same way on halves of these records it is {decimal(f['expected'])} on "
-        f"average. A model trained on its members has so low an AUC with probability {tiny(f['p_value'])}. Check that you passed "
-        "the right model and the records, columns and labels that it was trained on. If it was trained differently from its "
-        "reference models, pass its training procedure."
+        f"average. A model trained on its members has so low an AUC with probability {compact(f['p_value'])}. Check that you "
+        "passed the right model and the records, columns and labels that it was trained on. If it was trained differently from "
+        "its reference models, pass its training procedure."
     )
 
 

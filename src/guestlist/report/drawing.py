@@ -13,14 +13,14 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from guestlist.report.charts import DASHES, MARKS, Chart, Ends, Series, reach, ticks, written
+from guestlist.report.charts import DASHES, MARKS, Chart, Ends, Series, axis_range, tick_label, ticks
 
 WIDE, NARROW = 700.0, 420.0
 LETTER = 6.4  # the width of a letter, about
 FINE = 6.0  # points between those of a line that is bent by a logarithmic axis
 
 
-def drawn(chart: Chart) -> Markup:
+def draw_chart(chart: Chart) -> Markup:
     """The drawing or drawings of a chart."""
     if not chart.whole:
         return _drawing(Canvas(chart, NARROW), "")
@@ -48,16 +48,16 @@ class Canvas:
 
     @cached_property
     def x(self) -> Ends:
-        return reach(self.chart, "x")
+        return axis_range(self.chart, "x")
 
     @cached_property
     def y(self) -> Ends:
-        return reach(self.chart, "y")
+        return axis_range(self.chart, "y")
 
     @cached_property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, width and height of what lies within the axes."""
-        labels = [_label(self, written(self.chart.y, tick)) for tick in ticks(self.chart.y, self.y)]
+        labels = [_label(self, tick_label(self.chart.y, tick)) for tick in ticks(self.chart.y, self.y)]
         left = max((len(label) for label in labels), default=0) * LETTER + (34 if self.chart.y.title else 14)
         return left, 12, self.width - left - 20, self.chart.height - 12 - 48
 
@@ -103,9 +103,9 @@ def _grid(canvas: Canvas) -> list[Markup]:
     lines += "".join(f"M{left:.1f} {canvas.up(y):.1f}H{right:.1f}" for y in up)
     parts.append(_stroke(lines, "grid", 1))
     parts.append(_stroke(f"M{left:.1f} {top}V{bottom:.1f}H{right:.1f}", "rule", 1))
-    parts += [_text(canvas.across(x), bottom + 17, written(chart.x, x), "middle") for x in across]
+    parts += [_text(canvas.across(x), bottom + 17, tick_label(chart.x, x), "middle") for x in across]
     for y in up:
-        full = written(chart.y, y)
+        full = tick_label(chart.y, y)
         parts.append(_text(left - 7, canvas.up(y) + 4, _label(canvas, full), "end", full))
     parts.append(_text(left + width / 2, bottom + 39, chart.x.title, "middle"))
     if chart.y.title:

@@ -15,7 +15,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.findings.results import AnyResults
 
-MOST = 50  # columns: more of them nobody reads in a table
+MAX_COLUMNS = 50  # columns: more of them nobody reads in a table
 
 
 def with_features(results: AnyResults, members: Data) -> AnyResults:
@@ -56,5 +56,5 @@ def _columns(members: Data) -> dict[str, list]:
     if x is None:
         one = members.x.ndim == 1  # a text
         x = pd.DataFrame(members.x, columns=["text"] if one else [f"x{i}" for i in range(members.x.shape[1])])
-    shown = [name for name in x.columns if str(name) not in members.groups][:MOST]
+    shown = [name for name in x.columns if str(name) not in members.groups][:MAX_COLUMNS]
     return {str(name): x[name].tolist() for name in shown}

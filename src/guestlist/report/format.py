@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from guestlist.evaluate import Estimate
 
-NOTHING = "–"  # stands where a number is withheld or cannot be computed
-Form = Callable[..., str]  # of a number and, for an end of an interval, the side to which it is rounded
+NO_NUMBER = "–"  # stands where a number is withheld or cannot be computed
+NumberFormat = Callable[..., str]  # of a number and, for an end of an interval, the side to which it is rounded
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 
@@ -27,7 +27,7 @@ def percent(share: float, side: int = 0) -> str:
     ('99.99%', '100%', '2.13%', '2.14%')
     """
     if math.isnan(share):
-        return NOTHING
+        return NO_NUMBER
     value = 100 * share
     for digits in (3, 4, 5, 6):
         rounded = _to_side(value, digits - _digits_before(value), side)
@@ -38,7 +38,7 @@ def percent(share: float, side: int = 0) -> str:
 
 def decimal(value: float, side: int = 0) -> str:
     """Three decimals: ``0.716``; rounded down (-1), up (1) or to the nearest."""
-    return NOTHING if math.isnan(value) else f"{_to_side(value, 3, side):.3f}"
+    return NO_NUMBER if math.isnan(value) else f"{_to_side(value, 3, side):.3f}"
 
 
 def _to_side(value: float, places: int, side: int) -> float:
@@ -56,28 +56,28 @@ def _digits_before(value: float) -> int:
     return 1 + math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1
 
 
-def tiny(value: float) -> str:
+def compact(value: float) -> str:
     """A p-value or a score, to three digits, with as many zeros as that takes."""
     if math.isnan(value):
-        return NOTHING
+        return NO_NUMBER
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
 
 
-def interval(estimate: Estimate, form: Form = decimal) -> str:
+def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
     """The ends of an interval, rounded outwards as ``ends`` are: ``0.690 to 0.741``; nothing where the estimate is withheld."""
     if math.isnan(estimate.value):
         return ""
     return f"{form(estimate.low, -1)} to {form(estimate.high, 1)}"
 
 
-def with_interval(estimate: Estimate, form: Form = decimal) -> str:
+def with_interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
     """The value and its interval: ``0.716 (0.690 to 0.741)``."""
     if math.isnan(estimate.value):
-        return NOTHING
+        return NO_NUMBER
     return f"{form(estimate.value)} ({interval(estimate, form)})"
 
 
-def per(estimate: Estimate, *, beside: float = 1.0) -> int:
+def people_base(estimate: Estimate, *, beside: float = 1.0) -> int:
     """How many people to speak of, so that the estimate, its ends and ``beside`` are whole numbers of them.
 
     >>> per(Estimate(0.6, 0.55, 0.64)), per(Estimate(0.021, 0.004, 0.07), beside=0.001)
@@ -91,6 +91,6 @@ def per(estimate: Estimate, *, beside: float = 1.0) -> int:
     return 100_000 if min(fine) < 1e-4 else 10_000
 
 
-def ends(estimate: Estimate, people: int) -> tuple[int, int]:
+def interval_in_people(estimate: Estimate, people: int) -> tuple[int, int]:
     """The interval in people, rounded outwards."""
     return math.floor(estimate.low * people + ROUNDING), math.ceil(estimate.high * people - ROUNDING)

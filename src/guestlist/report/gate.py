@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from guestlist.findings.gated import Demand, Gated, Limit, OpenCheck, Verdict
 from guestlist.report import checks
 from guestlist.report.format import count, decimal, with_interval
-from guestlist.report.legible import legible_text
+from guestlist.report.legible import sanitize_value
 
-MEASURES = {"auc": "AUC", "advantage": "advantage"}
+MEASURE_NAMES = {"auc": "AUC", "advantage": "advantage"}
 UNDERMINED = "The audit may have missed a leak. Fix the cause, or accept it with --ignore {code} (policy key: ignore)."
 
 
 @dataclass(frozen=True)
-class Line:
+class GateLine:
     """One limit, demand or open check.
 
     Args:
@@ -47,23 +47,23 @@ class Line:
         return "pass" if self.passed else "FAIL"
 
 
-def told(gated: Gated) -> tuple[Line, ...]:
+def gate_lines(gated: Gated) -> tuple[GateLine, ...]:
     """All limits, then all demands, then all open checks; text of users is made safe for a terminal."""
-    gated = legible_text(Gated, gated)
+    gated = sanitize_value(Gated, gated)
     return (*map(_verdict, gated.verdicts), *map(_demand, gated.demands), *map(_check, gated.checks))
 
 
-def lines(gated: Gated) -> tuple[str, ...]:
+def gate_texts(gated: Gated) -> tuple[str, ...]:
     """The same as text."""
-    return tuple(map(str, told(gated)))
+    return tuple(map(str, gate_lines(gated)))
 
 
-def verdict(one: Verdict) -> str:
+def limit_text(one: Verdict) -> str:
     """Whether a limit holds: the value, the limit, the margin between them, and what would settle it."""
     return str(_verdict(one))
 
 
-def pushed_by(one: Verdict) -> str:
+def drivers_phrase(one: Verdict) -> str:
     """Who pushes a figure up; empty where nobody is to be named."""
     alike = f"{count(one.tied)} members who share one score, too many to name"
     if one.pushing:
@@ -71,17 +71,17 @@ def pushed_by(one: Verdict) -> str:
     return f"pushed by {alike}" if one.tied else ""
 
 
-def demand(one: Demand) -> str:
+def demand_text(one: Demand) -> str:
     """Whether the audit has what it must have; where it has not, why that matters and what to do."""
     return str(_demand(one))
 
 
-def open_check(one: OpenCheck) -> str:
+def open_check_text(one: OpenCheck) -> str:
     """An open check, and how to ignore it where it fails the gate."""
     return str(_check(one))
 
 
-def _check(one: OpenCheck) -> Line:
+def _check(one: OpenCheck) -> GateLine:
     said = "ignored by the audit"  # which need not have looked
     if one.ignored != "audit":
         said = checks.sentence_of(one.code, one.figures)
@@ -90,16 +90,16 @@ def _check(one: OpenCheck) -> Line:
     if not one.passed:
         said = f"{said} {UNDERMINED.format(code=one.code)}"
     name = f"{one.code} {checks.name_of(one.code)}".strip()
-    return Line(f"gate/{one.code}", one.passed, name, said, open=True, ignored=bool(one.ignored))
+    return GateLine(f"gate/{one.code}", one.passed, name, said, open=True, ignored=bool(one.ignored))
 
 
-def _verdict(one: Verdict) -> Line:
-    return Line(f"gate/{one.limit.measure}", one.passed, limit(one.limit), _reached(one))
+def _verdict(one: Verdict) -> GateLine:
+    return GateLine(f"gate/{one.limit.measure}", one.passed, limit_name(one.limit), _reached(one))
 
 
-def _demand(one: Demand) -> Line:
-    name, passed, failed = SENTENCES[one.code]
-    return Line(f"gate/{one.code}", one.passed, name, (passed if one.passed else failed)(one.figures))
+def _demand(one: Demand) -> GateLine:
+    name, passed, failed = DEMAND_TEXTS[one.code]
+    return GateLine(f"gate/{one.code}", one.passed, name, (passed if one.passed else failed)(one.figures))
 
 
 def _reached(one: Verdict) -> str:
@@ -113,10 +113,10 @@ def _reached(one: Verdict) -> str:
     return f"{found}, the upper end {decimal(-one.margin)} beyond the limit; {_settling(one)}"
 
 
-def limit(one: Limit) -> str:
+def limit_name(one: Limit) -> str:
     if one.fpr is not None:
         return f"TPR at {one.fpr:g} FPR at most {one.most:g}"
-    return f"{MEASURES[one.measure]} at most {one.most:g}"
+    return f"{MEASURE_NAMES[one.measure]} at most {one.most:g}"
 
 
 def _settling(one: Verdict) -> str:
@@ -141,7 +141,7 @@ def _about(number: int) -> str:
 
 Sentence = Callable[[Mapping], str]
 # Code to a name, and to what is said where the demand is met and where it is not.
-SENTENCES: dict[str, tuple[str, Sentence, Sentence]] = {
+DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
     "sides": (
         "no AUC below 0.5",
         lambda of: "none is, beyond chance",
@@ -195,10 +195,10 @@ def _sides(of: Mapping) -> str:
     return f"{count(of['members'])} members and {count(of['nonmembers'])} non-members"
 
 
-def title(gated: Gated) -> str:
+def gate_title(gated: Gated) -> str:
     return f"The gate: {'passed' if gated.passed else 'not passed'}"
 
 
-def basis(gated: Gated) -> str:
+def policy_sentence(gated: Gated) -> str:
     """By which policy, told by its hash."""
     return f"Held against a policy file with SHA-256 {gated.sha256}." if gated.sha256 else ""

@@ -11,12 +11,12 @@ from guestlist.store.jsonable import from_json, to_json
 T = TypeVar("T")
 
 
-def legible(results: Results) -> Results:
+def sanitize_results(results: Results) -> Results:
     """The results as results.json gives them back, every text on one line and without control characters."""
     return from_document(_cleaned(results.document()), type(results))
 
 
-def legible_text(form: type[T], value: T) -> T:
+def sanitize_value(form: type[T], value: T) -> T:
     """A value of a frozen dataclass with every text in it on one line and without control characters."""
     return from_json(form, _cleaned(to_json(value)))
 

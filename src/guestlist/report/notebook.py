@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
-from guestlist.report.legible import legible
+from guestlist.report.legible import sanitize_results
 from guestlist.report.next_steps import next_steps
-from guestlist.report.sections.adjusted import adjusted, beyond
-from guestlist.report.sections.answer import answers
-from guestlist.report.sections.blind import blind
-from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, small_groups
-from guestlist.report.sections.headline import chosen, unscored
-from guestlist.report.sections.limits import limits
+from guestlist.report.sections.adjusted import gain_sentence, weighted_sentence
+from guestlist.report.sections.answer import verdict_texts
+from guestlist.report.sections.blind import baseline_sentence
+from guestlist.report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
+from guestlist.report.sections.headline import selection_sentence, unscored_sentence
+from guestlist.report.sections.limits import detection_limits
 from guestlist.report.templates import render
 
 
 def fragment(results: Results) -> str:
     """HTML without scripts, with its own styles, in the colours of the page that shows it."""
-    results = legible(results)
+    results = sanitize_results(results)
     return render(
         "notebook.html",
         results=results,
-        rows=words.row_attacks(results),
+        rows=words.headline_names(results),
         question=words.question(results),
-        answers=answers(results),
-        blind=" ".join(filter(None, (blind(results), beyond(results), adjusted(results)))),
+        answers=verdict_texts(results),
+        blind=" ".join(filter(None, (baseline_sentence(results), gain_sentence(results), weighted_sentence(results)))),
         basis=" ".join(
             filter(
                 None,
                 (
-                    words.basis(results),
-                    exposed_group(results),
-                    exposed_group_of_file_holder(results),
-                    small_groups(results),
-                    unscored(results),
+                    words.basis_sentence(results),
+                    exposed_group_sentence(results),
+                    file_holder_group_sentence(results),
+                    small_groups_sentence(results),
+                    unscored_sentence(results),
                 ),
             )
         ),
-        chosen=chosen(results),
-        limits=limits(results),
+        chosen=selection_sentence(results),
+        limits=detection_limits(results),
         lower_bound=words.LOWER_BOUND,
         beside=checks.beside(results),
         steps=next_steps(results),

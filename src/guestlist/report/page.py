@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from guestlist.cover import Cover
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.charts import Chart, figures
-from guestlist.report.legible import legible
+from guestlist.report.charts import Chart, chart_data
+from guestlist.report.legible import sanitize_results
 from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS
 from guestlist.report.templates import render
@@ -28,12 +28,12 @@ Sections = Mapping[str, Callable[[Results], Section | None]]
 
 def page(results: Results, sections: Sections = SECTIONS) -> str:
     """The whole report as one self-contained HTML page, a function of what results.json holds."""
-    results = legible(results)
-    found, name = _shown(results, sections), words.name(results)
-    return whole("Membership privacy of", name, found, made_from="results.json alone", cover=results.cover)
+    results = sanitize_results(results)
+    found, name = _shown(results, sections), words.model_name(results)
+    return render_page("Membership privacy of", name, found, made_from="results.json alone", cover=results.cover)
 
 
-def whole(
+def render_page(
     title: str,
     name: str,
     sections: Sequence[Section],
@@ -67,16 +67,16 @@ def whole(
         # These three are ours, or made harmless above, and are not HTML.
         script=Markup(script),
         style=Markup(_beside("page.css")),
-        charts=Markup(embedded({id: figures(chart) for id, chart in _charts(sections).items()})),
+        charts=Markup(json_for_script({id: chart_data(chart) for id, chart in _charts(sections).items()})),
     )
 
 
-def charts(results: Results, sections: Sections = SECTIONS) -> dict[str, Chart]:
+def page_charts(results: Results, sections: Sections = SECTIONS) -> dict[str, Chart]:
     """Every chart of the page, by the id of the element it is drawn into."""
     return _charts(_shown(results, sections))
 
 
-def embedded(content) -> str:
+def json_for_script(content) -> str:
     """JSON that can stand in a script element: it holds no ``<``, ``>`` or ``&``; NaN is refused."""
     return json.dumps(content, sort_keys=True, allow_nan=False).translate(_ESCAPES)
 

@@ -32,6 +32,6 @@ class Section:
     appendix: bool = False
 
 
-def filled(template: str, **content) -> Markup:
+def fill_template(template: str, **content) -> Markup:
     """A template of ``sections/``, filled; content is escaped."""
     return Markup(render(f"sections/{template}", **content))

@@ -8,8 +8,8 @@ from functools import lru_cache
 from markupsafe import Markup, escape
 
 from guestlist.evaluate import Estimate
-from guestlist.report.drawing import drawn, swatch
-from guestlist.report.format import count, decimal, interval, percent, tiny
+from guestlist.report.drawing import draw_chart, swatch
+from guestlist.report.format import compact, count, decimal, interval, percent
 
 
 def render(template: str, **content) -> str:
@@ -48,7 +48,7 @@ def _environment():
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        form.__name__: form for form in (count, percent, decimal, tiny, interval, drawn, swatch, with_code)
+        form.__name__: form for form in (count, percent, decimal, compact, interval, draw_chart, swatch, with_code)
     }
     environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
     return environment

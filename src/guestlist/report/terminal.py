@@ -11,17 +11,17 @@ from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.format import decimal, interval, percent
-from guestlist.report.legible import legible
+from guestlist.report.legible import sanitize_results
 from guestlist.report.next_steps import next_steps
-from guestlist.report.sections.adjusted import adjusted, beyond
-from guestlist.report.sections.answer import answers
-from guestlist.report.sections.blind import blind
-from guestlist.report.sections.epsilon import judged
-from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, small_groups
-from guestlist.report.sections.headline import chosen, recipe, unscored
-from guestlist.report.sections.hypothesis_tests import broken
-from guestlist.report.sections.limits import limits
-from guestlist.report.sections.untested import untested
+from guestlist.report.sections.adjusted import gain_sentence, weighted_sentence
+from guestlist.report.sections.answer import verdict_texts
+from guestlist.report.sections.blind import baseline_sentence
+from guestlist.report.sections.epsilon import epsilon_verdict
+from guestlist.report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_sentence
+from guestlist.report.sections.headline import selection_sentence, typical_sentence, unscored_sentence
+from guestlist.report.sections.hypothesis_tests import exceeded_levels_sentence
+from guestlist.report.sections.limits import detection_limits
+from guestlist.report.sections.untested import untested_sentences
 
 WIDTH = 96
 UNBROKEN = "\N{NO-BREAK SPACE}"  # stands for spaces within a command while lines are wrapped
@@ -29,35 +29,35 @@ UNBROKEN = "\N{NO-BREAK SPACE}"  # stands for spaces within a command while line
 
 def summary(results: Results) -> str:
     """Cover, answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
-    folder, results = results.folder, legible(results)
+    folder, results = results.folder, sanitize_results(results)
     parts = [
-        "\n".join(map(_filled, words.cover(results))),
+        "\n".join(map(_filled, words.cover_lines(results))),
         words.question(results),
-        *answers(results),
+        *verdict_texts(results),
         _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),
         "\n".join(_bullets(_context(results))),
         _section("What next?", next_steps(results, folder)),
         _table(results),
         _section("Checks", _checks(results)),
-        _section("Not tested", untested(results)),
+        _section("Not tested", untested_sentences(results)),
     ]
     return "\n\n".join(part if "\n" in part else _filled(part) for part in parts if part)
 
 
 def _context(results: Results) -> list[str]:
     maybe = [
-        blind(results),
-        beyond(results),
-        adjusted(results),
-        words.basis(results),
-        exposed_group(results),
-        exposed_group_of_file_holder(results),
-        small_groups(results),
-        recipe(results),
-        unscored(results),
-        broken(results),
-        "" if results.epsilon is None else judged(results.epsilon),
-        *limits(results),
+        baseline_sentence(results),
+        gain_sentence(results),
+        weighted_sentence(results),
+        words.basis_sentence(results),
+        exposed_group_sentence(results),
+        file_holder_group_sentence(results),
+        small_groups_sentence(results),
+        typical_sentence(results),
+        unscored_sentence(results),
+        exceeded_levels_sentence(results),
+        "" if results.epsilon is None else epsilon_verdict(results.epsilon),
+        *detection_limits(results),
         words.LOWER_BOUND,
     ]
     return [said for said in maybe if said]
@@ -82,7 +82,7 @@ def _table(results: Results) -> str:
     heads = ["AUC", "advantage", *(f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    rows = words.row_attacks(results)
+    rows = words.headline_names(results)
     for outcome in results.outcomes:
         mark = "* " if outcome.name in rows else "  "
         # Text, not str: names are not to be read as rich's markup.
@@ -99,7 +99,7 @@ def _table(results: Results) -> str:
     console.print(table)
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
-    legend = f"* {chosen(results)} {terms}" if results.headline else terms
+    legend = f"* {selection_sentence(results)} {terms}" if results.headline else terms
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
-from guestlist.report.format import count, decimal, percent, tiny
+from guestlist.report.format import compact, count, decimal, percent
 
 LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
-WHAT_TO_DO = (
+SPLIT_ADVICE = (
     "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
 )
-COUNTERPART = (
+GAME_ADVICE = (
     "The game {game} draws them from different parts of the people: play its counterpart, iid=True, to see what is left if it "
     "does not. A validation set with the same bias hides it: someone who validates on others drawn as the members were sees a "
     "model that generalises, and no sign of what attacks find."
@@ -26,58 +26,58 @@ COUNTERPART = (
 QUERIER = "Someone who can query the model"
 FILE_HOLDER = "Someone who holds the model file"
 
-WEAK = 0.01  # largest p-value of a difference between the two sets that is called clear
+MAX_CLEAR_P = 0.01  # largest p-value of a difference between the two sets that is called clear
 BY_CHANCE = "1 in 20 sound splits triggers this; if you split at random, carry on."
 CLEAR = "At most 1 in 100 sound splits shows a difference this clear; check how the two sets were drawn."
 
 # What the model-free baseline may read.
-SEEN = {"features": "the features", "label": "the label", "groups": "the groups"}
+BASELINE_INPUTS = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
 def question(results: Results) -> str:
     """What the audit asks."""
-    return f"Could someone tell who was in the training set of {name(results)}?"
+    return f"Could someone tell who was in the training set of {model_name(results)}?"
 
 
-def name(results: Results) -> str:
+def model_name(results: Results) -> str:
     """What the target is called."""
     return (results.subject and results.subject.name) or "the model"
 
 
-def cover(results: Results) -> list[str]:
+def cover_lines(results: Results) -> list[str]:
     """What its owner says of the audit, a line each."""
     said = {} if results.cover is None else results.cover.said()
     return [f"{name.capitalize()}: {text}" for name, text in said.items()]
 
 
-def headline(results: Results) -> AttackResult | None:
+def headline_attack(results: Results) -> AttackResult | None:
     """The attack that the answer rests on; None where the results do not say."""
     if results.headline is None or not results.outcomes:
         return None
     return results.attack(results.headline.name)
 
 
-def file_holder(results: Results) -> AttackResult | None:
+def file_holder_attack(results: Results) -> AttackResult | None:
     """The attack of the second headline row, for someone who holds the model file; None where there is no such row."""
     if results.file_holder is None or not results.outcomes:
         return None
     return results.attack(results.file_holder.name)
 
 
-def row_attacks(results: Results) -> tuple[str, ...]:
+def headline_names(results: Results) -> tuple[str, ...]:
     """The names of the attacks of the headline rows."""
     return tuple(row.name for row in (results.headline, results.file_holder) if row is not None)
 
 
-def basis(results: Results) -> str:
+def basis_sentence(results: Results) -> str:
     """What the figures rest on: how many records, how many references."""
     who, references = results.subject, results.references
     if who is None:
         return ""
-    asked = f"{_canaries(who)}Measured on {sizes(who)}"
+    asked = f"{_canaries(who)}Measured on {sizes_phrase(who)}"
     if references is None:
         return f"{asked}, without reference models."
-    models = things(references.count, "reference model")
+    models = counted(references.count, "reference model")
     trained = f"{models} trained on about {count(references.records)} records each"
     naive = results.training is not None and results.training.attacker == "naive"
     return f"{asked}, with {trained}{' without the defence, of which this attacker does not know' if naive else ''}."
@@ -95,7 +95,7 @@ def _canaries(who: Subject) -> str:
     )
 
 
-def fit(results: Results) -> str:
+def fit_sentence(results: Results) -> str:
     """How well the target fits either side: where the two differ, it remembers."""
     who = results.subject
     if who is None:
@@ -104,27 +104,25 @@ def fit(results: Results) -> str:
         members, nonmembers = percent(who.accuracy_members), percent(who.accuracy_nonmembers)
         return f"The model is right on {members} of the members and {nonmembers} of the non-members."
     if who.rmse_members is not None and who.rmse_nonmembers is not None:
-        off = f"The model is off by {tiny(who.rmse_members)} on members and {tiny(who.rmse_nonmembers)} on non-members"
+        off = f"The model is off by {compact(who.rmse_members)} on members and {compact(who.rmse_nonmembers)} on non-members"
         return f"{off} (root mean square error{_r2(who)})."
     return ""
 
 
-def sizes(who: Subject) -> str:
+def sizes_phrase(who: Subject) -> str:
     """How many records there are on either side, and of how many persons where that is known."""
-    inside, outside = things(who.members, "member"), things(who.nonmembers, "non-member")
+    inside, outside = counted(who.members, "member"), counted(who.nonmembers, "non-member")
     if who.member_persons is None or who.nonmember_persons is None:
         return f"{inside} and {outside}"
-    return (
-        f"{inside} of {things(who.member_persons, 'person')} and {outside} of {things(who.nonmember_persons, 'person')}"
-    )
+    return f"{inside} of {counted(who.member_persons, 'person')} and {outside} of {counted(who.nonmember_persons, 'person')}"
 
 
-def things(number: int, thing: str) -> str:
+def counted(number: int, thing: str) -> str:
     """A number of things, one or several."""
     return f"{count(number)} {thing}" + ("" if number == 1 else "s")
 
 
-def listed(parts: list[str]) -> str:
+def and_joined(parts: list[str]) -> str:
     """Parts of a sentence, joined."""
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
@@ -135,13 +133,13 @@ def _r2(who: Subject) -> str:
     return f"; R² {decimal(who.r2_members)} and {decimal(who.r2_nonmembers)}"
 
 
-def by_chance(p_value: float, game: str) -> str:
+def chance_sentence(p_value: float, game: str) -> str:
     """Report how often a random split shows such a difference; empty where a game drew the sets from different sources."""
     if game:
         return ""
-    return BY_CHANCE if p_value > WEAK else CLEAR
+    return BY_CHANCE if p_value > MAX_CLEAR_P else CLEAR
 
 
-def advice(game: str) -> str:
+def split_advice(game: str) -> str:
     """What to do where the two sides differ, drawn apart by a game or the user's own."""
-    return COUNTERPART.format(game=game) if game else WHAT_TO_DO
+    return GAME_ADVICE.format(game=game) if game else SPLIT_ADVICE

@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from guestlist.comparing import LEVELS, Audited, Comparison, Comparisons
 from guestlist.evaluate import Estimate
-from guestlist.report.charts import DASHES, MARKS, Axis, Chart, Series, between
+from guestlist.report.charts import DASHES, MARKS, Axis, Chart, Series, interval_ends
 from guestlist.report.comparison import wording
 from guestlist.report.format import decimal, percent
-from guestlist.report.legible import legible_text
-from guestlist.report.page import whole
+from guestlist.report.legible import sanitize_value
+from guestlist.report.page import render_page
 from guestlist.report.section import Section
 from guestlist.report.templates import render
-from guestlist.report.training import promise
+from guestlist.report.training import privacy_guarantee
 
 MOST_IDS = 100  # of one list on the page; the facts hold all
 SHADES = ("ink", "member", "nonmember", "other")
@@ -21,7 +21,7 @@ SHADES = ("ink", "member", "nonmember", "other")
 
 def page(found: Comparisons) -> str:
     """The whole comparison as one self-contained HTML page."""
-    found = legible_text(type(found), found)
+    found = sanitize_value(type(found), found)
     sections = (
         _answer(found),
         _audits(found),
@@ -32,7 +32,7 @@ def page(found: Comparisons) -> str:
         _reading(found),
     )
     names = ", ".join(audit.name for audit in found.audits)
-    return whole(
+    return render_page(
         "Membership privacy compared:",
         names,
         [one for one in sections if one],
@@ -52,7 +52,7 @@ def _answer(found: Comparisons) -> Section:
 
 
 def _audits(found: Comparisons) -> Section:
-    rows = [(audit, _attacker(audit), promise(audit.training)) for audit in found.audits]
+    rows = [(audit, _attacker(audit), privacy_guarantee(audit.training)) for audit in found.audits]
     body = _filled("audits.html", rows=rows, fpr=found.fpr)
     return Section("audits", "Each model by itself", body)
 
@@ -84,7 +84,7 @@ def _points(audits: list[Audited], figure: str, title: str) -> Chart:
         assert x is not None
         place = (x.value,), (y.value,), SHADES[i % len(SHADES)]
         mark = marks[i % len(marks)]
-        found.append(Series(audit.name, *place, mark=mark, x_ends=between([x]), y_ends=between([y])))
+        found.append(Series(audit.name, *place, mark=mark, x_ends=interval_ends([x]), y_ends=interval_ends([y])))
     return Chart(Axis("accuracy on non-members"), Axis(title), tuple(found))
 
 

@@ -12,10 +12,10 @@ from guestlist.experiments.measures import ACCURACIES, ATTACKS
 from guestlist.experiments.setting import SHADOWS, TARGET
 from guestlist.experiments.summary import Experiment
 from guestlist.privacy import humphries
-from guestlist.report.charts import Axis, Chart, Series, between
+from guestlist.report.charts import Axis, Chart, Series, interval_ends
 from guestlist.report.format import decimal, interval
-from guestlist.report.legible import legible_text
-from guestlist.report.page import whole
+from guestlist.report.legible import sanitize_value
+from guestlist.report.page import render_page
 from guestlist.report.section import Section
 from guestlist.report.templates import render
 
@@ -34,8 +34,8 @@ DASHES = {"nonmembers": "dash", "validation": "dot"}
 def page(found: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
     sections = [_answer(found), _advantage(found), _accuracy(found), _reading()]
-    cover = None if found.cover is None else legible_text(Cover, found.cover)
-    return whole(
+    cover = None if found.cover is None else sanitize_value(Cover, found.cover)
+    return render_page(
         "Dependent records:", described(found), sections, made_from="experiment.json", cover=cover, what="Game"
     )
 
@@ -174,4 +174,4 @@ def _means(found: Experiment, figure: str, arm: str, places: tuple[float, ...]) 
     name = ARMS[arm] if figure in ATTACKS else f"{WHOSE[figure]}, {ARMS[arm]}"
     values = tuple(mean.value for mean in means)
     mark, dash = ("circle" if arm == "apart" else "square"), DASHES.get(figure, "solid")
-    return Series(name, places, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=between(means))
+    return Series(name, places, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))

@@ -11,16 +11,16 @@ from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import decimal, percent, with_interval
 
-NOT_GIVEN = {
+REFUSAL_REASONS = {
     FEW: "the effective sample size after weighting is {share} of the non-members, below the minimum of {fewest}",
     APART: "the baseline still separates members from the weighted non-members (AUC {left})",
     UNSEEN: "weighting needs the records' features, and there are none",
 }
 
 
-def adjusted(results: Results) -> str:
+def weighted_sentence(results: Results) -> str:
     """Report the headline attack with weighted non-members, or why there is no number; empty without a baseline."""
-    found, attack = results.adjusted, words.headline(results)
+    found, attack = results.adjusted, words.headline_attack(results)
     if found is None or attack is None:
         return ""
     if found.auc is None:
@@ -32,7 +32,7 @@ def adjusted(results: Results) -> str:
     return f"{known} {_left(found.auc)} {size}"
 
 
-def in_short(results: Results) -> str:
+def weighted_summary(results: Results) -> str:
     """The same as part of the answer."""
     found = results.adjusted
     if found is None:
@@ -40,7 +40,7 @@ def in_short(results: Results) -> str:
     return _not_given(found) if found.auc is None else _left(found.auc)
 
 
-def beyond(results: Results) -> str:
+def gain_sentence(results: Results) -> str:
     """Compare the headline attack with the larger of guessing and the baseline; empty without a baseline."""
     found = results.beyond_blind
     if found is None or math.isnan(found.gain.value):
@@ -62,6 +62,6 @@ def _left(auc: Estimate) -> str:
 
 
 def _not_given(found: Adjusted) -> str:
-    reason = NOT_GIVEN.get(found.refused, found.refused)
+    reason = REFUSAL_REASONS.get(found.refused, found.refused)
     said = reason.format(share=percent(found.effective_share), fewest=percent(FEWEST), left=decimal(found.left.value))
     return f"The model's own contribution cannot be estimated: {said}."

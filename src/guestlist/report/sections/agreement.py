@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.results import Results
 from guestlist.report.format import percent
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
-MOST = 8  # attacks in the table
+MAX_ATTACKS = 8  # attacks in the table
 
 
 @dataclass(frozen=True)
-class Row:
+class AgreementRow:
     """One row of the table: who, how they call, and a cell per column."""
 
     name: str
@@ -23,14 +23,14 @@ class Row:
 
 
 def section(results: Results) -> Section | None:
-    shown = rows(results)
+    shown = agreement_rows(results)
     if not shown:
         return None
-    body = filled("agreement.html", rows=shown, reading=reading(results))
+    body = fill_template("agreement.html", rows=shown, reading=agreement_explanation(results))
     return Section("agreement", "Do the attacks call the same people?", body, appendix=True)
 
 
-def rows(results: Results) -> tuple[Row, ...]:
+def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
     """The headline attack and the tests; members' shares right of the diagonal, non-members' left of it.
 
     Empty where there are fewer than two attacks to show.
@@ -41,10 +41,12 @@ def rows(results: Results) -> tuple[Row, ...]:
     shown = _shown(found, results.headline.name if results.headline else "")
     if len(shown) < 3:
         return ()
-    return tuple(Row(found.names[i], _calls(found, i), tuple(_cell(found, i, j) for j in shown)) for i in shown)
+    return tuple(
+        AgreementRow(found.names[i], _calls(found, i), tuple(_cell(found, i, j) for j in shown)) for i in shown
+    )
 
 
-def reading(results: Results) -> str:
+def agreement_explanation(results: Results) -> str:
     """How to read the table."""
     assert results.agreement is not None
     alpha = results.agreement.alpha
@@ -61,7 +63,7 @@ def _shown(found: AgreementResult, headline: str) -> tuple[int, ...]:
     """Positions of the truth, then of the headline and as many tests as can be read, in the order of the attacks."""
     tests = [i for i, own in enumerate(found.by_p_value) if own and found.names[i] != headline]
     first = [i for i, name in enumerate(found.names) if i and name == headline]
-    return (0, *sorted([*first, *tests][:MOST]))
+    return (0, *sorted([*first, *tests][:MAX_ATTACKS]))
 
 
 def _calls(found: AgreementResult, i: int) -> str:

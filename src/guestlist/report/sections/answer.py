@@ -7,14 +7,14 @@ import math
 from guestlist.findings.attacks import CHANCE, AttackResult, Rate
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
-from guestlist.report.format import count, decimal, ends, interval, per, percent, with_interval
+from guestlist.report.format import count, decimal, interval, interval_in_people, people_base, percent, with_interval
 from guestlist.report.next_steps import next_steps
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.blind import with_differences
-from guestlist.report.sections.groups import exposed_group, exposed_group_of_file_holder, unjudged
-from guestlist.report.sections.headline import picks
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.blind import verdict_with_baseline
+from guestlist.report.sections.groups import exposed_group_sentence, file_holder_group_sentence, small_groups_note
+from guestlist.report.sections.headline import pair_result
 
-FEW = 0.01  # up to this FPR an attack identifies single records
+LOW_FPR = 0.01  # up to this FPR an attack identifies single records
 # With too few non-members to support that rate, an attack identifies records at the next rate if it flags far more members.
 FAR_ABOVE = 5  # times the FPR
 # How the answer begins, by the lower limit of the TPR at a low FPR.
@@ -33,13 +33,15 @@ UNCERTAIN = "Yes, but how much is uncertain."
 
 
 def section(results: Results) -> Section:
-    body = filled(
+    body = fill_template(
         "answer.html",
-        answers=answers(results),
-        basis=words.basis(results),
+        answers=verdict_texts(results),
+        basis=words.basis_sentence(results),
         lower_bound=words.LOWER_BOUND,
         group=" ".join(
-            filter(None, (exposed_group(results), exposed_group_of_file_holder(results), unjudged(results)))
+            filter(
+                None, (exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results))
+            )
         ),
         beside=checks.beside(results),
         steps=next_steps(results),
@@ -47,21 +49,21 @@ def section(results: Results) -> Section:
     return Section("question", words.question(results), body, look="answer")
 
 
-def successes(results: Results) -> tuple[AttackResult, ...]:
+def other_successes(results: Results) -> tuple[AttackResult, ...]:
     """The attacks, those of the headline rows aside, that are shown to beat guessing."""
-    rows = words.row_attacks(results)
+    rows = words.headline_names(results)
     return tuple(found for found in results.outcomes or () if found.name not in rows and found.beats_guessing)
 
 
-def answers(results: Results) -> tuple[str, ...]:
+def verdict_texts(results: Results) -> tuple[str, ...]:
     """The answer; where some attack takes the model file, one for each of the two attackers."""
-    second = words.file_holder(results)
+    second = words.file_holder_attack(results)
     if second is None:
-        return (answer(results),)
-    return f"{words.QUERIER}: {answer(results)}", f"{words.FILE_HOLDER}: {of_file_holder(results, second)}"
+        return (verdict_text(results),)
+    return f"{words.QUERIER}: {verdict_text(results)}", f"{words.FILE_HOLDER}: {file_holder_verdict(results, second)}"
 
 
-def of_file_holder(results: Results, attack: AttackResult) -> str:
+def file_holder_verdict(results: Results, attack: AttackResult) -> str:
     """The answer for someone who holds the model file."""
     if math.isnan(attack.auc.value):
         return (
@@ -80,13 +82,13 @@ def of_file_holder(results: Results, attack: AttackResult) -> str:
     )
 
 
-def answer(results: Results) -> str:
+def verdict_text(results: Results) -> str:
     """The answer for someone who can query the model, in one to four sentences."""
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
     if results.blind is not None and results.blind.told:
-        return with_differences(results, results.blind, attack)
+        return verdict_with_baseline(results, results.blind, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
@@ -94,7 +96,7 @@ def answer(results: Results) -> str:
         said = [*_yes(attack), *_stronger(results, attack)]
     elif attack.ranks_below:
         said = [*_reversed(results, attack), *_others(results)]
-    elif successes(results):
+    elif other_successes(results):
         not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
         said = ["There are signs of it.", not_this, *_others(results)]
     else:
@@ -105,7 +107,9 @@ def answer(results: Results) -> str:
 def _yes(attack: AttackResult) -> list[str]:
     """Grade the leak by what the intervals support, and give it in people."""
     beaten = [rate for rate in attack.rates if rate.beats_guessing]
-    identifying = [rate for rate in beaten if rate.fpr <= FEW] or [rate for rate in beaten if _far_above(rate, attack)]
+    identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR] or [
+        rate for rate in beaten if _far_above(rate, attack)
+    ]
     if identifying:
         rate = next((rate for rate in identifying if rate.resolution == "good"), identifying[-1])
         sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(attack, rate), _smallest_rate(rate)]
@@ -135,13 +139,13 @@ def _graded_on_average(attack: AttackResult) -> str:
 def _far_above(rate: Rate, attack: AttackResult) -> bool:
     """Whether single records are identified at the smallest FPR that the non-members support, although it is above ``FEW``."""
     supported = [one.fpr for one in attack.rates if not math.isnan(one.detectable)]
-    return bool(supported) and FEW < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
+    return bool(supported) and LOW_FPR < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
 
 
 def _identified(attack: AttackResult, rate: Rate) -> str:
     """How many members the attack identifies, how many others it wrongly flags, and what guessing gives."""
-    people = per(rate.tpr, beside=rate.fpr)
-    low, high = ends(rate.tpr, people)
+    people = people_base(rate.tpr, beside=rate.fpr)
+    low, high = interval_in_people(rate.tpr, people)
     wrongly = f"{rate.fpr * people:.4g}"
     return (
         f"The attack {attack.name} identifies {count(round(rate.tpr.value * people))} in {count(people)} training records "
@@ -151,16 +155,16 @@ def _identified(attack: AttackResult, rate: Rate) -> str:
 
 
 def _smallest_rate(rate: Rate) -> str:
-    return "" if rate.fpr <= FEW else "The audit has too few non-members to support a lower rate of wrong flags."
+    return "" if rate.fpr <= LOW_FPR else "The audit has too few non-members to support a lower rate of wrong flags."
 
 
 def _pairs(attack: AttackResult) -> str:
-    return f"Given one training record and one other record, the attack {attack.name} {picks(attack)}."
+    return f"Given one training record and one other record, the attack {attack.name} {pair_result(attack)}."
 
 
 def _not_identified(attack: AttackResult) -> str:
-    few = [rate for rate in attack.rates if rate.fpr <= FEW]
-    text = f"There is no evidence that it identifies single records at a false positive rate of {percent(FEW)}"
+    few = [rate for rate in attack.rates if rate.fpr <= LOW_FPR]
+    text = f"There is no evidence that it identifies single records at a false positive rate of {percent(LOW_FPR)}"
     if few and all(math.isnan(rate.detectable) for rate in few):
         return f"{text}, and the audit has too few non-members to show that."
     return f"{text}."
@@ -183,7 +187,7 @@ def _by_luck(results: Results) -> list[str]:
     if not apart:
         return []
     who = f"{apart[0]} has" if len(apart) == 1 else f"{count(len(apart))} attacks have"
-    many = f"among {words.things(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
+    many = f"among {words.counted(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
     return [f"{who} a 95% interval beyond guessing, but {many}."]
 
 
@@ -204,7 +208,7 @@ def _reversed(results: Results, attack: AttackResult) -> list[str]:
 
 def _others(results: Results) -> list[str]:
     """What the attacks beside the headline found, and why that is weaker evidence."""
-    found = successes(results)
+    found = other_successes(results)
     if not found:
         return []
     best = max(found, key=lambda outcome: outcome.auc.low)
@@ -215,7 +219,7 @@ def _others(results: Results) -> list[str]:
 
 def _how_sure(outcome: AttackResult, results: Results) -> str:
     """Whether the number of attacks has been paid for."""
-    many = words.things(len(results.outcomes or ()), "attack")
+    many = words.counted(len(results.outcomes or ()), "attack")
     confirm = "confirm it on other records with that attack alone"
     if outcome.p_value is None:
         return f"As {many} were run, one may do so by luck: {confirm}."
@@ -225,12 +229,12 @@ def _how_sure(outcome: AttackResult, results: Results) -> str:
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
     """Which attack does clearly better than the headline, if one is shown to: over all, or with few false alarms."""
     said = []
-    better = [outcome for outcome in successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
+    better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
     if better:
         best = max(better, key=lambda outcome: outcome.auc.low)
         better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(attack.auc)}"
         said.append(f"{best.name}{_by_whom(best)} {better_still}.")
-    more = [(rate, outcome) for outcome in successes(results) for rate in _more_found(outcome, attack)]
+    more = [(rate, outcome) for outcome in other_successes(results) for rate in _more_found(outcome, attack)]
     if more:
         rate, best = max(more, key=lambda both: both[0].tpr.low)
         own = next(one.tpr for one in attack.rates if one.fpr == rate.fpr)
@@ -246,7 +250,7 @@ def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
     return [
         rate
         for rate in outcome.rates
-        if rate.fpr <= FEW and rate.beats_guessing and rate.tpr.low > own.get(rate.fpr, math.inf)
+        if rate.fpr <= LOW_FPR and rate.beats_guessing and rate.tpr.low > own.get(rate.fpr, math.inf)
     ]
 
 

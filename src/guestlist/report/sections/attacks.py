@@ -7,30 +7,30 @@ import math
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
-BEST = 3  # attacks beside the headline that are not folded
+N_BEST = 3  # attacks beside the headline that are not folded
 
 
 def section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
-    rows = words.row_attacks(results)
-    shown, rest = parted(results.outcomes, rows)
-    body = filled("attacks.html", shown=shown, rest=rest, rows=rows, best=BEST)
+    rows = words.headline_names(results)
+    shown, rest = split_table(results.outcomes, rows)
+    body = fill_template("attacks.html", shown=shown, rest=rest, rows=rows, best=N_BEST)
     return Section("attacks", "Attacks", body)
 
 
-def parted(
+def split_table(
     outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]
 ) -> tuple[tuple[AttackResult, ...], tuple[AttackResult, ...]]:
     """The headline rows with the best others by AUC, and the rest in their order; where few would be left, all are shown."""
     first = [outcome for row in rows for outcome in outcomes if outcome.name == row]
     others = [outcome for outcome in outcomes if outcome.name not in rows]
     best = sorted(others, key=_auc, reverse=True)
-    if len(others) <= BEST + 1:
+    if len(others) <= N_BEST + 1:
         return (*first, *best), ()
-    return (*first, *best[:BEST]), tuple(outcome for outcome in others if outcome not in best[:BEST])
+    return (*first, *best[:N_BEST]), tuple(outcome for outcome in others if outcome not in best[:N_BEST])
 
 
 def _auc(outcome: AttackResult) -> float:

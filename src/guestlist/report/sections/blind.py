@@ -10,18 +10,18 @@ from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import CHANCE, AttackResult
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.format import count, decimal, tiny, with_interval
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.adjusted import adjusted, beyond, in_short
+from guestlist.report.format import compact, count, decimal, with_interval
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.adjusted import gain_sentence, weighted_sentence, weighted_summary
 
 NO_FEATURES = "The baseline had no features, so it misses differences in them. Pass them with features= (--features)."
 
 
 # How the answer begins where the model likely adds to that: by how much more AUC at least.
-LIKELY = ((0.1, "Likely, beyond what the records themselves give away."), (0.0, "Likely, but only slightly."))
+LIKELY_GRADES = ((0.1, "Likely, beyond what the records themselves give away."), (0.0, "Likely, but only slightly."))
 
 
-class Row(NamedTuple):
+class WeightingRow(NamedTuple):
     """Figures of the headline attack against non-members of one kind."""
 
     nonmembers: str
@@ -32,34 +32,36 @@ class Row(NamedTuple):
 def section(results: Results) -> Section | None:
     if results.blind is None:
         return None
-    body = filled(
+    body = fill_template(
         "blind.html",
-        said=blind(results),
-        beyond=beyond(results),
-        adjusted=adjusted(results),
+        said=baseline_sentence(results),
+        beyond=gain_sentence(results),
+        adjusted=weighted_sentence(results),
         rows=_rows(results),
     )
     return Section("blind", "Can members be told without the model?", body)
 
 
-def _rows(results: Results) -> list[Row]:
+def _rows(results: Results) -> list[WeightingRow]:
     """Both answers in figures; none where the second is not given."""
-    found, attack = results.adjusted, words.headline(results)
+    found, attack = results.adjusted, words.headline_attack(results)
     if found is None or found.auc is None or attack is None:
         return []
     shown = {rate.fpr: rate.tpr for rate in found.rates}
     return [
-        Row("as they are: the model and the people", attack.auc, {rate.fpr: rate.tpr for rate in attack.rates}),
-        Row("weighted to be like members: what is left for the model", found.auc, shown),
+        WeightingRow(
+            "as they are: the model and the people", attack.auc, {rate.fpr: rate.tpr for rate in attack.rates}
+        ),
+        WeightingRow("weighted to be like members: what is left for the model", found.auc, shown),
     ]
 
 
-def blind(results: Results) -> str:
+def baseline_sentence(results: Results) -> str:
     """Report how well members are distinguished without the model, and what could have been detected; empty if not tested."""
     found = results.blind
     if found is None:
         return ""
-    seen = words.listed([words.SEEN.get(name, name) for name in found.looked_at])
+    seen = words.and_joined([words.BASELINE_INPUTS.get(name, name) for name in found.looked_at])
     reached = f"A model-free baseline that reads {seen}, and never queries the model, {_reaches(found)}"
     on = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
     evidence = "Evidence" if found.told else "No evidence"
@@ -68,23 +70,30 @@ def blind(results: Results) -> str:
     return " ".join([f"{first} {reached}, {on}. {_power(found)}", *only])
 
 
-def with_differences(results: Results, found: Blind, attack: AttackResult) -> str:
+def verdict_with_baseline(results: Results, found: Blind, attack: AttackResult) -> str:
     """The answer where members can be distinguished without the model: attacks may detect that difference.
 
     The model likely adds to it where there is evidence that an attack does better than the baseline, and that it separates
     members from non-members who are weighted to be like them. Never "Yes": what was not tested may differ too.
     """
-    least = added(results)
-    begin = "Unclear." if least <= 0 else next(said for above, said in LIKELY if least >= above)
+    least = model_contribution(results)
+    begin = "Unclear." if least <= 0 else next(said for above, said in LIKELY_GRADES if least >= above)
     differ = f"There is evidence of a difference between the two sets: a model-free baseline {_reaches(found)}"
     model = "so attack results cannot be attributed to the model alone"
     own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    chance = words.by_chance(found.p_value, found.game)
-    said = [f"{begin} {differ}, {model}.", chance, own, beyond(results), in_short(results), words.advice(found.game)]
+    chance = words.chance_sentence(found.p_value, found.game)
+    said = [
+        f"{begin} {differ}, {model}.",
+        chance,
+        own,
+        gain_sentence(results),
+        weighted_summary(results),
+        words.split_advice(found.game),
+    ]
     return " ".join(filter(None, said))
 
 
-def added(results: Results) -> float:
+def model_contribution(results: Results) -> float:
     """The least that the model is shown to add, in AUC, by both ways to set aside what is known without it; 0: nothing."""
     gain, left = results.beyond_blind, results.adjusted
     if gain is None or left is None or left.auc is None:
@@ -94,7 +103,7 @@ def added(results: Results) -> float:
 
 
 def _reaches(found: Blind) -> str:
-    return f"separates members from non-members with AUC {decimal(found.auc)} (p = {tiny(found.p_value)})"
+    return f"separates members from non-members with AUC {decimal(found.auc)} (p = {compact(found.p_value)})"
 
 
 def _power(found: Blind) -> str:

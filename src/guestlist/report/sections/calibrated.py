@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.results import Results
-from guestlist.report.charts import Axis, Chart, Series, between, guessing
+from guestlist.report.charts import Axis, Chart, Series, diagonal, interval_ends
 from guestlist.report.format import decimal, percent, with_interval
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
@@ -14,10 +14,10 @@ def section(results: Results) -> Section | None:
     if not found:
         return None
     drawn = {"calibration": _chart(found)}
-    body = filled(
+    body = fill_template(
         "calibrated.html",
         charts=drawn,
-        said=[said(one) for one in found],
+        said=[calibration_sentence(one) for one in found],
         label=_label(found),
         priors=[one.prior for one in found[0].priors],
         scores=found,
@@ -26,7 +26,7 @@ def section(results: Results) -> Section | None:
     return Section("calibrated", "Are risks probabilities?", body, drawn, appendix=True)
 
 
-def said(one: CalibratedScore) -> str:
+def calibration_sentence(one: CalibratedScore) -> str:
     """How far one score is off."""
     rmse = one.calibration.rmse
     sure = "" if rmse.low > 0 else "; it may be right, and off by chance alone"
@@ -48,7 +48,7 @@ def _chart(found: tuple[CalibratedScore, ...]) -> Chart:
     return Chart(
         Axis("risk", shares[0], ticks=shares[1]),
         Axis("share that are members", shares[0], ticks=shares[1]),
-        (guessing("a probability"), *points),
+        (diagonal("a probability"), *points),
         whole=True,
     )
 
@@ -62,5 +62,5 @@ def _points(one: CalibratedScore, number: int) -> Series:
         colours[number % len(colours)],
         line=1.2,
         mark=marks[number % len(marks)],
-        y_ends=between([b.share for b in bins]),
+        y_ends=interval_ends([b.share for b in bins]),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from guestlist.findings.results import Results
 from guestlist.report import checks
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
     if not results.checks:
         return None
-    body = filled(
+    body = fill_template(
         "checks.html",
         shown=checks.elsewhere(results),
         beside=[row.code for row in checks.beside(results)],

@@ -11,30 +11,30 @@ from guestlist.findings.attacks import AttackResult
 from guestlist.findings.results import Results
 from guestlist.privacy import allowed_tpr
 from guestlist.report import words
-from guestlist.report.charts import Axis, Chart, Series, guessing
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.epsilon import if_alike, promise, told
+from guestlist.report.charts import Axis, Chart, Series, diagonal
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.epsilon import claim_text, exchangeability_clause, person_claim_text
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def section(results: Results) -> Section | None:
-    headline = words.headline(results)
+    headline = words.headline_attack(results)
     if headline is None:
         return None
     drawn = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
-    body = filled("curves.html", headline=headline, charts=drawn)
+    body = fill_template("curves.html", headline=headline, charts=drawn)
     return Section("curves", "Members found against false alarms", body, drawn)
 
 
 def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
     """ROC curves: the headline's with its band, the others thin, and the diagonal of guessing."""
     floor = _floor(results.subject.nonmembers if results.subject else 0) if log else 0.0
-    second = words.file_holder(results)
+    second = words.file_holder_attack(results)
     series = (
         *([] if second is None else [_band(second, "nonmember", f"{words.FILE_HOLDER}: ")]),
         _band(headline, who="" if second is None else f"{words.QUERIER}: "),
-        guessing(),
+        diagonal(),
         *_others(results, headline),
         *([] if second is None else [_line(second.name, second.curve.fpr, second.curve.tpr, "nonmember", 2.6, key="")]),
         _line(headline.name, headline.curve.fpr, headline.curve.tpr, "member", 2.6, key=""),
@@ -56,7 +56,7 @@ def _floor(nonmembers: int) -> float:
 
 def _others(results: Results, headline: AttackResult) -> list[Series]:
     """The other attacks: one line of the key is enough for all of them."""
-    rows = words.row_attacks(results)
+    rows = words.headline_names(results)
     others = [outcome for outcome in results.outcomes or () if outcome.name not in rows]
     keys = ["other attacks (point at one for its name)", *[""] * len(others)]
     return [
@@ -86,8 +86,8 @@ def _allowed(results: Results) -> list[Series]:
         return []
     claim, fpr = found.allowed, np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
     allowed = allowed_tpr(claim, fpr)
-    key = f"the most that {promise(found)} allows{if_alike(found)}"
-    curve = _line(f"allowed by {told(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
+    key = f"the most that {person_claim_text(found)} allows{exchangeability_clause(found)}"
+    curve = _line(f"allowed by {claim_text(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
     return [replace(curve, step=False)]
 
 

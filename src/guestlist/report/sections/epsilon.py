@@ -8,14 +8,14 @@ from guestlist.findings.epsilon import REFUSED, Epsilon
 from guestlist.findings.results import Results
 from guestlist.privacy import Claim, EpsilonBound
 from guestlist.report import words
-from guestlist.report.format import count, decimal, percent, tiny, with_interval
-from guestlist.report.section import Section, filled
+from guestlist.report.format import compact, count, decimal, percent, with_interval
+from guestlist.report.section import Section, fill_template
 
-HOLDS = (
+EXCHANGEABLE = (
     "What it allows holds where members and non-members were drawn from one pool by chance. Where they are different kinds of "
     "people, an attack may tell them by that alone, and find more."
 )
-HOLDS_NOT = (
+NOT_EXCHANGEABLE = (
     "What it allows does not hold in this game, which draws members and non-members from different kinds of people: an attack "
     "may tell them by that alone, and find more, and the promise is kept all the same."
 )
@@ -25,19 +25,19 @@ def section(results: Results) -> Section | None:
     found = results.epsilon
     if found is None or found.claimed is None:
         return None
-    body = filled("epsilon.html", said=about_claim(results))
-    return Section("epsilon", f"Does the claimed ε of {tiny(found.claimed.epsilon)} hold?", body)
+    body = fill_template("epsilon.html", said=claim_sentences(results))
+    return Section("epsilon", f"Does the claimed ε of {compact(found.claimed.epsilon)} hold?", body)
 
 
-def about_claim(results: Results) -> tuple[str, ...]:
+def claim_sentences(results: Results) -> tuple[str, ...]:
     """Whether a claim holds, what it allows, and when that binds attacks; empty where nothing is claimed."""
     found = results.epsilon
     if found is None or found.claimed is None:
         return ()
-    return judged(found), _allowed(results, found), HOLDS_NOT if found.apart else HOLDS
+    return epsilon_verdict(found), _allowed(results, found), NOT_EXCHANGEABLE if found.apart else EXCHANGEABLE
 
 
-class Verdict(NamedTuple):
+class BoundTexts(NamedTuple):
     """How it is put what scores show: as a proof, or as a belief."""
 
     contradicted: str
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
     other_noise: str
 
 
-PROOF = Verdict(
+PROOF = BoundTexts(
     contradicted="No: the claim of {claim} is contradicted.",
     too_few="The claim of {claim} could not have been contradicted with so few {things}.",
     kept="The claim of {claim} is not contradicted, which does not show that it holds.",
@@ -58,7 +58,7 @@ PROOF = Verdict(
     perfect="{scores} would have proved {epsilon}{paid}.",
     other_noise="The claim of {claim} is not contradicted by what is shown of Gaussian noise: it is not a claim of that.",
 )
-BELIEF = Verdict(
+BELIEF = BoundTexts(
     contradicted="The claim of {claim} is hardly to be believed.",
     too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
     kept="The claim of {claim} can still be believed, which does not show that it holds.",
@@ -71,11 +71,11 @@ BELIEF = Verdict(
 )
 
 
-def judged(found: Epsilon) -> str:
+def epsilon_verdict(found: Epsilon) -> str:
     """What was proved, or is believed, in words."""
     claim, bound, put = found.claimed, found.bound, BELIEF if found.believed else PROOF
     if bound is None:
-        claimed = "an ε" if claim is None else f"the claimed {told(claim)}"
+        claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
         return f"Whether {claimed} holds was not tested: {REFUSED[found.refused or 'own split']}."
     scores = _perfect(found, bound)
     scores = scores[0].lower() + scores[1:] if found.believed else scores
@@ -83,19 +83,21 @@ def judged(found: Epsilon) -> str:
     shown = _shown(found, bound, put)
     if claim is None or found.allowed is None:
         return f"{shown} {could}"
-    allows = f" It allows {told(found.allowed)} of one record in the place of another." if found.replaced else ""
+    allows = f" It allows {claim_text(found.allowed)} of one record in the place of another." if found.replaced else ""
     if found.contradicted:
-        return f"{put.contradicted.format(claim=told(claim))}{allows} {shown} {could}"
+        return f"{put.contradicted.format(claim=claim_text(claim))}{allows} {shown} {could}"
     if found.about_other_noise:
-        return f"{put.other_noise.format(claim=told(claim))}{allows} {shown} {could}"
+        return f"{put.other_noise.format(claim=claim_text(claim))}{allows} {shown} {could}"
     so_few = bound.provable <= found.allowed.epsilon
-    said = (put.too_few if so_few else put.kept).format(claim=told(claim), things="runs" if found.runs else "records")
+    said = (put.too_few if so_few else put.kept).format(
+        claim=claim_text(claim), things="runs" if found.runs else "records"
+    )
     return f"{said}{allows} {shown} {could}"
 
 
-def _shown(found: Epsilon, bound: EpsilonBound, put: Verdict) -> str:
+def _shown(found: Epsilon, bound: EpsilonBound, put: BoundTexts) -> str:
     said = (put.shown if bound.epsilon else put.nothing).format(
-        whose=words.things(bound.members + bound.nonmembers, "run") if found.runs else found.attack,
+        whose=words.counted(bound.members + bound.nonmembers, "run") if found.runs else found.attack,
         about=" of one record in the place of another" if found.replaced else "",
         epsilon=decimal(bound.epsilon),
         share=percent(bound.confidence),
@@ -109,29 +111,29 @@ def _shown(found: Epsilon, bound: EpsilonBound, put: Verdict) -> str:
 def _perfect(found: Epsilon, bound: EpsilonBound) -> str:
     if found.runs:
         return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
-    sides = f"{words.things(bound.members, 'member')} and {words.things(bound.nonmembers, 'non-member')}"
+    sides = f"{words.counted(bound.members, 'member')} and {words.counted(bound.nonmembers, 'non-member')}"
     return f"Perfect scores of these {sides}"
 
 
-def told(claim: Claim) -> str:
+def claim_text(claim: Claim) -> str:
     noise = "Gaussian noise with " if claim.gaussian else ""
-    return f"{noise}ε = {tiny(claim.epsilon)} at δ = {claim.delta:.3g}"
+    return f"{noise}ε = {compact(claim.epsilon)} at δ = {claim.delta:.3g}"
 
 
-def if_alike(found: Epsilon) -> str:
+def exchangeability_clause(found: Epsilon) -> str:
     """When a bound that is drawn holds."""
     if found.apart:
         return " where members and non-members are exchangeable, which they are not in this game"
     return ", if members and non-members are exchangeable"
 
 
-def promise(found: Epsilon) -> str:
+def person_claim_text(found: Epsilon) -> str:
     """What is claimed, and of a person's records together, where they are several."""
     assert found.claimed is not None
     if found.together == 1 or found.allowed is None:
-        return told(found.claimed)
-    several = f"the {words.things(found.together, 'record')} that a person has at most"
-    return f"{told(found.claimed)} of one record, {told(found.allowed)} of {several},"
+        return claim_text(found.claimed)
+    several = f"the {words.counted(found.together, 'record')} that a person has at most"
+    return f"{claim_text(found.claimed)} of one record, {claim_text(found.allowed)} of {several},"
 
 
 def _paid(found: Epsilon) -> str:
@@ -142,8 +144,8 @@ def _allowed(results: Results, found: Epsilon) -> str:
     """What the claim allows, beside what the headline reaches."""
     if found.advantage is None or found.claimed is None:
         return ""
-    allowed = f"Under {promise(found)} no attack has an advantage above {decimal(found.advantage)} on average"
-    attack = words.headline(results)
+    allowed = f"Under {person_claim_text(found)} no attack has an advantage above {decimal(found.advantage)} on average"
+    attack = words.headline_attack(results)
     if attack is None:
         return f"{allowed}."
     return f"{allowed}; {attack.name} has {with_interval(attack.advantage)} on these records."

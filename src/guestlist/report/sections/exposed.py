@@ -7,8 +7,8 @@ import math
 from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
 from guestlist.report import words
-from guestlist.report.format import count, percent, tiny
-from guestlist.report.section import Section, filled
+from guestlist.report.format import compact, count, percent
+from guestlist.report.section import Section, fill_template
 
 GAP = " The gap is the distance of the score from the mean of such models' scores, in their standard deviations."
 NOT_THE_TRAINING_SET = (
@@ -23,7 +23,7 @@ def section(results: Results) -> Section | None:
     if not listed and results.standing is None and not results.exposed_persons:
         return None
     first = listed[0] if listed else None
-    body = filled(
+    body = fill_template(
         "exposed.html",
         exposed=listed,
         persons=results.exposed_persons or (),
@@ -35,37 +35,39 @@ def section(results: Results) -> Section | None:
         distances=first is not None and first.p_distance is not None,
         gaps=_gaps(results),
         nan=math.nan,
-        shown=shown(results),
-        compared=compared(results),
-        reading=reading(results) if listed else "",
-        of_persons=of_persons(results),
+        shown=table_caption(results),
+        compared=has_model_p_values(results),
+        reading=p_value_explanation(results) if listed else "",
+        of_persons=persons_explanation(results),
         persons_compared=_persons_compared(results),
-        promised=promised(results),
+        promised=flag_guarantee(results),
     )
-    return Section("exposed", title(results), body)
+    return Section("exposed", exposed_title(results), body)
 
 
-def compared(results: Results) -> bool:
+def has_model_p_values(results: Results) -> bool:
     """Whether records were compared with themselves under models that did not train on them."""
     return any(record.p_among_models is not None for record in results.exposed or ())
 
 
-def shown(results: Results) -> str:
+def table_caption(results: Results) -> str:
     """The table's caption: its records, their order, and how many chance alone would give."""
     if not results.exposed:
-        return nobody(results)
+        return no_records_reason(results)
     attack = results.headline.name if results.headline else "the headline attack"
-    number = words.things(len(results.exposed or ()), "member")
-    which = f"The {number} with the {'smallest p-values' if compared(results) else 'highest scores'} under {attack}"
+    number = words.counted(len(results.exposed or ()), "member")
+    which = f"The {number} with the {'smallest p-values' if has_model_p_values(results) else 'highest scores'} under {attack}"
     risks = (
         " Only the model owner can compute the risks; see below how well they predict." if _has_risks(results) else ""
     )
-    return " ".join(filter(None, (f"{which}{_order(results)}.{risks}", by_chance(results), _alike(results))))
+    return " ".join(
+        filter(None, (f"{which}{_order(results)}.{risks}", small_p_values_sentence(results), _alike(results)))
+    )
 
 
 def _order(results: Results) -> str:
     """How the table is sorted; results of earlier versions do not show it."""
-    if not compared(results):
+    if not has_model_p_values(results):
         return ", sorted by score"
     if not _gaps(results):
         return ""
@@ -77,7 +79,7 @@ def _gaps(results: Results) -> bool:
     return any(record.gap is not None for record in results.exposed or ())
 
 
-def nobody(results: Results) -> str:
+def no_records_reason(results: Results) -> str:
     """Why no record is listed."""
     check = results.check("GL129")
     if check is not None and check.state == "issue":
@@ -87,17 +89,17 @@ def nobody(results: Results) -> str:
         return ""
     if found.left_out:
         return (
-            f"No record is listed: {words.things(found.left_out, 'member')} share the first place with equal values, and naming "
+            f"No record is listed: {words.counted(found.left_out, 'member')} share the first place with equal values, and naming "
             "some of them would be arbitrary. All are in records.parquet."
         )
-    members = words.things(found.members, "member")
+    members = words.counted(found.members, "member")
     return (
-        f"No record is listed: none of {members} has a {_p_value(results)} of {tiny(found.alpha)} or less. Records may still be "
-        "exposed, to another attack or by less than this number of references and non-members can detect."
+        f"No record is listed: none of {members} has a {_p_value(results)} of {compact(found.alpha)} or less. Records may still "
+        "be exposed, to another attack or by less than this number of references and non-members can detect."
     )
 
 
-def by_chance(results: Results) -> str:
+def small_p_values_sentence(results: Results) -> str:
     """How many members have a small p-value, and how many would have one by chance alone."""
     found = results.standing
     if found is None:
@@ -105,8 +107,8 @@ def by_chance(results: Results) -> str:
     where = f" (column {found.column} of records.parquet)" if found.column else ""
     have = "has" if found.small == 1 else "have"
     return (
-        f"{count(found.small)} of {words.things(found.members, 'member')} {have} a {_p_value(results)} of {tiny(found.alpha)} or "
-        f"less{where}. Chance alone would give about {count(max(found.alpha * found.members, 1))}."
+        f"{count(found.small)} of {words.counted(found.members, 'member')} {have} a {_p_value(results)} of "
+        f"{compact(found.alpha)} or less{where}. Chance alone would give about {count(max(found.alpha * found.members, 1))}."
     )
 
 
@@ -121,7 +123,7 @@ def _alike(results: Results) -> str:
     said = f"{count(tied)} of those listed have the same values as others, and are sorted by id. " if tied else ""
     if found is not None and found.left_out:
         said += (
-            f"The next place is shared by {words.things(found.left_out, 'member')} with equal values. They are in "
+            f"The next place is shared by {words.counted(found.left_out, 'member')} with equal values. They are in "
             "records.parquet and not listed here, since naming some of them would be arbitrary."
         )
     return said.strip()
@@ -131,12 +133,12 @@ def _has_risks(results: Results) -> bool:
     return any(record.risks for record in results.exposed or ())
 
 
-def title(results: Results) -> str:
+def exposed_title(results: Results) -> str:
     """The heading: records are called exposed only if some are flagged, or the attack beats guessing without such a list."""
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     if not results.exposed and results.standing is not None:
         return "Most exposed records: none listed"
-    if not compared(results):
+    if not has_model_p_values(results):
         return "Members with the highest scores"
     if results.exposure is None:
         exposed = attack is not None and attack.beats_guessing
@@ -144,20 +146,24 @@ def title(results: Results) -> str:
     return "Most exposed records" if results.exposure.listed else "Members with the smallest p-values: none flagged"
 
 
-def reading(results: Results) -> str:
+def p_value_explanation(results: Results) -> str:
     """How to read the p-values of the records."""
     if results.subject is None:
         return ""
-    return among_models(results) if compared(results) else p_values(results.subject)
+    return (
+        model_p_value_explanation(results)
+        if has_model_p_values(results)
+        else nonmember_p_value_explanation(results.subject)
+    )
 
 
-def among_models(results: Results) -> str:
+def model_p_value_explanation(results: Results) -> str:
     """How to read a comparison of a record with itself under other models."""
     most = max(record.models or 0 for record in results.exposed or ())
     return (
         "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
         "share of those models (counting this one) that score it at least as high. Records that every model finds easy therefore "
-        f"do not rank high. With {words.things(most, 'such model')} no p-value is below {tiny(1 / (most + 1))}."
+        f"do not rank high. With {words.counted(most, 'such model')} no p-value is below {compact(1 / (most + 1))}."
         f"{_distance(results)}"
     )
 
@@ -182,12 +188,12 @@ def _inflation(results: Results) -> str:
     )
 
 
-def promised(results: Results) -> str:
+def flag_guarantee(results: Results) -> str:
     """The guarantee of the flags, and its limits."""
     found = results.exposure
     if found is None:
         return ""
-    size = f"{count(found.listed)} of {words.things(found.tested, 'member')}" if found.listed else "No member"
+    size = f"{count(found.listed)} of {words.counted(found.tested, 'member')}" if found.listed else "No member"
     text = (
         f"{size} {'is' if found.listed < 2 else 'are'} flagged (column listed of records.parquet). The false discovery rate is "
         f"controlled at {percent(found.q)}: on average across audits, at most {count(found.q * 100)} in 100 flagged records are "
@@ -204,7 +210,7 @@ def promised(results: Results) -> str:
     )
 
 
-def of_persons(results: Results) -> str:
+def persons_explanation(results: Results) -> str:
     """How to read the table of persons."""
     if not results.exposed_persons:
         return ""
@@ -219,7 +225,7 @@ def _persons_compared(results: Results) -> bool:
     return any(person.p_among_models is not None for person in results.exposed_persons or ())
 
 
-def p_values(who: Subject) -> str:
+def nonmember_p_value_explanation(who: Subject) -> str:
     """How to read the p-values of records that were compared with other records alone."""
     members, nonmembers = who.members, who.nonmembers
     small = max(0.01, 1 / (nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
@@ -229,6 +235,6 @@ def p_values(who: Subject) -> str:
         "The p-value is the share of non-members that score at least as high, the record itself counted in, "
         "so it is never 0. A small one means that few people who were not in the training set look so much "
         "as if they were. "
-        f"These are the highest scores of {words.things(members, 'member')}: if nothing leaked, about "
-        f"{count(max(members * small, 1))} of them would still have a p-value of {tiny(small)} or less."
+        f"These are the highest scores of {words.counted(members, 'member')}: if nothing leaked, about "
+        f"{count(max(members * small, 1))} of them would still have a p-value of {compact(small)} or less."
     )

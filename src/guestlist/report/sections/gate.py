@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from guestlist.findings.results import Results
 from guestlist.report import gate
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
     gated = results.gate
     if gated is None:
         return None
-    body = filled("gate.html", said=gate.lines(gated), basis=gate.basis(gated))
-    return Section("gate", gate.title(gated), body)
+    body = fill_template("gate.html", said=gate.gate_texts(gated), basis=gate.policy_sentence(gated))
+    return Section("gate", gate.gate_title(gated), body)

@@ -12,8 +12,8 @@ from guestlist.findings.group_risks import GroupRisk, GroupRisks, MeanRisk, TooS
 from guestlist.findings.results import Results
 from guestlist.findings.slices import CLASS, GROUP, PAIR
 from guestlist.report import words
-from guestlist.report.format import count, percent, tiny, with_interval
-from guestlist.report.section import Section, filled
+from guestlist.report.format import compact, count, percent, with_interval
+from guestlist.report.section import Section, fill_template
 
 KINDS = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
 SEVERAL = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
@@ -21,38 +21,44 @@ ANOTHER = (
     "How well the headline attack does within a group is another question, answered under Groups: a group may differ from the "
     "rest in one and not in the other."
 )
-MOST = 20  # small ones that are named
-FEW = 6  # parts that are told to differ, the clearest first, and small pairs that are named: the tables have all
+MAX_NAMED = 20  # small ones that are named
+MAX_NAMED_PAIRS = (
+    6  # parts that are told to differ, the clearest first, and small pairs that are named: the tables have all
+)
 
 
 def section(results: Results) -> Section | None:
     found = results.group_risks
     if found is None:
         return None
-    body = filled(
+    body = fill_template(
         "group_risks.html",
         found=found,
         said=[
-            *differences(found),
+            *group_differences(found),
             *([ANOTHER] if results.groups else ()),
             # Small groups are named where groups are.
-            *(too_small(found, kind) for kind in (PAIR, CLASS) if any(one.kind == kind for one in found.small)),
+            *(
+                too_small_sentence(found, kind)
+                for kind in (PAIR, CLASS)
+                if any(one.kind == kind for one in found.small)
+            ),
         ],
         # A risk that ranks within classes has one mean in all of them, and there is nothing to say about it.
-        gaps=[gap_said(one) for one in results.class_gap or () if not math.isnan(one.pearson.value)],
+        gaps=[gap_sentence(one) for one in results.class_gap or () if not math.isnan(one.pearson.value)],
         rate=percent(found.fpr),
         tables=[("groups", "Groups", _of_kinds(found, GROUP, PAIR)), ("classes", "Classes", _of_kinds(found, CLASS))],
-        name=name,
+        name=slice_name,
     )
     return Section("group_risks", "Risk by group and class", body)
 
 
-def name(part: GroupRisk | TooSmall) -> str:
+def slice_name(part: GroupRisk | TooSmall) -> str:
     """A group in words: ``sex = f and race = b``."""
     return " and ".join(f"{column} = {value}" for column, value in part.of.items())
 
 
-def differences(found: GroupRisks) -> list[str]:
+def group_differences(found: GroupRisks) -> list[str]:
     """For each kind, which of them differ from the rest in the mean of a risk over their members."""
     said = []
     for kind, parts in groupby(found.judged, key=lambda part: part.kind):
@@ -62,21 +68,23 @@ def differences(found: GroupRisks) -> list[str]:
         apart = [(part, _clearest(part)) for part in some if any(one.differs for one in part.risks)]
         apart.sort(key=lambda both: (both[1].p_value, -abs(both[1].beyond_rest.value)))
         looked = (
-            f"Of {words.things(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
+            f"Of {words.counted(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
         )
         if not apart:
             said.append(f"{looked}, none is shown to differ from the rest in the mean of a risk over its members.")
             continue
-        told = "; ".join(_difference(part, one) for part, one in apart[:FEW])
-        more = f"; and {count(len(apart) - FEW)} more, in the tables" if len(apart) > FEW else ""
+        told = "; ".join(_difference(part, one) for part, one in apart[:MAX_NAMED_PAIRS])
+        more = (
+            f"; and {count(len(apart) - MAX_NAMED_PAIRS)} more, in the tables" if len(apart) > MAX_NAMED_PAIRS else ""
+        )
         said.append(f"{looked}, these differ from the rest in the mean of a risk over their members: {told}{more}.")
     return said
 
 
-def too_small(found: GroupRisks, kind: str) -> str:
+def too_small_sentence(found: GroupRisks, kind: str) -> str:
     """Which of a kind are not judged, with their numbers of members and non-members."""
     small = [one for one in found.small if one.kind == kind]
-    most = FEW if kind == PAIR else MOST
+    most = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
     named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.of)))
     more = f"; and {count(len(small) - most)} more, in results.json" if len(small) > most else ""
     return (
@@ -89,7 +97,7 @@ def too_small(found: GroupRisks, kind: str) -> str:
 def _named(small: list[TooSmall]) -> str:
     """Groups of the same columns, with their numbers; one column is named once."""
     if len(small[0].of) > 1:
-        return "; ".join(f"{name(one)} {_numbers(one)}" for one in small)
+        return "; ".join(f"{slice_name(one)} {_numbers(one)}" for one in small)
     (column,) = small[0].of
     return f"{column} = " + ", ".join(f"{one.of[column]} {_numbers(one)}" for one in small)
 
@@ -98,7 +106,7 @@ def _numbers(one: TooSmall) -> str:
     return f"({count(one.members)} and {count(one.nonmembers)})"
 
 
-def gap_said(found: GapCorrelation) -> str:
+def gap_sentence(found: GapCorrelation) -> str:
     """Whether classes on which the target generalises worse have a larger mean of a risk."""
     start = f"Over {count(found.classes)} classes, "
     gap = "the generalisation gap (accuracy on members minus that on non-members)"
@@ -108,7 +116,7 @@ def gap_said(found: GapCorrelation) -> str:
             f"{start}{found.risk} is not tested against {gap}, because both are estimated from the same members and "
             f"non-members: {figures}."
         )
-    figures += f", corrected p = {tiny(found.p_value)}"
+    figures += f", corrected p = {compact(found.p_value)}"
     if not found.shown:
         return f"{start}there is no evidence that the mean of {found.risk} varies with {gap}: {figures}."
     how = "rises" if found.pearson.value > 0 else "falls"
@@ -122,9 +130,7 @@ def _difference(part: GroupRisk, found: MeanRisk) -> str:
     more = "more" if found.beyond_rest.value > 0 else "less"
     others = sum(one.differs for one in part.risks) - 1
     too = f", and {count(others)} other risk{'s' if others > 1 else ''}" if others else ""
-    return (
-        f"{name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {tiny(found.p_value or 0.0)}{too}"
-    )
+    return f"{slice_name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {compact(found.p_value or 0.0)}{too}"
 
 
 def _clearest(part: GroupRisk) -> MeanRisk:

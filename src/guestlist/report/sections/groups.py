@@ -12,15 +12,15 @@ from guestlist.findings.results import Results
 from guestlist.findings.slices import GROUP
 from guestlist.report import words
 from guestlist.report.format import count, percent, with_interval
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.group_risks import too_small
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.group_risks import too_small_sentence
 
 
 def section(results: Results) -> Section | None:
-    small = small_groups(results)
+    small = small_groups_sentence(results)
     if not results.groups and not small:
         return None
-    body = filled(
+    body = fill_template(
         "groups.html",
         tables=_tables(results),
         name=group_name,
@@ -29,7 +29,7 @@ def section(results: Results) -> Section | None:
     return Section("groups", "Groups", body)
 
 
-def _tables(results: Results) -> list[Table]:
+def _tables(results: Results) -> list[GroupTable]:
     """A table of groups for each headline row; only the first has TPRs."""
     shown = {
         words.QUERIER: (results.groups or (), True),
@@ -39,12 +39,12 @@ def _tables(results: Results) -> list[Table]:
     for title, (groups, with_rate) in shown.items():
         rate = percent(results.group_risks.fpr) if results.group_risks and with_rate else ""
         rows = [(group, _tpr(results, group) if with_rate else None) for group in sorted(groups, key=_exposure)]
-        tables += [Table(title, rows, rate)] if rows else []
+        tables += [GroupTable(title, rows, rate)] if rows else []
     return tables if len(tables) > 1 else [replace(table, title="") for table in tables]
 
 
 @dataclass(frozen=True)
-class Table:
+class GroupTable:
     """The groups of one headline row, each with its TPR where there is one."""
 
     title: str
@@ -52,15 +52,15 @@ class Table:
     rate: str
 
 
-def small_groups(results: Results) -> str:
+def small_groups_sentence(results: Results) -> str:
     """Which groups are not judged because they are too small; empty where there are none, or an older version did not say."""
     found = results.group_risks
     if found is None or not any(one.kind == GROUP for one in found.small):
         return ""
-    return too_small(found, GROUP)
+    return too_small_sentence(found, GROUP)
 
 
-def unjudged(results: Results) -> str:
+def small_groups_note(results: Results) -> str:
     """The same in short."""
     small = [one for one in results.group_risks.small if one.kind == GROUP] if results.group_risks else []
     if not small:
@@ -80,12 +80,12 @@ def _tpr(results: Results, group: GroupResult) -> Estimate | None:
     return next((one.tpr for one in judged if one.kind == GROUP and one.of == {group.group: group.value}), None)
 
 
-def exposed_group(results: Results) -> str | None:
+def exposed_group_sentence(results: Results) -> str | None:
     """Which group is most clearly exposed to the headline attack; None where no groups were given."""
     return _most_exposed(results.groups or (), "the headline attack")
 
 
-def exposed_group_of_file_holder(results: Results) -> str | None:
+def file_holder_group_sentence(results: Results) -> str | None:
     """The same for someone who holds the model file; None where there is no such row."""
     if results.file_holder is None:
         return None
@@ -105,7 +105,7 @@ def _most_exposed(found: Sequence[GroupResult], attack: str) -> str | None:
     # By the low end: a large AUC of a small group may be luck.
     top = min(shown, key=_exposure)
     which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
-    figures = f"AUC {with_interval(top.auc)}, over {words.things(top.members, 'member')}"
+    figures = f"AUC {with_interval(top.auc)}, over {words.counted(top.members, 'member')}"
     return f"{which} is {group_name(top)}: there {attack} has {figures}. {_beside_rest(top)}".strip()
 
 

@@ -12,9 +12,9 @@ from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
 from guestlist.privacy import allowed_tpr
 from guestlist.report import words
-from guestlist.report.format import count, decimal, ends, interval, per, percent
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.epsilon import if_alike, promise
+from guestlist.report.format import count, decimal, interval, interval_in_people, people_base, percent
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.epsilon import exchangeability_clause, person_claim_text
 
 OTHER_RECIPE = (
     "But on records that neither trained on, this model's outputs differ from theirs (GL118). It may have been trained "
@@ -34,27 +34,29 @@ MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
 
 def section(results: Results) -> Section | None:
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     if attack is None:
         return None
-    body = filled(
+    body = fill_template(
         "headline.html",
         rows=_rows(results, attack),
-        said=" ".join(filter(None, (chosen(results), words.fit(results), unscored(results)))),
-        recipe=recipe(results),
+        said=" ".join(
+            filter(None, (selection_sentence(results), words.fit_sentence(results), unscored_sentence(results)))
+        ),
+        recipe=typical_sentence(results),
         allowed=_allowed(results, attack),
     )
     title = Markup("Key figures of the attack <bdi>{}</bdi>").format(attack.name)
-    return Section("figures", "Key figures" if words.file_holder(results) else title, body)
+    return Section("figures", "Key figures" if words.file_holder_attack(results) else title, body)
 
 
 def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResult, tuple[str, ...]]]:
     """For each headline row its title, its attack and what the figures mean; one row needs no title."""
-    second = words.file_holder(results)
+    second = words.file_holder_attack(results)
     if second is None:
-        return [("", attack, meaning_of(attack))]
+        return [("", attack, metric_meanings(attack))]
     both = ((words.QUERIER, attack), (words.FILE_HOLDER, second))
-    return [(f"{title}: attack {one.name}", one, meaning_of(one)) for title, one in both]
+    return [(f"{title}: attack {one.name}", one, metric_meanings(one)) for title, one in both]
 
 
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
@@ -66,36 +68,36 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
     most: dict[str | float, float | str | None] = {
         rate.fpr: float(allowed_tpr(claim, rate.fpr)) for rate in attack.rates
     }
-    mark = f", and the thick one the most that {promise(found)} allows{if_alike(found)}"
+    mark = f", and the thick one the most that {person_claim_text(found)} allows{exchangeability_clause(found)}"
     return {"advantage": found.advantage, "told": mark, **most}
 
 
 def meaning(results: Results) -> tuple[str, ...]:
     """What the headline attack's figures mean in people, a sentence for each."""
-    attack = words.headline(results)
-    return () if attack is None else meaning_of(attack)
+    attack = words.headline_attack(results)
+    return () if attack is None else metric_meanings(attack)
 
 
-def meaning_of(attack: AttackResult) -> tuple[str, ...]:
+def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
     """The same of any attack."""
     pair = f"Given one training record and one other record, {attack.name}"
-    sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {picks(attack)}."]
+    sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {pair_result(attack)}."]
     for rate in attack.rates:
         if not math.isnan(rate.tpr.value):
-            sentences.append(f"{in_people(rate)} {_of_called(rate)}".strip())
+            sentences.append(f"{tpr_sentence(rate)} {_of_called(rate)}".strip())
     return tuple(sentences)
 
 
-def unscored(results: Results) -> str | None:
+def unscored_sentence(results: Results) -> str | None:
     """How many records the headline attack could not score, if any."""
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     if attack is None or not attack.unscored:
         return None
-    left_out = words.things(attack.unscored, "record")
+    left_out = words.counted(attack.unscored, "record")
     return f"{attack.name} gave no score to {left_out}, which its figures leave out."
 
 
-def chosen(results: Results) -> str:
+def selection_sentence(results: Results) -> str:
     """Which attack the answer rests on, and how it was selected; for each headline row."""
     found, second = results.headline, results.file_holder
     if found is None:
@@ -113,13 +115,15 @@ def _how(found: Headline) -> str:
     return f"chosen by its {measure} on the {found.mocks} references, each in turn as a mock target"
 
 
-def recipe(results: Results) -> str | None:
+def typical_sentence(results: Results) -> str | None:
     """Whether this model is typical of its training procedure; None without reference models to compare with."""
     others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
         return _too_few(results)
     larger = round(others.share_larger * len(others.aucs), 1)
-    where = f"On {count(len(others.aucs))} {other_models(results)}, {_tried(results.headline, others)} a mean AUC of"
+    where = (
+        f"On {count(len(others.aucs))} {same_recipe_models(results)}, {_tried(results.headline, others)} a mean AUC of"
+    )
     mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)."
     more = f"{larger:g} of them leak more than this model."
     return f"{TYPICAL} {where} {mean} {more} {_typical(results, others)}".strip()
@@ -129,11 +133,11 @@ def _too_few(results: Results) -> str | None:
     references = results.references
     if results.headline is None or references is None or references.count >= FEWEST_MOCKS:
         return None
-    few = words.things(references.count, "reference model")
+    few = words.counted(references.count, "reference model")
     return f"{TYPICAL} This audit has {few}; the comparison needs {count(FEWEST_MOCKS)} or more."
 
 
-def other_models(results: Results) -> str:
+def same_recipe_models(results: Results) -> str:
     """The models that this one is compared with: trained the same way, on other members."""
     rate = 0.5 if results.references is None else results.references.rate
     parts = "halves" if abs(rate - 0.5) < ABOUT_HALF else "random parts"
@@ -142,36 +146,36 @@ def other_models(results: Results) -> str:
 
 def _typical(results: Results, others: SameRecipe) -> str:
     """Whether the model leaks more or less than others of its recipe, or why the comparison does not show it."""
-    attack = words.headline(results)
+    attack = words.headline_attack(results)
     for code, why in (("GL129", OTHER_TRAINING_SET), ("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
         found = results.check(code)
         if found is not None and found.state == "issue":
             return why
-    return "" if attack is None else standing(attack.auc.value, others, other_models(results))
+    return "" if attack is None else compare_with_recipe(attack.auc.value, others, same_recipe_models(results))
 
 
 def _tried(headline: Headline, others: SameRecipe) -> str:
     """Which attack was run on the other models."""
     if set(others.attacks) <= {headline.name}:
         return f"{headline.name} reaches"
-    each = words.listed(sorted(set(others.attacks)))
+    each = words.and_joined(sorted(set(others.attacks)))
     if len(set(others.attacks)) == 1:
         return f"{each}, chosen on other models than those it is reported on, reaches"
     return f"{each}, each chosen on one half of them and reported on the other, reach"
 
 
-def picks(attack: AttackResult) -> str:
+def pair_result(attack: AttackResult) -> str:
     """How often the attack is right about a pair."""
-    people = per(attack.auc)
-    low, high = (count(end) for end in ends(attack.auc, people))
+    people = people_base(attack.auc)
+    low, high = (count(end) for end in interval_in_people(attack.auc, people))
     times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
     return f"picks the training record {times} (95% CI {low} to {high}); guessing picks it {count(people / 2)} times"
 
 
-def in_people(rate: Rate) -> str:
+def tpr_sentence(rate: Rate) -> str:
     """How many of how many members are identified."""
-    people = per(rate.tpr, beside=rate.fpr)
-    low, high = (count(end) for end in ends(rate.tpr, people))
+    people = people_base(rate.tpr, beside=rate.fpr)
+    low, high = (count(end) for end in interval_in_people(rate.tpr, people))
     identified = f"{count(round(rate.tpr.value * people))} in {count(people)} training records (95% CI {low} to {high})"
     guessing = f"{rate.fpr * people:.4g}"
     return (
@@ -188,7 +192,7 @@ def _of_called(rate: Rate) -> str:
     )
 
 
-def standing(auc: float, others: SameRecipe, models: str) -> str:
+def compare_with_recipe(auc: float, others: SameRecipe, models: str) -> str:
     """Compare a model's AUC with the prediction interval of ``models``, which the sentence names."""
     usual = others.usual
     if usual is None or math.isnan(auc):

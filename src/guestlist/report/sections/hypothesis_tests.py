@@ -10,11 +10,11 @@ import math
 
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.results import Results
-from guestlist.report.charts import Axis, Chart, Series, between, guessing
+from guestlist.report.charts import Axis, Chart, Series, diagonal, interval_ends
 from guestlist.report.format import interval, percent
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
-KEPT, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
+CALIBRATED, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
 OUT_OF_REACH = "out of reach"
 MARKS = (
     ("circle", "member"),
@@ -28,35 +28,36 @@ LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
 
 
 def section(results: Results) -> Section | None:
-    found = tests(results)
+    found = tests_with_levels(results)
     if not found:
         return None
     summaries = {outcome.name: outcome.summary for outcome in results.outcomes or ()}
     rows = [
-        (test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas(results)]) for test in found
+        (test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in reached_alphas(results)])
+        for test in found
     ]
     drawn = {"asked-realised": _chart(found)}
-    body = filled(
+    body = fill_template(
         "hypothesis_tests.html",
         charts=drawn,
         rows=rows,
-        alphas=alphas(results),
-        verdict=verdict,
-        said=promises(results),
-        lacking=" ".join(filter(None, (unreached(results), unasked(results)))),
+        alphas=reached_alphas(results),
+        verdict=level_verdict,
+        said=calibration_summary(results),
+        lacking=" ".join(filter(None, (unreachable_levels_sentence(results), missing_population_sentence(results)))),
         out_of_reach=OUT_OF_REACH,
     )
     return Section("promises", "Does each test keep its promise?", body, drawn, appendix=True)
 
 
-def tests(results: Results) -> tuple[HypothesisTest, ...]:
+def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
     """The attacks that were asked for false-positive rates, and reached one."""
     return tuple(test for test in results.hypothesis_tests or () if test.levels)
 
 
-def alphas(results: Results) -> tuple[float, ...]:
+def reached_alphas(results: Results) -> tuple[float, ...]:
     """Every rate that some test was asked for and reached."""
-    return tuple(sorted({level.alpha for test in tests(results) for level in test.levels}))
+    return tuple(sorted({level.alpha for test in tests_with_levels(results) for level in test.levels}))
 
 
 def level_at(test: HypothesisTest, alpha: float) -> Level | None:
@@ -64,16 +65,16 @@ def level_at(test: HypothesisTest, alpha: float) -> Level | None:
     return next((level for level in test.levels if level.alpha == alpha), None)
 
 
-def verdict(level: Level) -> str:
+def level_verdict(level: Level) -> str:
     """Whether a test calls more or fewer than it was asked to, beyond what chance explains."""
     if level.fpr.low > level.alpha:
         return TOO_MANY
-    return TOO_CAUTIOUS if level.fpr.high < level.alpha else KEPT
+    return TOO_CAUTIOUS if level.fpr.high < level.alpha else CALIBRATED
 
 
-def promises(results: Results) -> str:
+def calibration_summary(results: Results) -> str:
     """What was found about all tests together."""
-    found = [verdict(level) for test in tests(results) for level in test.levels]
+    found = [level_verdict(level) for test in tests_with_levels(results) for level in test.levels]
     many, cautious = found.count(TOO_MANY), found.count(TOO_CAUTIOUS)
     if not many and not cautious:
         return "Every test is within chance of what it was asked for."
@@ -86,10 +87,10 @@ def promises(results: Results) -> str:
     return f"{said} Where a test calls too many, do not take its p-values at their word."
 
 
-def broken(results: Results) -> str | None:
+def exceeded_levels_sentence(results: Results) -> str | None:
     """Which tests raise more false alarms than they were asked to, each at its worst; None where none is shown to."""
     worst = []
-    for test in tests(results):
+    for test in tests_with_levels(results):
         over = [level for level in test.levels if level.broken]
         if over:
             level = max(over, key=lambda level: level.fpr.low / level.alpha)
@@ -100,11 +101,11 @@ def broken(results: Results) -> str | None:
     return f"More false alarms than asked for: {'; '.join(worst)}. Do not take such p-values at their word."
 
 
-def unreached(results: Results) -> str | None:
+def unreachable_levels_sentence(results: Results) -> str | None:
     """Which tests cannot reach which rates, however sure they are."""
     lacking = []
-    for test in tests(results):
-        missing = [percent(alpha) for alpha in alphas(results) if level_at(test, alpha) is None]
+    for test in tests_with_levels(results):
+        missing = [percent(alpha) for alpha in reached_alphas(results) if level_at(test, alpha) is None]
         if missing:
             lacking.append(f"{test.name} at {', '.join(missing)}")
     if not lacking:
@@ -113,7 +114,7 @@ def unreached(results: Results) -> str | None:
     return f"Out of reach: {'; '.join(lacking)}. No p-value can be that small: {few}."
 
 
-def unasked(results: Results) -> str | None:
+def missing_population_sentence(results: Results) -> str | None:
     """The tests that could have been held to their promise, had there been a population."""
     if results.subject is None or results.subject.population:
         return None
@@ -134,7 +135,7 @@ def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
     return Chart(
         Axis("false alarms asked for", (asked[0] / 2, min(2 * asked[-1], 1.0)), log=True, ticks=asked, form="percent"),
         Axis("false alarms realised", (LEAST_REALISED, 1.0), log=True, form="percent"),
-        (guessing("as asked"), *marks),
+        (diagonal("as asked"), *marks),
         whole=True,
     )
 
@@ -144,4 +145,4 @@ def _marks(test: HypothesisTest, beside: float, mark: str, colour: str) -> Serie
     levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
     alpha, fpr = tuple(level.alpha for level in levels), [level.fpr for level in levels]
     values = tuple(rate.value for rate in fpr)
-    return Series(test.name, alpha, values, colour, mark=mark, y_ends=between(fpr), beside=beside)
+    return Series(test.name, alpha, values, colour, mark=mark, y_ends=interval_ends(fpr), beside=beside)

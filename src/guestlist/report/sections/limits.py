@@ -11,28 +11,28 @@ from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.report import words
 from guestlist.report.format import count, decimal, percent
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
-    said = limits(results)
+    said = detection_limits(results)
     if not said:
         return None
-    return Section("limits", "Detection limits", filled("limits.html", said=said))
+    return Section("limits", "Detection limits", fill_template("limits.html", said=said))
 
 
-def limits(results: Results) -> tuple[str, ...]:
+def detection_limits(results: Results) -> tuple[str, ...]:
     """What could and what could not have been seen, a sentence for each."""
-    attack, who = words.headline(results), results.subject
+    attack, who = words.headline_attack(results), results.subject
     if attack is None or who is None:
         return ()
     resolved = tuple(rate for rate in attack.rates if rate.resolution != "withheld")
     why = (_resolution(rate, who) for rate in attack.rates)
-    sentences = (_detectable_auc(attack, who), _detectable_rates(resolved), *why, *sampled(results.sampling))
+    sentences = (_detectable_auc(attack, who), _detectable_rates(resolved), *why, *sampling_sentences(results.sampling))
     return tuple(sentence for sentence in sentences if sentence)
 
 
-def sampled(found: Sampling | None) -> tuple[str, ...]:
+def sampling_sentences(found: Sampling | None) -> tuple[str, ...]:
     """What was done on part of the records."""
     said = []
     if found is not None and found.tried_on is not None:
@@ -60,7 +60,7 @@ def sampled(found: Sampling | None) -> tuple[str, ...]:
 
 
 def _detectable_auc(attack: AttackResult, who: Subject) -> str:
-    sizes = f"With {words.sizes(who)}"
+    sizes = f"With {words.sizes_phrase(who)}"
     if math.isnan(attack.detectable_auc) or attack.detectable_auc >= 1:
         return f"{sizes}, the audit cannot reliably distinguish any AUC from guessing."
     power = f"{sizes}, the audit has 80% power to detect an AUC of {decimal(attack.detectable_auc)}"
@@ -78,11 +78,11 @@ def _detectable_rates(rates: tuple[Rate, ...]) -> str:
     unsupported = [percent(rate.fpr) for rate in rates if math.isnan(rate.detectable)]
     parts = []
     if powered:
-        parts.append(f"It has 80% power to detect {words.listed(powered)}.")
+        parts.append(f"It has 80% power to detect {words.and_joined(powered)}.")
     if unsupported:
         parts.append(
-            f"At an FPR of {words.listed(unsupported)} it cannot distinguish even an attack that identifies every member from "
-            "guessing."
+            f"At an FPR of {words.and_joined(unsupported)} it cannot distinguish even an attack that identifies every member "
+            "from guessing."
         )
     return " ".join(parts)
 
@@ -94,7 +94,7 @@ def _resolution(rate: Rate, who: Subject) -> str:
     unit, n_nonmembers = "non-members", who.nonmembers
     if who.nonmember_persons is not None:  # all records of one person are often flagged together
         unit, n_nonmembers = "non-member persons", who.nonmember_persons
-    sample = words.things(n_nonmembers, unit.removesuffix("s"))
+    sample = words.counted(n_nonmembers, unit.removesuffix("s"))
     remedy = f"Use at least {count(records_needed(rate.fpr))} {unit}."
     if rate.resolution == "withheld":
         return f"No estimate at an FPR of {percent(rate.fpr)}: {sample} give less than one expected false positive. {remedy}"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from guestlist.findings.results import Results
 from guestlist.report import words
-from guestlist.report.section import Section, filled
-from guestlist.report.training import attacker, promise
+from guestlist.report.section import Section, fill_template
+from guestlist.report.training import attacker_phrase, privacy_guarantee
 
 
 def section(results: Results) -> Section:
-    body = filled(
+    body = fill_template(
         "provenance.html",
-        name=words.name(results),
+        name=words.model_name(results),
         who=results.subject,
         references=results.references,
         training=results.training,
-        attacker=attacker(results.training),
-        promise=promise(results.training),
+        attacker=attacker_phrase(results.training),
+        promise=privacy_guarantee(results.training),
         provenance=results.provenance,
         format=results.format,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from guestlist.findings.results import Results
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section:
-    return Section("reading", "How to read this", filled("reading.html"))
+    return Section("reading", "How to read this", fill_template("reading.html"))

@@ -9,13 +9,13 @@ from guestlist.findings.results import Results
 from guestlist.findings.risk_spread import Spread
 from guestlist.report.charts import Axis, Chart, Series
 from guestlist.report.format import decimal
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
-MOST = 12  # groups in one chart
+MAX_GROUPS = 12  # groups in one chart
 
 
 @dataclass(frozen=True)
-class Shown:
+class RiskChart:
     """One chart: where it is drawn, of which risk, and what it shows for those who do not see it."""
 
     id: str
@@ -30,15 +30,15 @@ def section(results: Results) -> Section | None:
     of_risk = {risk: tuple(rows) for risk, rows in groupby(found.spreads, key=lambda row: row.risk)}
     shown = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
     drawn = {id: _chart(rows) for id, rows in shown.items()}
-    told = [Shown(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
+    told = [RiskChart(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
     matrix = [(name, [decimal(value) for value in row]) for name, row in zip(found.names, found.spearman, strict=True)]
-    body = filled("risk_spread.html", charts=drawn, shown=told, matrix=matrix if len(matrix) > 1 else [])
+    body = fill_template("risk_spread.html", charts=drawn, shown=told, matrix=matrix if len(matrix) > 1 else [])
     return Section("spread", "How risks are spread", body, drawn, appendix=True)
 
 
 def _shown(rows: tuple[Spread, ...]) -> tuple[Spread, ...]:
     """All members, and the groups with most members, in their order."""
-    most = sorted(rows[1:], key=lambda row: -row.members)[:MOST]
+    most = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
     return (rows[0], *(row for row in rows[1:] if row in most))
 
 

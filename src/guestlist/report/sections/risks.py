@@ -10,19 +10,21 @@ from guestlist.findings.results import Results
 from guestlist.findings.risk_list import REPORT, contradictions
 from guestlist.report import words
 from guestlist.report.format import count, decimal, with_interval
-from guestlist.report.section import Section, filled
-from guestlist.report.sections.group_risks import name
+from guestlist.report.section import Section, fill_template
+from guestlist.report.sections.group_risks import slice_name
 from guestlist.risks import RECOMMENDED, Worth
 
 
 def section(results: Results) -> Section | None:
     if not results.risks:
         return None
-    text = filled("risks.html", said=said(results.risks), beside=beside_shapr(results.risks), rows=results.risks)
+    text = fill_template(
+        "risks.html", said=risk_value_sentence(results.risks), beside=shapr_caveat(results.risks), rows=results.risks
+    )
     return Section("risks", "What risks are worth", text, appendix=True)
 
 
-def beside_shapr(rows: tuple[Worth, ...]) -> str:
+def shapr_caveat(rows: tuple[Worth, ...]) -> str:
     """What must be said wherever SHAPr is shown; nothing where it is not."""
     if not any(row.risk.startswith("shapr") for row in rows):
         return ""
@@ -33,13 +35,13 @@ def beside_shapr(rows: tuple[Worth, ...]) -> str:
     )
 
 
-def said(rows: tuple[Worth, ...]) -> str:
+def risk_value_sentence(rows: tuple[Worth, ...]) -> str:
     """Which risk ranks the members that the attack calls best, and what calling everybody is worth."""
     everybody, *others = rows
     ranked = [row for row in others if not math.isnan(row.auc.value)]
     calls = (
         f"At a false-positive rate of 5%, {everybody.attack} calls {count(everybody.called)} of "
-        f"{words.things(everybody.members, 'member')}"
+        f"{words.counted(everybody.members, 'member')}"
     )
     if not ranked:
         return f"{calls}: there is nothing by which a risk could rank them."
@@ -47,12 +49,12 @@ def said(rows: tuple[Worth, ...]) -> str:
     shown = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
     beyond = "" if best.auc.low > 0.5 else ", which is not shown to be better than chance"
     return (
-        f"{calls}. Of {words.things(len(ranked), 'risk')}, {best.risk} {shown}{beyond}. Calling everybody at risk has F1 "
+        f"{calls}. Of {words.counted(len(ranked), 'risk')}, {best.risk} {shown}{beyond}. Calling everybody at risk has F1 "
         f"{decimal(everybody.f1.value)} and tells nothing: read F1 beside it."
     )
 
 
-def disagreement(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
+def ranking_disagreements(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
     """Which rankings of members differ, and by how much."""
     from_report = [f"{name} ({decimal(value)})" for first, name, value in pairs if first == REPORT]
     said = [
@@ -63,18 +65,18 @@ def disagreement(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
     if from_report:
         said.append(
             "These risks rank members differently from the report's list of exposed records (Spearman correlation in brackets): "
-            f"{words.listed(from_report)}."
+            f"{words.and_joined(from_report)}."
         )
     return said
 
 
-def contradiction(found: GroupRisks) -> list[str]:
+def group_contradictions(found: GroupRisks) -> list[str]:
     """Which groups bear more of one risk and less of another than the rest."""
     said = []
     for part, more, less in contradictions(found):
         advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*more, *less) else ""
         said.append(
-            f"Risks contradict each other for {name(part)}: more {words.listed(more)}, but less {words.listed(less)} than the "
-            f"rest. They measure different things.{advice}"
+            f"Risks contradict each other for {slice_name(part)}: more {words.and_joined(more)}, but less "
+            f"{words.and_joined(less)} than the rest. They measure different things.{advice}"
         )
     return said

@@ -6,15 +6,15 @@ from guestlist.findings.attacks import AttackResult, Histogram
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.charts import Axis, Chart, Series
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
-    headline = words.headline(results)
+    headline = words.headline_attack(results)
     if headline is None:
         return None
     drawn = {"scores": _scores(headline)}
-    body = filled("scores.html", headline=headline, charts=drawn)
+    body = fill_template("scores.html", headline=headline, charts=drawn)
     return Section("distribution", "Scores of members and non-members", body, drawn, appendix=True)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from guestlist.findings.results import Results
-from guestlist.report.section import Section, filled
+from guestlist.report.section import Section, fill_template
 
-SENTENCES = {
+UNTESTED_TEXTS = {
     "references": "Attacks that compare the target with reference models, which find far more; they need the model and its "
     "records.",
     "parameters": "Attackers who see the model's parameters.",
@@ -18,12 +18,12 @@ SENTENCES = {
 
 
 def section(results: Results) -> Section | None:
-    said = untested(results)
+    said = untested_sentences(results)
     if not said:
         return None
-    return Section("untested", "What was not tested", filled("untested.html", said=said))
+    return Section("untested", "What was not tested", fill_template("untested.html", said=said))
 
 
-def untested(results: Results) -> tuple[str, ...]:
+def untested_sentences(results: Results) -> tuple[str, ...]:
     """What this audit did not look at, a sentence for each; a code that we do not know is shown as it is."""
-    return tuple(SENTENCES.get(code, code) for code in results.untested or ())
+    return tuple(UNTESTED_TEXTS.get(code, code) for code in results.untested or ())
