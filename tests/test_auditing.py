@@ -240,7 +240,7 @@ def test_references_are_asked_about_what_the_target_is_asked_about(tree, blobs, 
     population = blobs[1][0][:40] + 0.1, blobs[1][1][:40]
     gl.audit(tree, *blobs, population, references=3, attacks=["loss"], folder=tmp_path, jobs=1)
     split = open_store(tmp_path).split
-    assert (split.asked == split.asked[0]).all()
+    assert (split.evaluated == split.evaluated[0]).all()
     assert split.population.sum() == 40
 
 

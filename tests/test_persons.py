@@ -46,7 +46,7 @@ def test_references_train_on_whole_persons(world, tmp_path):
 def test_a_game_draws_whole_persons(game):
     data = as_data(visits(30, 4, 0), side="data", label="ill", person="patient")
     split = draw(game, data, 4, seed=1)
-    for row in (*split.member, *split.asked):
+    for row in (*split.member, *split.evaluated):
         assert (pd.Series(row).groupby(data.persons).nunique() == 1).all()
     assert 0 < split.members.sum() < len(data)
     if isinstance(game, Sides):

@@ -94,8 +94,8 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
     np.testing.assert_allclose(found.records["score_nn_nasr"], expected[rows], rtol=1e-6)
     assert found.attack("nn_nasr").unscored == 0
     again = gl.read_case(tmp_path / "a")
-    scores = again.attacks["nn_nasr"].score(again.view)[again.truth.asked]
-    np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.asked]], rtol=1e-6)
+    scores = again.attacks["nn_nasr"].score(again.view)[again.truth.evaluated]
+    np.testing.assert_allclose(scores, expected[again.records["row"][again.truth.evaluated]], rtol=1e-6)
 
 
 @pytest.mark.slow

@@ -167,7 +167,7 @@ def class_gaps(
         base = case_of({"all": np.zeros(len(labels), dtype=int)}, rng)
         case = Case(
             world.facing(0),
-            Truth(member[0], base.truth.asked),
+            Truth(member[0], base.truth.evaluated),
             base.records.assign(label=labels.astype(str)).assign(**{"class": labels}),
             mock_targets(world),
             base.attacks,

@@ -142,7 +142,7 @@ def nearer(case: gl.Case, models: int) -> list[Nearer]:
 def left_out(case: gl.Case, models: int) -> np.ndarray:
     """(records,) true for those asked about that have enough models of each of R, D and L."""
     known = [~np.isnan(said(case, test, "loss", models)[0]) for test in MODELS_OF]
-    return case.truth.asked & np.logical_and.reduce(known)
+    return case.truth.evaluated & np.logical_and.reduce(known)
 
 
 def _kappas(shares: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ def curves(cases: dict[str, gl.Case]) -> str:
     for name, case in cases.items():
         found = {test: _roc(case, attack) for test, attack in SMOOTHED.items()}
         labels = {"x_label": "false-positive rate", "y_label": "true-positive rate"}
-        low = 10.0 ** np.floor(np.log10(1 / (case.truth.asked & ~case.truth.member).sum()))
+        low = 10.0 ** np.floor(np.log10(1 / (case.truth.evaluated & ~case.truth.member).sum()))
         rows.append([
             lines(name, found, Axes(**labels)),
             lines(f"{name}, logarithmic", found, Axes((low, 1), (low, 1), log=True, **labels)),
@@ -118,7 +118,7 @@ def compared(case: gl.Case, record: int) -> dict[str, np.ndarray]:
 
 
 def _roc(case: gl.Case, attack: str) -> tuple[np.ndarray, np.ndarray]:
-    found = roc(gl.ATTACKS[attack].score(case.view)[case.truth.asked], case.truth.member[case.truth.asked])
+    found = roc(gl.ATTACKS[attack].score(case.view)[case.truth.evaluated], case.truth.member[case.truth.evaluated])
     return found.fpr, found.tpr
 
 

@@ -34,7 +34,7 @@ def strength(name: str, cases: Sequence[gl.Case]) -> Strength:
     return Strength(
         configuration=name,
         train_accuracy=tuple(_accuracy(case, case.truth.member) for case in cases),
-        test_accuracy=tuple(_accuracy(case, case.truth.asked & ~case.truth.member) for case in cases),
+        test_accuracy=tuple(_accuracy(case, case.truth.evaluated & ~case.truth.member) for case in cases),
         auc=_aucs(cases, SMOOTHED),
         auc_empirical=_aucs(cases, EMPIRICAL),
         realised_fpr={test: _realised(cases, attack) for test, attack in EMPIRICAL.items()},
@@ -47,13 +47,13 @@ def _accuracy(case: gl.Case, records: np.ndarray) -> float:
 
 def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
     return {
-        test: tuple(float(auc(gl.ATTACKS[name].score(c.view)[c.truth.asked], c.truth.of_asked).value) for c in cases)
+        test: tuple(float(auc(gl.ATTACKS[name].score(c.view)[c.truth.evaluated], c.truth.member_evaluated).value) for c in cases)
         for test, name in attacks.items()
     }
 
 
 def _realised(cases: Sequence[gl.Case], attack: str) -> dict[str, float]:
     """Asked level to the share of non-members that were called, over all targets."""
-    p_values = [gl.ATTACKS[attack].p_value(case.view)[case.truth.asked & ~case.truth.member] for case in cases]
+    p_values = [gl.ATTACKS[attack].p_value(case.view)[case.truth.evaluated & ~case.truth.member] for case in cases]
     every = np.concatenate(p_values)
     return {f"{level:g}": float((every[~np.isnan(every)] <= level).mean()) for level in LEVELS}

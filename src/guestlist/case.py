@@ -40,13 +40,13 @@ class Truth:
     """
 
     member: np.ndarray
-    asked: np.ndarray
+    evaluated: np.ndarray
     models: Split | None = None
 
     @property
-    def of_asked(self) -> np.ndarray:
+    def member_evaluated(self) -> np.ndarray:
         """(asked records,) true for members."""
-        return self.member[self.asked]
+        return self.member[self.evaluated]
 
 
 @dataclass(frozen=True)
@@ -166,19 +166,19 @@ class Case:
     @cached_property
     def asked_scores(self) -> dict[str, np.ndarray]:
         """Attack to (asked records,) scores, which nobody can change."""
-        return {name: settled(values, self.truth.asked) for name, values in self.scores.items()}
+        return {name: settled(values, self.truth.evaluated) for name, values in self.scores.items()}
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
         """Attack to (records,) p-values, of the attacks that have some for the asked records."""
-        return p_values_of(self.attacks, self.view, self.truth.asked)
+        return p_values_of(self.attacks, self.view, self.truth.evaluated)
 
     @cached_property
     def persons(self) -> np.ndarray | None:
         """(asked records,) numbers of the persons whose records these are; None where each record stands alone."""
         if "person" not in self.records:
             return None
-        return np.unique(self.records["person"].to_numpy()[self.truth.asked], return_inverse=True)[1]
+        return np.unique(self.records["person"].to_numpy()[self.truth.evaluated], return_inverse=True)[1]
 
     def of(self, find: Callable[[Case], Found]) -> Found:
         """What ``find`` finds in this case, computed once: findings ask each other."""

@@ -125,7 +125,7 @@ def _blind(target: Predictions, store: Store) -> Blind | None:
     """
     if not target.labelled and target.features is None and not target.groups:
         return None
-    said = target.take(store.pool["row"].to_numpy()[store.split.asked[0]])  # in the order of the pool
+    said = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
     with one_thread():  # the same bits on any number of cores
         values = not said.scale.has_classes
         labels = said.labels if said.labelled else None
@@ -144,7 +144,7 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     split = _split(parts)
     manifest = Manifest(
         data=_fingerprint(parts),
-        split=digest(split.member[0].tobytes().hex(), split.asked[0].tobytes().hex()),
+        split=digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
         recipe=PREDICTIONS,
         seed=0,
         game=options_of(Sides(int(split.members.sum()), int(split.nonmembers.sum()))),

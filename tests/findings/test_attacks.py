@@ -28,9 +28,9 @@ def case():
 
 
 def test_every_figure_is_told_whose_records_these_are(case):
-    member, persons = case.truth.of_asked, case.persons
+    member, persons = case.truth.member_evaluated, case.persons
     for found in attacks.find(case):
-        scores = case.scores[found.name][case.truth.asked]
+        scores = case.scores[found.name][case.truth.evaluated]
         assert found.auc == auc(scores, member, persons=persons) != auc(scores, member)
         assert found.advantage == advantage(scores, member, persons=persons) != advantage(scores, member)
         sizes = effective_sizes(scores, member, persons=persons)
@@ -44,8 +44,8 @@ def test_every_figure_is_told_whose_records_these_are(case):
 
 
 def test_rates_are_resolved_by_persons(case):
-    outside = len(set(case.persons[~case.truth.of_asked]))
-    inside = len(set(case.persons[case.truth.of_asked]))
+    outside = len(set(case.persons[~case.truth.member_evaluated]))
+    inside = len(set(case.persons[case.truth.member_evaluated]))
     low, middle, high = attacks.find(case)[0].rates
     assert (low.resolution, middle.resolution, high.resolution) == ("withheld", "withheld", "weak")
     assert 1 < 0.05 * outside < 10
@@ -53,7 +53,7 @@ def test_rates_are_resolved_by_persons(case):
 
 
 def test_levels_and_the_gap_are_told_too(case):
-    asked, member, persons = case.truth.asked, case.truth.of_asked, case.persons
+    asked, member, persons = case.truth.evaluated, case.truth.member_evaluated, case.persons
     for test in hypothesis_tests.find(case):
         for level in test.levels:
             values = case.p_values[test.name][asked]
@@ -66,8 +66,8 @@ def test_levels_and_the_gap_are_told_too(case):
 
 def test_the_subject_counts_persons(case):
     found = subject.find(case)
-    assert found.member_persons == len(set(case.persons[case.truth.of_asked]))
-    assert found.nonmember_persons == len(set(case.persons[~case.truth.of_asked]))
+    assert found.member_persons == len(set(case.persons[case.truth.member_evaluated]))
+    assert found.nonmember_persons == len(set(case.persons[~case.truth.member_evaluated]))
     assert subject.find(leaking(records=40)).member_persons is None
 
 

@@ -111,7 +111,7 @@ def test_references_of_another_size():
     said = sentence(judge(other).check("GL105"))
     assert "fewer, so that" in said
     assert "give population records" in said
-    given = replace(other, truth=replace(other.truth, asked=np.arange(400) < 350))
+    given = replace(other, truth=replace(other.truth, evaluated=np.arange(400) < 350))
     assert "give more population records" in sentence(judge(given).check("GL105"))
     large = replace(case, view=replace(case.view, reference_member=case.view.reference_member | (np.arange(400) < 150)))
     said = sentence(judge(large).check("GL105"))

@@ -62,7 +62,8 @@ def test_a_claim_that_does_not_hold_is_contradicted(case):
     found = epsilon.find(case)
     assert found.contradicted
     assert 1 < found.bound.epsilon < found.bound.provable
-    assert (found.bound.members, found.bound.nonmembers) == (case.truth.of_asked.sum(), (~case.truth.of_asked).sum())
+    member = case.truth.member_evaluated
+    assert (found.bound.members, found.bound.nonmembers) == (member.sum(), (~member).sum())
     assert epsilon_verdict(found).startswith("No: the claim of ε = 1 at δ = 1e-05 is contradicted.")
 
 

@@ -42,7 +42,7 @@ def test_a_group_is_compared_with_records_outside_it():
     world = gaussian_world(1.0, records=600, models=1)
     of = np.arange(600) % 3
     case = case_of(world, ("loss",), of)
-    scores, member = case.scores["loss"], case.truth.of_asked
+    scores, member = case.scores["loss"], case.truth.member_evaluated
     for group in groups.find(case):
         inside = of == int(group.value)
         own, rest = auc(scores[inside], member[inside]), auc(scores[~inside], member[~inside])

@@ -70,7 +70,7 @@ def test_records_in_another_order_are_listed_alike():
 def test_of_many_that_tie_nobody_is_named_and_they_are_counted():
     """A third of the members share the highest score; no reference says anything about them."""
     case = case_of(gaussian_world(0.5, records=3000, models=1, seed=1), ("loss",))
-    member, score = case.truth.of_asked, np.zeros(3000)
+    member, score = case.truth.member_evaluated, np.zeros(3000)
     score[np.flatnonzero(member)[:500]] = score[np.flatnonzero(~member)[:30]] = 1.0
     case = with_signals(case, loss=-score)
     assert case.of(records.record_table)["p_value"].min() < 0.05

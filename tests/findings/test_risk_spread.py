@@ -26,7 +26,7 @@ def case():
 
 def test_quantiles_are_those_of_the_members_of_a_group(case):
     found = risk_spread.find(case)
-    asked, member = case.truth.asked, case.truth.member
+    asked, member = case.truth.evaluated, case.truth.member
     sex = case.records["group_sex"].to_numpy()
     for name, values in risks_of(case).items():
         rows = {(*row.of.items(),): row for row in found.spreads if row.risk == name}
@@ -43,7 +43,7 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
 def test_correlations_are_over_members(case):
     found = risk_spread.find(case)
     attack = case.of(headline.find).name
-    member = case.truth.asked & case.truth.member
+    member = case.truth.evaluated & case.truth.member
     columns = {**risks_of(case), attack: case.scores[attack]}
     assert found.names == (*columns,)
     for i, a in enumerate(columns.values()):

@@ -72,7 +72,7 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
 
 def test_who_was_a_member_plays_no_part_in_the_sample(few_cells):
     case = case_of(world(), NAMES)
-    other = replace(case, truth=Truth(~case.truth.member, case.truth.asked))
+    other = replace(case, truth=Truth(~case.truth.member, case.truth.evaluated))
     assert np.array_equal(case.of(sample), other.of(sample))
     assert case.of(headline.chosen).means == other.of(headline.chosen).means
 

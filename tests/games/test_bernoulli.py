@@ -65,7 +65,7 @@ def test_sides_have_their_sizes_and_the_rest_is_population():
     assert split.nonmembers.sum() == 20
     assert split.population.sum() == 50
     assert not (split.members & split.nonmembers).any()
-    assert (split.asked == split.asked[0]).all()
+    assert (split.evaluated == split.evaluated[0]).all()
     assert split.member[1:].mean() == pytest.approx(0.3, abs=0.05)
     other = draw(Sides(30, 20), people(100), 1, seed=1)
     assert (other.members != split.members).any()
@@ -119,10 +119,10 @@ def test_references_are_as_large_as_the_target_however_large_the_population_is(m
     split = draw(game, people(pool), 1 + 60, seed=1, given=given)
     assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
     # Whoever is asked about has references on both sides, as many as ever.
-    short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.asked[0]]
+    short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.evaluated[0]]
     assert short.min() > 0
     trained = split.member[1:].any(axis=0)
-    assert trained[split.asked[0]].all()
+    assert trained[split.evaluated[0]].all()
     if game.population is not None:
         assert trained.sum() == members + nonmembers + game.population
 

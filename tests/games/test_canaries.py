@@ -63,7 +63,7 @@ def test_wrong_labels_are_drawn_from_all_others(people):
 def test_coins_are_fair_and_independent_and_the_others_always_train(people):
     made = Canaries(60, candidates=60).prepared(people, nobody, seed=0)
     split = draw(GAME, made, 401, seed=5)
-    assert (split.asked == made.marked).all()
+    assert (split.evaluated == made.marked).all()
     assert split.member[:, ~made.marked].all()
     tossed = split.member[:, made.marked]
     assert tossed.mean() == pytest.approx(0.5, abs=0.02)
@@ -139,7 +139,7 @@ def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
 
 def test_records_that_always_train_teach_no_attack_anything(played):
     view = gl.read_case(played[1]).view
-    told = ~open_store(played[1]).split.asked[0]
+    told = ~open_store(played[1]).split.evaluated[0]
     for name in ("loss", "margin"):
         assert np.isnan(view.target(name)[told]).all()
         assert not np.isnan(view.reference(name)[:, ~told]).any()
@@ -154,7 +154,7 @@ def test_it_goes_on_where_it_was_and_refuses_another_game(played):
     play(references=6)
     after = open_store(folder).split
     assert (after.member[:5] == before.member).all()
-    assert (after.asked == before.asked[0]).all()
+    assert (after.evaluated == before.evaluated[0]).all()
     assert open_store(folder).manifest.the_game() == GAME
     with pytest.raises(FolderError, match="another game"):
         play(game=Canaries(40, models=3))

@@ -89,7 +89,7 @@ def test_more_models_leave_the_earlier_ones_as_they_were(name):
     later = draw(game, data, MODELS, 3, given=few)
     for split in (many, later):
         assert np.array_equal(few.member, split.member[:2])
-        assert np.array_equal(few.asked, split.asked[:2])
+        assert np.array_equal(few.evaluated, split.evaluated[:2])
     assert np.array_equal(many.member, later.member)
 
 
@@ -103,7 +103,7 @@ def test_members_and_whom_is_asked_about_are_true_or_false_for_each_record(name)
         if asked is not None:
             assert (asked.dtype, asked.shape) == (bool, (len(data),))
     split = draw(game, data, MODELS, 3)
-    assert (split.asked & split.member)[0].any()
+    assert (split.evaluated & split.member)[0].any()
     assert split.nonmembers.any()
 
 
@@ -125,7 +125,7 @@ def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
     mixed = replace(game, iid=True)
     assert is_alike(mixed)
     apart, alike = (draw(one, people(), 1, 3) for one in (game, mixed))
-    assert np.array_equal(apart.asked, alike.asked)
+    assert np.array_equal(apart.evaluated, alike.evaluated)
     assert apart.members.sum() == alike.members.sum()
     assert game.parts(people()).members
 

@@ -150,8 +150,8 @@ def test_a_validation_set_is_drawn_as_members_are(name, people):
     game, rng = GAMES[name], np.random.default_rng(0)
     split = draw(game, people, 1, 0)
     parts = game.parts(people)
-    unseen = like_members(parts, people, split.asked[0], 30, rng)
-    assert not (unseen & split.asked[0]).any()
+    unseen = like_members(parts, people, split.evaluated[0], 30, rng)
+    assert not (unseen & split.evaluated[0]).any()
     assert 0 < unseen.sum() <= 30
     for one in parts.members:
         wanted = 1.0 if one.count is None else one.count / 60
@@ -167,4 +167,4 @@ def test_whoever_does_not_say_is_on_neither_side(people):
     groups = {name: np.where(unsaid, MISSING, values) for name, values in people.groups.items()}
     some = Data(people.x, people.y, people.ids, groups)
     for game in (Sources("side", "east"), Bias("sex", "m", 0.5, 60, 60)):
-        assert not draw(game, some, 1, 0).asked[0][unsaid].any()
+        assert not draw(game, some, 1, 0).evaluated[0][unsaid].any()

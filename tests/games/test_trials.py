@@ -39,7 +39,7 @@ def test_the_others_are_always_the_same_and_a_coin_decides_about_the_rest(people
     split = draw(game, pool, 400, seed=3)
     asked = 2 if against == "another" else 1
     assert len(pool) == 20 + asked
-    assert (split.asked == pool.marked).all()
+    assert (split.evaluated == pool.marked).all()
     assert pool.marked.sum() == asked
     assert split.member[:, ~pool.marked].all()
     inside = split.member[:, pool.marked]
@@ -60,10 +60,10 @@ def test_the_record_in_question_can_be_named(people):
 def test_members_and_one_more_are_drawn_anew_for_every_model(people):
     split = draw(Exchangeable(20), people, 600, seed=0)
     assert (split.member.sum(axis=1) == 20).all()
-    assert (split.asked.sum(axis=1) == 2).all()
-    assert ((split.asked & split.member).sum(axis=1) == 1).all()
+    assert (split.evaluated.sum(axis=1) == 2).all()
+    assert ((split.evaluated & split.member).sum(axis=1) == 1).all()
     assert split.member.mean(axis=0) == pytest.approx(1 / 3, abs=0.08)  # nobody is in more often than others
-    assert split.asked.mean(axis=0) == pytest.approx(1 / 30, abs=0.03)
+    assert split.evaluated.mean(axis=0) == pytest.approx(1 / 30, abs=0.03)
     first = scored(np.zeros(split.member.shape), split)[1]
     assert first.mean() == pytest.approx(0.5, abs=0.07)
     assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.12

@@ -38,7 +38,7 @@ def test_every_target_has_its_own_members_and_all_share_the_references(run):
     cases, folder, _ = run
     for t, case in enumerate(cases):
         assert case.truth.member.sum() == 80
-        assert (case.truth.asked & ~case.truth.member).sum() == 80
+        assert (case.truth.evaluated & ~case.truth.member).sum() == 80
         assert case.view.references == 8
         assert len(case.view.evidence.need("distilled").member) == 8
         said = open_store(folder / "small" / f"target-{t}").model(0)["loss"]

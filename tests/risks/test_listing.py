@@ -27,7 +27,7 @@ from worlds import gaussian_world
 def test_members_alone_are_listed_the_most_exposed_first():
     case = leaking()
     table = members_by_risk(case, ["risk_score", "mu"])
-    member = case.truth.member & case.truth.asked
+    member = case.truth.member & case.truth.evaluated
     assert len(table) == member.sum()
     assert set(table["id"]) == set(case.records["id"][member])
     values = table["risk_risk_score"].to_numpy()
@@ -44,7 +44,7 @@ def test_members_in_the_order_of_the_report_are_those_of_its_list():
     table, attack = record_table(case, None)
     members = members_by_exposure(table, attack)
     listed = case.of(records.find)
-    assert len(members) == (case.truth.member & case.truth.asked).sum()
+    assert len(members) == (case.truth.member & case.truth.evaluated).sum()
     assert listed
     assert members["id"].tolist()[: len(listed)] == [one.id for one in listed]
     scored = members["id"].isin(table["id"][table[f"score_{attack}"].notna()]).to_numpy()

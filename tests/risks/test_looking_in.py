@@ -157,7 +157,7 @@ def test_records_that_nobody_asks_about_have_none(sides, tmp_path):
     model = LogisticRegression().fit(*sides[0])
     case = gl.collect(model, *sides, population, references=0, folder=tmp_path, jobs=1, blind=False)
     for name in ("leverage", "loss_tail"):
-        np.testing.assert_array_equal(np.isnan(risks_of(case)[name]), ~case.truth.asked)
+        np.testing.assert_array_equal(np.isnan(risks_of(case)[name]), ~case.truth.evaluated)
 
 
 def test_what_a_target_lacks_is_told(sides):

@@ -112,7 +112,7 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
 @pytest.mark.parametrize("step", [0.0, 1.0, 2.5], ids=["fine", "steps", "few values"])
 def test_equal_risks_are_seldom_told_apart_in_one_audit(step, case):
     """Two scores that know as much of the calls and share half of what they say."""
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     called = np.nan_to_num(calls_at_fpr(case.scores["loss"][asked], member, 0.05))
     wrong = []
     for seed in range(150):

@@ -33,7 +33,7 @@ def test_what_was_written_is_read_back(store):
     again = open_store(store.folder)
     assert again.manifest == MANIFEST
     assert again.models() == [0, 1, 2]
-    assert again.split.asked[0].tolist() == [True, True, False]
+    assert again.split.evaluated[0].tolist() == [True, True, False]
     assert again.manifest.the_game() == Sides(1, 1, rate=0.5)
     rotation = again.rotation()
     assert rotation.target("loss")[2].tolist() == [2, 3, 4]

@@ -38,6 +38,6 @@ def _scores(signals: Signals, value: Callable) -> np.ndarray:
 
     near = signals.evidence.need("neighbours")
     scores = np.full(len(signals.labels), np.nan)
-    x, labels, loss = near.x[near.asked], signals.labels[near.asked], 1 - signals.target("p_y")[near.asked]
-    scores[near.asked] = value(x, labels, loss, Knn(k=near.k, metric=near.metric), p=near.rate)
+    x, labels, loss = near.x[near.evaluated], signals.labels[near.evaluated], 1 - signals.target("p_y")[near.evaluated]
+    scores[near.evaluated] = value(x, labels, loss, Knn(k=near.k, metric=near.metric), p=near.rate)
     return scores

@@ -32,7 +32,7 @@ def leaf_shares(signals: Signals) -> np.ndarray:
         (records,) scores; NaN for records that are not asked about.
     """
     leaves = signals.evidence.need("leaves")
-    asked = leaves.asked
+    asked = leaves.evaluated
     scores = np.full(len(asked), np.nan)
     if not leaves.leaf.shape[1]:
         return scores
@@ -44,7 +44,7 @@ def leaf_shares(signals: Signals) -> np.ndarray:
 
 def _log_ratio(leaves: LeavesView, tree: int, of_class: np.ndarray) -> np.ndarray:
     """(asked records,) what one tree says."""
-    asked = leaves.asked
+    asked = leaves.evaluated
     weight = np.ones(len(of_class)) if leaves.weight is None else leaves.weight[asked, tree]
     cell = leaves.leaf[asked, tree].astype(np.int64) * (of_class.max() + 1) + of_class
     candidates = np.bincount(cell, weight)[cell]

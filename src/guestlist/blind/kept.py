@@ -43,7 +43,7 @@ def blind_baseline(
     made_of, path = _made_of(store, groups, persons, unsigned), store.folder / FILE
     if path.exists() and store.read_figures(path).get("made_of") == made_of:
         return blind_in(store)
-    asked, member = store.split.asked[0], store.split.members
+    asked, member = store.split.evaluated[0], store.split.members
     rows = np.flatnonzero(asked)
     found = look(
         x if x is None else x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows],

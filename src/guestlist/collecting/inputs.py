@@ -223,7 +223,7 @@ def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping
     target, split = inputs.target, inputs.split
     return Manifest(
         data=digest(fingerprint(inputs.pool, inputs.hashes)),
-        split=digest(split.member[0].tobytes().hex(), split.asked[0].tobytes().hex()),
+        split=digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
         recipe=digest(target.recipe),
         seed=seed,
         game=game,
@@ -269,7 +269,7 @@ def _keep_split(store: Store, split: Split) -> None:
     """Write down the target's row, or check that it is the one that stands there: a split is never drawn twice."""
     if not (store.folder / "split.npz").exists():
         store.write_split(split)
-    elif not all(np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "asked")):
+    elif not all(np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "evaluated")):
         raise FolderError(
             f"{store.folder / 'split.npz'} does not fit the manifest beside it: the folder is damaged. Choose another."
         )

@@ -31,7 +31,7 @@ def rotation_of(
     return replace(
         rotation,
         evidence=lambda k: mocks if k else evidence,
-        unasked=~store.split.asked[0],
+        unasked=~store.split.evaluated[0],
         answers=lambda k: None if k else answers,
     )
 

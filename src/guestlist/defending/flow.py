@@ -206,7 +206,7 @@ def _there(folder: Path) -> int:
 
 def _situation(given: Inputs, held_out, columns: Columns) -> Situation:
     """What the choice of defences hangs on; ids that cannot be paired are refused before the long work."""
-    ids = given.pool.ids[given.split.asked[0]]
+    ids = given.pool.ids[given.split.evaluated[0]]
     if len(set(ids)) < len(ids):
         raise InputError(
             f"{len(ids)} records have {len(set(ids))} ids: defences are compared record by record. Give an id column "

@@ -217,7 +217,7 @@ def without(inputs: Inputs, left: np.ndarray) -> Inputs:
     return replace(
         inputs,
         pool=renumbered(inputs.pool.take(kept)),
-        split=one_target(split.members[kept], split.asked[0][kept]),
+        split=one_target(split.members[kept], split.evaluated[0][kept]),
         rows=None if inputs.rows is None else inputs.rows[kept],
         hashes=None if inputs.hashes is None else inputs.hashes[kept],
     )

@@ -126,7 +126,7 @@ class Runs:
         split = draw(replace(self.game, iid=True), pool, 1, _seed(self.seed, repeat)) if arm == "iid" else apart
         parts, chances = self.game.parts(pool), stream(self.seed, "experiment", repeat, 1)
         unseen = (
-            like_members(parts, pool, split.asked[0], self.setting.validation, chances)
+            like_members(parts, pool, split.evaluated[0], self.setting.validation, chances)
             if arm == "apart"
             else np.zeros(len(pool), dtype=bool)
         )
@@ -144,7 +144,7 @@ class Runs:
         own = train(split.members, 0)
         calls, average = None, None
         if self.setting.shadows:
-            left = _left(parts, split.asked[0] | unseen, int(split.members.sum()), chances)
+            left = _left(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
             shadows = shadowed(
                 lambda rows, shadow: train(rows, 1 + shadow), labels, left, self.setting.shadows, chances
             )
@@ -193,8 +193,8 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
     members = int(split.members.sum())
     if setting.average_of == SHADOWS:
         rng = stream(seed, "experiment", 0, 1)
-        unseen = like_members(game.parts(pool), pool, split.asked[0], setting.validation, rng)
-        left = int(_left(game.parts(pool), split.asked[0] | unseen, members, rng).sum())
+        unseen = like_members(game.parts(pool), pool, split.evaluated[0], setting.validation, rng)
+        left = int(_left(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
         if left < FEWEST:
             raise InputError(
                 f"Shadows need {FEWEST} records that nobody asks about, and {left} are left: ask for fewer members, "

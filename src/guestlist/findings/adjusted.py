@@ -65,11 +65,11 @@ def find(case: Case) -> Adjusted | None:
     """None where nobody looked without the model, or what was said of each record was not kept."""
     if case.blind is None or case.unasked is None:
         return None
-    name, asked = case.of(headline.find).name, case.truth.asked
+    name, asked = case.of(headline.find).name, case.truth.evaluated
     seen = case.unasked.seen[asked]
     persons = None if case.persons is None else case.persons[seen]
     chance, blind = case.unasked.chance[asked][seen], case.unasked.across_folds[asked][seen]
-    looked, member = "features" in case.blind.looked_at, case.truth.of_asked[seen]
+    looked, member = "features" in case.blind.looked_at, case.truth.member_evaluated[seen]
     return adjusted(name, case.scores[name][asked][seen], member, chance, blind, persons, features=looked)
 
 

@@ -31,7 +31,7 @@ def find(case: Case) -> AgreementResult | None:
     """How far the attacks agree at one rate; None where there is only one."""
     if len(case.scores) < 2:
         return None
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     own = _reaching(case)
     calls = {
         name: calls_at_level(case.p_values[name][asked], ALPHA) if name in own else calls_at_fpr(values, member, ALPHA)

@@ -136,7 +136,7 @@ class AttackResult:
 
 
 def find(case: Case) -> tuple[AttackResult, ...]:
-    scores, member, first = case.asked_scores, case.truth.of_asked, case.of(headline.find).name
+    scores, member, first = case.asked_scores, case.truth.member_evaluated, case.of(headline.find).name
     beside = _placed(scores[first], member)
     found = []
     for name, attack in case.attacks.items():

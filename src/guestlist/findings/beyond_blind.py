@@ -28,9 +28,9 @@ def find(case: Case) -> BeyondBlind | None:
     """Compare the headline attack with the baseline; None where there is no baseline, or no score of it per record."""
     if case.blind is None or case.unasked is None:
         return None
-    name, asked = case.of(headline.find).name, case.truth.asked
+    name, asked = case.of(headline.find).name, case.truth.evaluated
     seen = case.unasked.seen[asked]
-    member = case.truth.of_asked[seen]
+    member = case.truth.member_evaluated[seen]
     gain = auc_beyond(
         case.scores[name][asked][seen],
         case.unasked.score[asked][seen],

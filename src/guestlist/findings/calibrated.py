@@ -29,7 +29,7 @@ class CalibratedScore:
 
 def find(case: Case) -> tuple[CalibratedScore, ...] | None:
     """The privacy risk score, and the classifiers that were run; None where there is no such score."""
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     found = []
     for name, probability in _probabilities(case).items():
         values = probability[asked]

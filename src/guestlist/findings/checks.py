@@ -210,7 +210,7 @@ def chance_accuracy(case: Case) -> Outcome:
     if correct is None:
         r2 = case.of(subject.find).r2_nonmembers
         return NOT_APPLICABLE if r2 is None else _state(r2 <= 0, {"r2": r2})
-    outside = case.truth.asked & ~case.truth.member
+    outside = case.truth.evaluated & ~case.truth.member
     accuracy = float(correct[outside].mean())
     guessing = float(np.bincount(case.view.labels[outside]).max() / outside.sum())
     return _state(accuracy <= guessing, {"accuracy": accuracy, "guessing": guessing})
@@ -233,7 +233,7 @@ def one_probability(case: Case) -> Outcome:
         return NOT_APPLICABLE
     if found is None:
         return NOT_RUN
-    first, second = found[case.truth.asked].T
+    first, second = found[case.truth.evaluated].T
     return _state(bool((first == 0).all() and (second >= 0).all() and (second <= 1).all()), {"records": len(first)})
 
 
@@ -244,7 +244,7 @@ def saturation(case: Case) -> Outcome:
         return NOT_APPLICABLE
     if case.setting.answers is None:
         return NOT_RUN
-    share = scale.saturated(case.setting.answers[case.truth.asked])
+    share = scale.saturated(case.setting.answers[case.truth.evaluated])
     return _state(share >= SATURATED, {"share": share})
 
 
@@ -258,7 +258,7 @@ def sizes(case: Case) -> Outcome:
     figures |= (
         {"predictions": 1}
         if case.setting.predictions
-        else {"population": int((~case.truth.asked & ~case.truth.member).sum())}
+        else {"population": int((~case.truth.evaluated & ~case.truth.member).sum())}
     )
     return _state(training_set.other_size(case), figures)
 
@@ -267,7 +267,7 @@ def copies(case: Case) -> Outcome:
     """References that say exactly what the target says: they were not trained anew."""
     signal = next((name for name in ("p_y", "loss") if signal_of(case.view, name) is not None), None)
     # A shadow model is asked about records of its own: there is nothing to compare. Labels alone may well be equal.
-    asked = case.truth.asked
+    asked = case.truth.evaluated
     if not case.view.references or signal is None:
         return NOT_APPLICABLE
     # Where some records differ, the rest need not be looked at.
@@ -326,9 +326,9 @@ def quantile_regression(case: Case) -> Outcome:
 def alone_in_leaves(case: Case) -> Outcome:
     """Members that stand alone in the leaves of a tree model."""
     alone = risks_of(case).get("alone_in_leaves")
-    if alone is None or np.isnan(alone[case.truth.asked]).all():
+    if alone is None or np.isnan(alone[case.truth.evaluated]).all():
         return NOT_APPLICABLE
-    member = case.truth.member & case.truth.asked
+    member = case.truth.member & case.truth.evaluated
     lone = int((alone[member] > ALONE).sum())
     return _state(lone > 0, {"alone": lone, "members": int(member.sum())})
 
@@ -356,7 +356,7 @@ def reversed_sides(case: Case) -> Outcome:
 
 def _fit(case: Case) -> dict[str, Figure]:
     """How well the target does on either side, and a constant on both: wrong labels make it do worse than that."""
-    correct, asked, member = signal_of(case.view, "correct"), case.truth.asked, case.truth.of_asked
+    correct, asked, member = signal_of(case.view, "correct"), case.truth.evaluated, case.truth.member_evaluated
     if correct is None:
         who = case.of(subject.find)
         sides = {"r2_members": who.r2_members, "r2_nonmembers": who.r2_nonmembers}
@@ -371,7 +371,7 @@ def gap_without_attack(case: Case) -> Outcome:
     correct = signal_of(case.view, "correct")
     if correct is None:
         return NOT_APPLICABLE
-    right, member = correct[case.truth.asked] > 0.5, case.truth.of_asked
+    right, member = correct[case.truth.evaluated] > 0.5, case.truth.member_evaluated
     gap = advantage(right, member, 0.5, persons=case.persons)  # of calling whoever is answered rightly
     large = gap.low > LARGE_GAP or gap.high < -LARGE_GAP
     inside, outside = float(right[member].mean()), float(right[~member].mean())
@@ -404,7 +404,7 @@ def rare_classes(case: Case) -> Outcome:
         return NOT_APPLICABLE
     labels, classes = case.view.labels, case.setting.classes
     seen = np.stack([np.bincount(labels, row, minlength=classes) for row in case.view.reference_member])
-    every, asked = np.bincount(labels, minlength=classes), np.bincount(labels[case.truth.asked], minlength=classes)
+    every, asked = np.bincount(labels, minlength=classes), np.bincount(labels[case.truth.evaluated], minlength=classes)
     there = asked > 0
     missed = there & (seen == 0).any(axis=0)
     rare = missed | (there & (seen == every).all(axis=0))

@@ -70,7 +70,7 @@ def _p_values(case: Case, names: Sequence[str]) -> dict[str, float]:
     masks = [part.mask for part in slices.classes(case) if part.enough]
     correct = signal_of(case.view, "correct")
     assert correct is not None  # there are gaps
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     right = correct[asked]
     judged = member & np.any(masks, axis=0)
     number = np.zeros(len(member), dtype=int)

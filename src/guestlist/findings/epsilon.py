@@ -167,7 +167,7 @@ def epsilon_bound(
     name = case.of(headline.find).name if attack is None else _known(case, attack)
     if case.attacks[name].evidence in OTHERS_KNOWN:
         raise NoBoundError(OTHERS_KNOWN[case.attacks[name].evidence])
-    scores, member = case.scores[name][case.truth.asked], case.truth.of_asked
+    scores, member = case.scores[name][case.truth.evaluated], case.truth.member_evaluated
     found = epsilon_lower_bound(scores, member, delta=delta, how=how, threshold=threshold, confidence=confidence)
     fixed, gaussian = isinstance(how.membership, FixedSize), isinstance(how, OneRunCurve) and how.curve == "gaussian"
     return Epsilon(claim, _most(claim), name, found, fixed_size=fixed, gaussian=gaussian)
@@ -200,7 +200,7 @@ def _apart(case: Case) -> bool:
 
 def _together(case: Case) -> int:
     """The largest number of records that one person has among those asked about."""
-    return 1 if "person" not in case.records else int(case.records["person"][case.truth.asked].value_counts().max())
+    return 1 if "person" not in case.records else int(case.records["person"][case.truth.evaluated].value_counts().max())
 
 
 class NoBoundError(InputError):
@@ -220,7 +220,7 @@ def membership_of(case: Case) -> Coins | FixedSize:
         raise NoBoundError("game")
     if not case.setting.drawn:
         raise NoBoundError("own split")
-    records = case.records[case.truth.asked]
+    records = case.records[case.truth.evaluated]
     if "person" in records and records["person"].duplicated().any():
         raise NoBoundError("persons")
     found = game.membership(records["label"].to_numpy())

@@ -70,7 +70,7 @@ def find(case: Case) -> Exposure | None:
     if found is None:
         return None
     own, scores, member = _scores(case)
-    tested = int((~np.isnan(found.p_value) & case.truth.of_asked).sum())
+    tested = int((~np.isnan(found.p_value) & case.truth.member_evaluated).sum())
     if not found.listed.any():
         return Exposure(Q, tested, 0, inflation=found.inflation)
     far, here = own[found.listed].min(), found.listed[tried(case)]
@@ -96,11 +96,11 @@ def listing(case: Case) -> Listing | None:
         return None
     own, scores, member = _scores(case)
     counted = conformal_p_values(own, scores[~member])
-    factor = inflation(counted[~case.truth.of_asked])
+    factor = inflation(counted[~case.truth.member_evaluated])
     p_value = inflated(counted, factor)
     if case.of(training_set.doubted):
         return Listing(p_value, np.zeros(len(p_value), dtype=bool), factor)
-    return Listing(p_value, listed(p_value, case.truth.of_asked), factor)
+    return Listing(p_value, listed(p_value, case.truth.member_evaluated), factor)
 
 
 def inflation(p_value: np.ndarray) -> float:
@@ -136,7 +136,7 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the asked records: the target's scores, those of mock targets where these are looked at, and what they trained on."""
     mocks, asked = case.of(mocks_to_try), asked_of_sample(case)
     assert mocks is not None
-    return case.of(_own)[case.truth.asked], columns(case.of(_of_mocks), asked), columns(mocks.member, asked)
+    return case.of(_own)[case.truth.evaluated], columns(case.of(_of_mocks), asked), columns(mocks.member, asked)
 
 
 def _own(case: Case) -> np.ndarray:

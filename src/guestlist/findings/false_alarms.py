@@ -87,7 +87,7 @@ def calls_at_rates(case: Case) -> Mapping[float, Calls]:
     scores = case.of(headline.mock_scores)
     if scores is None or case.mocks is None:
         return {}
-    member = columns(case.mocks.member, case.truth.asked)
+    member = columns(case.mocks.member, case.truth.evaluated)
     fewest = int(member.shape[1] - member.sum(axis=1).max())
     fprs = [fpr for fpr in FPRS if resolution(fpr, fewest) is not Resolution.WITHHELD]
     return dict(zip(fprs, calls_on_models(scores, member, *fprs), strict=True))

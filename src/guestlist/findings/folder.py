@@ -54,7 +54,7 @@ def case_in(
     split, rotation = store.split, rotation_of(store, evidence.without(*owners), references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
-    truth = Truth(split.members, split.asked[0], split.take(models))
+    truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()
     if answers is not None and answers.shape[1] > 2:
         answers = answers.max(axis=1, keepdims=True)  # with many classes all of it is large

@@ -146,7 +146,7 @@ class _Attack:
 
     @classmethod
     def of(cls, case: Case, name: str) -> _Attack:
-        scores, member = case.asked_scores[name], case.truth.of_asked
+        scores, member = case.asked_scores[name], case.truth.member_evaluated
         best, at_fpr = np.full(len(scores), np.nan), calls_at_fpr(scores, member, FPR)
         if not np.isnan(advantage(scores, member, CROSS_FIT, persons=case.persons).value):  # a threshold can be learnt
             best = np.where(np.isnan(scores), np.nan, calls(scores, member, CROSS_FIT, persons=case.persons))
@@ -165,7 +165,7 @@ def mean_risks(
         risks: name to (records,).
         bounds: name to the range of its values, where that is known.
     """
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     persons, masks = of_those(case.persons, member), [part.mask[member] for part in parts]
     means = {
         name: group_means(values[asked][member], masks, bounds=bounds.get(name), persons=persons)
@@ -195,7 +195,7 @@ def _question(mask: np.ndarray) -> bytes:
 
 
 def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
-    member, here = case.truth.of_asked, part.mask
+    member, here = case.truth.member_evaluated, part.mask
     persons, correct = of_those(case.persons, here), signal_of(case.view, "correct")
     # All non-members set the common threshold; of the members, only these are counted.
     beside = here | ~member
@@ -209,6 +209,6 @@ def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...
         tpr=tpr_at_fpr(attack.scores[here], member[here], FPR, persons=persons),
         tpr_at_common=tpr_at_fpr(attack.scores[beside], member[beside], FPR, persons=of_those(case.persons, beside)),
         fpr_at_common=share(attack.at_fpr[outside] > 0, persons=of_those(case.persons, outside)),
-        gap=None if correct is None else advantage(correct[case.truth.asked][here], member[here], 0.5, persons=persons),
+        gap=None if correct is None else advantage(correct[case.truth.evaluated][here], member[here], 0.5, persons=persons),
         risks=risks,
     )

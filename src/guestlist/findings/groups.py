@@ -67,7 +67,7 @@ def _of_attack(case: Case, attack: str, luck: str) -> tuple[GroupResult, ...]:
     Args:
         luck: the name of its random stream.
     """
-    scores, member = case.asked_scores[attack], case.truth.of_asked
+    scores, member = case.asked_scores[attack], case.truth.member_evaluated
     columns, rows = group_columns(case.records), len(headline.rows(case))
     parts = [[part for part in slices.groups(case, [name]) if part.enough] for name in columns]
     found = [
@@ -85,14 +85,14 @@ def _of_attack(case: Case, attack: str, luck: str) -> tuple[GroupResult, ...]:
 def _of_column(
     case: Case, name: str, parts: Sequence[Slice], scores: np.ndarray, columns: int, rng: np.random.Generator
 ) -> list[GroupResult]:
-    member, found = case.truth.of_asked, []
+    member, found = case.truth.member_evaluated, []
     for part in parts:
         whose = None if case.persons is None else case.persons[part.mask]
         estimate = auc(scores[part.mask], member[part.mask], persons=whose)
         found.append(GroupResult(name, part.of[name], part.members, part.nonmembers, estimate))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
-    strata = pd.factorize(case.records[f"group_{name}"][case.truth.asked], use_na_sentinel=False)[0]
+    strata = pd.factorize(case.records[f"group_{name}"][case.truth.evaluated], use_na_sentinel=False)[0]
     masks = [part.mask for part in parts]
     p_values = luck_of_groups(scores, member, masks, strata, columns, rng, case.persons)
     return [replace(one, p_value=float(p_value)) for one, p_value in zip(found, p_values, strict=True)]

@@ -108,8 +108,8 @@ def find(case: Case) -> Headline:
         return _fixed(_candidates(case))
     mocks, seen = case.of(mocks_to_try), tried(case)
     assert mocks is not None  # there was something to choose on
-    member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.asked][seen]
-    place = same_recipe(choice.crossed, member, own, case.truth.of_asked[seen], of_those(case.persons, seen))
+    member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.evaluated][seen]
+    place = same_recipe(choice.crossed, member, own, case.truth.member_evaluated[seen], of_those(case.persons, seen))
     return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
 
 

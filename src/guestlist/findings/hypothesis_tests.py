@@ -53,7 +53,7 @@ class HypothesisTest:
 
 def find(case: Case) -> tuple[HypothesisTest, ...]:
     """What every attack that is a test realised."""
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
     found = {
         name: levels_of(tests[name], values, case.view, asked, member, case.persons)

@@ -45,7 +45,7 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
         return None
     if case.of(training_set.doubted):  # these records may not be the training set: no person is exposed by this model
         return ()
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     names = np.unique(case.records["person"].to_numpy()[asked])
     score = case.scores[case.of(headline.find).name][asked]
     scored = ~np.isnan(score)

@@ -93,7 +93,7 @@ def standing(case: Case) -> Standing:
     table = case.of(record_table)
     attack = case.of(headline.find).name
     candidates, places = _placed(table, attack)
-    scored = table[f"score_{attack}"].notna() & case.truth.of_asked
+    scored = table[f"score_{attack}"].notna() & case.truth.member_evaluated
     return Standing(
         alpha=SMALL,
         members=int(scored.sum()),
@@ -116,7 +116,7 @@ def record_table(case: Case) -> pd.DataFrame:
     are the members on the list of which few are false, by ``p_exposure``; without that list, ``p_distance`` is Student's
     tail of the gap.
     """
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     records = case.records[asked].drop(columns=["class"]).reset_index(drop=True)
     records.insert(records.columns.get_loc("label") + 1, "member", member)
     for name in SAID:

@@ -56,7 +56,7 @@ def with_risks(table: pd.DataFrame, case: Case, risks: Mapping[str, np.ndarray])
     Args:
         risks: name to (records of the pool,).
     """
-    asked = case.truth.asked
+    asked = case.truth.evaluated
     rows = case.records["row"].to_numpy()[asked] if "row" in case.records else np.arange(asked.sum())
     others = [name for name in table if not name.startswith("risk_")]
     own = {f"risk_{name}": values[asked][np.argsort(rows)] for name, values in risks.items()}

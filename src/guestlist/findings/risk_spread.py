@@ -48,7 +48,7 @@ class RiskSpread:
 
 def find(case: Case) -> RiskSpread | None:
     """None where there is no risk. Parts that are too small to judge are left out: their quantiles are single people."""
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     found = {name: values[asked] for name, values in risks_of(case).items()}
     if not found:
         return None

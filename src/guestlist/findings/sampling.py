@@ -52,7 +52,7 @@ class Sampling:
 
 def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
-    chosen, many = case.of(sample), shifted(int(case.truth.asked.sum()), DRAWS)
+    chosen, many = case.of(sample), shifted(int(case.truth.evaluated.sum()), DRAWS)
     tried_on = None if chosen is None else len(chosen)
     found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case), _taught(case))
     return None if found == Sampling(len(case.records), None, False) else found
@@ -101,15 +101,15 @@ def mocks_to_try(case: Case) -> Rotation | None:
 def tried(case: Case) -> np.ndarray:
     """(asked records,) true for those at which mock targets are looked at."""
     records = case.of(sample)
-    found = np.full(len(case.truth.asked), records is None)
+    found = np.full(len(case.truth.evaluated), records is None)
     found[slice(0) if records is None else records] = True
-    return found[case.truth.asked]
+    return found[case.truth.evaluated]
 
 
 def asked_of_sample(case: Case) -> np.ndarray:
     """(records of the mock targets,) true for those that are asked about."""
     records = case.of(sample)
-    return case.truth.asked if records is None else case.truth.asked[records]
+    return case.truth.evaluated if records is None else case.truth.evaluated[records]
 
 
 def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
@@ -117,7 +117,7 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
 
     An attack that takes one target at a time would take too long: records beyond the sample have no score then.
     """
-    parts, mocks, asked = case.of(parts_of_records), case.mocks, case.truth.asked
+    parts, mocks, asked = case.of(parts_of_records), case.mocks, case.truth.evaluated
     assert parts is not None
     assert mocks is not None
     # Whatever it asks for is made once, not for each part.

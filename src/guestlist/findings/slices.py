@@ -54,7 +54,7 @@ def pairs(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]
 
 def classes(case: Case) -> tuple[Slice, ...]:
     """The classes in their order; none where the target answers with a number, or nobody knows the labels."""
-    order = case.records["class"].to_numpy()[case.truth.asked]
+    order = case.records["class"].to_numpy()[case.truth.evaluated]
     found = _parts(case, CLASS, ()) if case.setting.classes and has_labels(case) else ()
     return tuple(sorted(found, key=lambda part: order[part.mask][0]))
 
@@ -69,7 +69,7 @@ def _columns(case: Case, columns: Sequence[str] | None) -> list[str]:
 
 
 def _parts(case: Case, kind: str, names: tuple[str, ...]) -> tuple[Slice, ...]:
-    asked, member = case.records[case.truth.asked], case.truth.of_asked
+    asked, member = case.records[case.truth.evaluated], case.truth.member_evaluated
     columns = {name: asked[f"group_{name}"] for name in names} if kind != CLASS else {LABEL: asked["label"]}
     table = pd.DataFrame({name: column.to_numpy() for name, column in columns.items()})
     found = []

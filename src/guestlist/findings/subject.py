@@ -38,17 +38,17 @@ class Subject:
 
 
 def find(case: Case) -> Subject:
-    member = case.truth.of_asked
+    member = case.truth.member_evaluated
     return Subject(
         name=case.setting.name,
         classes=case.setting.classes,
         members=int(member.sum()),
         nonmembers=int((~member).sum()),
-        population=int((~case.truth.asked & ~case.truth.member).sum()),
+        population=int((~case.truth.evaluated & ~case.truth.member).sum()),
         member_persons=_persons(case, member),
         nonmember_persons=_persons(case, ~member),
         canaries=case.setting.game["labels"] if case.setting.game.get("name") == Canaries.name else None,
-        always=int((case.truth.member & ~case.truth.asked).sum()),
+        always=int((case.truth.member & ~case.truth.evaluated).sum()),
         **_fit(case),
     )
 
@@ -58,8 +58,8 @@ def _persons(case: Case, kind: np.ndarray) -> int | None:
 
 
 def _fit(case: Case) -> dict[str, float | None]:
-    asked = case.truth.asked
-    sides = {"members": case.truth.of_asked, "nonmembers": ~case.truth.of_asked}
+    asked = case.truth.evaluated
+    sides = {"members": case.truth.member_evaluated, "nonmembers": ~case.truth.member_evaluated}
     correct, residual = signal_of(case.view, "correct"), signal_of(case.view, "residual")
     if correct is not None:
         return {f"accuracy_{name}": float(correct[asked][side].mean()) for name, side in sides.items()}

@@ -63,7 +63,7 @@ def find(case: Case) -> TrainingSetDoubt | None:
     place = case.of(headline.find).same_recipe
     if place is None or case.setting.drawn or other_size(case):
         return None
-    member = case.truth.of_asked
+    member = case.truth.member_evaluated
     own = auc(case.asked_scores[case.of(headline.find).name], member, persons=case.persons, confidence=COMPATIBLE)
     if np.isnan(own.value):
         return None

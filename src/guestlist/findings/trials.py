@@ -43,8 +43,8 @@ def trials_of(case: Case) -> Runs | None:
 def scored(signal: np.ndarray, models: Split) -> tuple[np.ndarray, np.ndarray]:
     """Scores and membership of the first of the records in question, by (models, records) what models say about them."""
     every = np.arange(len(signal))
-    first = models.asked.argmax(axis=1)
-    last = models.asked.shape[1] - 1 - models.asked[:, ::-1].argmax(axis=1)
+    first = models.evaluated.argmax(axis=1)
+    last = models.evaluated.shape[1] - 1 - models.evaluated[:, ::-1].argmax(axis=1)
     alone = first == last
     second = np.where(alone, 0.0, signal[every, last])
     return signal[every, first] - second, models.member[every, first]

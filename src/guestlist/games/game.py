@@ -101,7 +101,7 @@ def draw(game: Game, data: Data, models: int, seed: int, given: Split | None = N
     Args:
         given: the first rows, where they are known already: a user's own target, or what was drawn before.
     """
-    rows = [] if given is None else list(zip(given.member, given.asked, strict=True))[:models]
+    rows = [] if given is None else list(zip(given.member, given.evaluated, strict=True))[:models]
     if not rows:
         rows = [game.row(0, data, seed)]
     of_target = rows[0][1]

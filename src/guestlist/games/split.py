@@ -13,16 +13,16 @@ class Split:
 
     Args:
         member: (models, records), true where a model trains on a record.
-        asked: (models, records), true where the adversary is asked whether it does. A record that a model neither
+        evaluated: (models, records), true where the adversary is asked whether it does. A record that a model neither
             trains on nor is asked about is population: known not to be a member. One that it trains on and is not asked
             about is known to be one.
     """
 
     member: np.ndarray
-    asked: np.ndarray
+    evaluated: np.ndarray
 
     def __post_init__(self):
-        for name in ("member", "asked"):
+        for name in ("member", "evaluated"):
             found = getattr(self, name)
             if found.dtype != bool or found.ndim != 2 or found.shape != self.member.shape:
                 raise ValueError(
@@ -42,23 +42,23 @@ class Split:
     @property
     def nonmembers(self) -> np.ndarray:
         """(records,) true for those that the target did not train on and that are asked about."""
-        return self.asked[0] & ~self.member[0]
+        return self.evaluated[0] & ~self.member[0]
 
     @property
     def population(self) -> np.ndarray:
         """(records,) true for those that the target did not train on and that nobody asks about."""
-        return ~self.asked[0] & ~self.member[0]
+        return ~self.evaluated[0] & ~self.member[0]
 
     @property
     def told(self) -> np.ndarray:
         """(records,) true for those that every model trains on and nobody asks about, and so tell nothing of membership."""
-        return np.logical_and(~self.asked.any(axis=0), self.member.all(axis=0))
+        return np.logical_and(~self.evaluated.any(axis=0), self.member.all(axis=0))
 
     def take(self, models) -> Split:
         """The same for some of the models."""
-        return Split(self.member[models], self.asked[models])
+        return Split(self.member[models], self.evaluated[models])
 
 
-def one_target(member: np.ndarray, asked: np.ndarray) -> Split:
+def one_target(member: np.ndarray, evaluated: np.ndarray) -> Split:
     """A split of one model, from (records,) masks."""
-    return Split(np.asarray(member, dtype=bool)[None], np.asarray(asked, dtype=bool)[None])
+    return Split(np.asarray(member, dtype=bool)[None], np.asarray(evaluated, dtype=bool)[None])

@@ -29,7 +29,7 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
             "A preview of forgetting needs references, and this audit has none that are compared on one record."
         )
     names = case.records["id"].astype(str).to_numpy()
-    members = np.flatnonzero(case.truth.member & case.truth.asked)
+    members = np.flatnonzero(case.truth.member & case.truth.evaluated)
     unknown = sorted(set(ids) - set(names[members]))
     if unknown:
         raise InputError(f"Expected ids of members, found {', '.join(unknown)}.")

@@ -102,4 +102,4 @@ def _outputs(case: Case) -> np.ndarray:
 
 def _side(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:
     """(records,) the asked members, or the asked non-members, about whom the target said something."""
-    return case.truth.asked & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1)
+    return case.truth.evaluated & (case.truth.member == member) & ~np.isnan(outputs).any(axis=1)

@@ -20,7 +20,7 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     found = asked_risks(case, names)
     if not found:
         raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
-    member = case.truth.member & case.truth.asked
+    member = case.truth.member & case.truth.evaluated
     who = case.records[member].drop(columns=["class", "row"], errors="ignore")
     table = who.assign(**{f"risk_{name}": values[member] for name, values in found.items()})
     first = f"risk_{next(iter(found))}"

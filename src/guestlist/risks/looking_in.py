@@ -24,7 +24,7 @@ def loss_tail(case: Case) -> np.ndarray:
     that were fitted all the same are found most of all, and the final loss does not tell them: it is a first look, for where
     there is nothing else (Pollock et al. 2024; Dodd et al. 2025).
     """
-    loss, asked, member = case.view.target("loss"), case.truth.asked, case.truth.member
+    loss, asked, member = case.view.target("loss"), case.truth.evaluated, case.truth.member
     known = asked & ~np.isnan(loss)
     classes = case.records["class"].to_numpy()
     tail = np.full(len(loss), np.nan)

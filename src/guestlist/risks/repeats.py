@@ -128,7 +128,7 @@ def compare_risks(
         first, second: names from ``RISKS``, or of ``own``.
         own: scores of one's own, as for ``worth_of_risks``.
     """
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     known = values_of(case, [name for name in (first, second) if name not in (own or {})], own)
     calls = calls_at_fpr(scores_of(case, attack)[asked], member, FPR)
     said = member & ~np.isnan(calls)

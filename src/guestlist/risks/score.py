@@ -176,7 +176,7 @@ def from_references(case: Case) -> np.ndarray:
 
 def from_target(case: Case) -> np.ndarray:
     """(records,) the score that the target itself teaches whoever knows the truth: an upper bound; NaN where nobody asks."""
-    said, labels, asked = case.view.target("mentr"), case.view.labels, case.truth.asked
+    said, labels, asked = case.view.target("mentr"), case.view.labels, case.truth.evaluated
     known = asked & ~np.isnan(said)
     return risk_score(
         np.where(asked, said, np.nan),

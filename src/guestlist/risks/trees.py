@@ -43,10 +43,10 @@ def leaf_risk_of(leaf: np.ndarray, member: np.ndarray) -> LeafRisk:
 
 def alone_in_leaves(case: Case) -> np.ndarray:
     """(records,) share of the target's trees in which no other member is in the record's leaf; NaN where nobody asks."""
-    leaf, asked = case.view.evidence.need("leaves").leaf, case.truth.asked
+    leaf, asked = case.view.evidence.need("leaves").leaf, case.truth.evaluated
     alone = np.full(len(asked), np.nan)
     if leaf.shape[1]:
-        alone[asked] = leaf_risk_of(leaf[asked], case.truth.of_asked).alone
+        alone[asked] = leaf_risk_of(leaf[asked], case.truth.member_evaluated).alone
     return alone
 
 

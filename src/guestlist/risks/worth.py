@@ -64,7 +64,7 @@ def worth_of_risks(
         own: name to scores of one's own, higher for those more at risk: an array in the order of ``case.records``, or a pandas
             Series whose index are ids.
     """
-    asked, member = case.truth.asked, case.truth.of_asked
+    asked, member = case.truth.evaluated, case.truth.member_evaluated
     rows: dict[str, tuple[np.ndarray, float | None]] = {EVERYBODY: (np.ones(len(member)), 0.0)}
     for name, values in values_of(case, risks, own).items():
         rows[name] = values[asked], RISKS[name].threshold if name in RISKS else None

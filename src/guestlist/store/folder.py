@@ -101,7 +101,7 @@ class Store:
         self._wrote_pool = True
 
     def write_split(self, split: Split) -> None:
-        write_sealed_npz(self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.asked})
+        write_sealed_npz(self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.evaluated})
         self._split = split
         self._row_digests.clear()
 
@@ -252,7 +252,7 @@ class Store:
     def _rows(self, k: int) -> str:
         """Digest of whom model ``k`` trains on and is asked about."""
         if k not in self._row_digests:
-            rows = (self.split.member[k], self.split.asked[k])
+            rows = (self.split.member[k], self.split.evaluated[k])
             self._row_digests[k] = digest(*(np.packbits(row).tobytes() for row in rows))
         return self._row_digests[k]
 
@@ -310,7 +310,7 @@ class Store:
 
     def _signals(self, k: int, *names: str) -> dict[str, np.ndarray]:
         """Signals of one model, all or those named; NaN may only stand where it was not asked."""
-        path, asked = model_path(self.folder, k), self.split.asked[k]
+        path, asked = model_path(self.folder, k), self.split.evaluated[k]
         found = self.read(path, *names)
         for name, values in found.items():
             if values.shape != asked.shape or _missing(values, asked):

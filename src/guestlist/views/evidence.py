@@ -49,18 +49,18 @@ class NeighboursView:
         x: (records, features) in the space of the target's distances.
         k: how many neighbours it asks.
         metric: ``euclidean`` or ``cosine``.
-        rate: share of the asked records that the target trained on.
-        asked: (records,) true for the records it may have trained on.
+        rate: share of the evaluated records that the target trained on.
+        evaluated: (records,) true for the records it may have trained on.
     """
 
     x: np.ndarray
     k: int
     metric: str
     rate: float
-    asked: np.ndarray
+    evaluated: np.ndarray
 
     def take(self, records: np.ndarray) -> NeighboursView:
-        return replace(self, x=self.x[records], asked=self.asked[records])
+        return replace(self, x=self.x[records], evaluated=self.evaluated[records])
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class LeavesView:
         held: (records, trees) training records in the record's leaf, as the model keeps it; None: it keeps nothing.
         by_class: whether only those of the record's own class are counted.
         bag: (trees,) training records of each tree; None: the model does not keep it.
-        rate: share of the asked records that the target trained on.
-        asked: (records,) true for the records it may have trained on.
+        rate: share of the evaluated records that the target trained on.
+        evaluated: (records,) true for the records it may have trained on.
         weight: (records, trees) what each record adds to ``held`` and ``bag`` if it is a member; None: 1.
     """
 
@@ -129,11 +129,11 @@ class LeavesView:
     by_class: bool
     bag: np.ndarray | None
     rate: float
-    asked: np.ndarray
+    evaluated: np.ndarray
     weight: np.ndarray | None = None
 
     def take(self, records: np.ndarray) -> LeavesView:
-        by_record = {name: getattr(self, name) for name in ("leaf", "held", "asked", "weight")}
+        by_record = {name: getattr(self, name) for name in ("leaf", "held", "evaluated", "weight")}
         return replace(self, **{name: part[records] for name, part in by_record.items() if part is not None})
 
 

@@ -142,14 +142,14 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
         named: exactly these, if any are.
     """
     if named:
-        chosen = np.isin(ids.astype(str), named) & split.asked[0]
+        chosen = np.isin(ids.astype(str), named) & split.evaluated[0]
         unknown = [name for name in named if name not in set(ids[chosen])]
         if unknown:
             told = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
             raise InputError(f"No member or non-member has the id {told}; there are such as {ids[0]!r}.")
         return chosen
     chosen = np.zeros(len(ids), dtype=bool)
-    for number, side in enumerate((split.members & split.asked[0], split.nonmembers)):
+    for number, side in enumerate((split.members & split.evaluated[0], split.nonmembers)):
         order = stream(seed, "left out", _CHOICE, number).permutation(np.flatnonzero(side))
         chosen[order[:records]] = True
     return chosen

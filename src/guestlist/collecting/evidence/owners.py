@@ -28,10 +28,10 @@ def collect_values(site: Site, plan: Plan, compute: Callable[[Data, np.ndarray],
         site.store.check(path)
         return
     split = site.store.split
-    rows = np.flatnonzero(split.members | split.asked[0])
+    rows = np.flatnonzero(split.members | split.evaluated[0])
     with one_thread():  # the same bits on any number of cores
         values = compute(site.pool.copied(rows), split.members[rows])
-    asked, kept = split.asked[0][rows], {}
+    asked, kept = split.evaluated[0][rows], {}
     for name, found in values.items():
         kept[name] = np.full(len(site.pool), np.nan)
         kept[name][rows[asked]] = found[asked]

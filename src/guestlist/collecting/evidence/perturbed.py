@@ -68,14 +68,14 @@ class Perturbed:
                 f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
                 "Leave it out."
             )
-        rows, rng = np.flatnonzero(split.asked[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
+        rows, rng = np.flatnonzero(split.evaluated[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
         copies = perturbed(pool.x, rows, spreads(pool.x), rng, noise=self.noise, flips=self.flips)
         AskPerturbed(target.predict)(copies)
 
     def collect(self, site: Site) -> None:
         plan, folder = begin_plan(site.store, self), place(site.store, self.name)
         there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "copy")})
-        asked = np.flatnonzero(site.store.split.asked[0])
+        asked = np.flatnonzero(site.store.split.evaluated[0])
         task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
         replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
@@ -88,7 +88,7 @@ class Perturbed:
         there = [k for k in numbered(folder, "copy") if k <= plan["copies"]]
         if not there:
             return None
-        asked = store.split.asked[0]
+        asked = store.split.evaluated[0]
         share = np.full(len(asked), np.nan)
         share[asked] = np.mean([store.read(_path(folder, k))["right"] for k in there], axis=0)
         return PerturbedView(share, len(there))
@@ -101,7 +101,7 @@ class Asking:
     predict: Predict
     plan: Perturbed
     spreads: Spreads
-    asked: np.ndarray
+    evaluated: np.ndarray
     seed: int
     readout: Readout
     folder: Path
@@ -109,7 +109,7 @@ class Asking:
     def files(self, k: int, pool: Data) -> Files:
         rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
         size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
-        batches = (self.asked[start : start + size] for start in range(0, len(self.asked), size))
+        batches = (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size))
         return {_path(self.folder, k): {"right": np.concatenate([self._right(pool, rows, rng) for rows in batches])}}
 
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

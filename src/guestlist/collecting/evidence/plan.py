@@ -101,5 +101,5 @@ def plan_of(store: Store, name: str) -> dict | None:
 
 def share_of_members(split: Split) -> tuple[float, np.ndarray]:
     """Share of the asked records that the target trained on, and (records,) which those asked about are."""
-    asked = split.asked[0]
+    asked = split.evaluated[0]
     return float(split.members[asked].mean()), asked

@@ -62,7 +62,7 @@ class WhiteBox:
             site.store.check(path)
             return
         split = site.store.split
-        asked = np.flatnonzero(split.asked[0])
+        asked = np.flatnonzero(split.evaluated[0])
         found = site.target.needs("white_box")(site.pool.copied(asked).x, site.readout.labels[asked])
         features = np.full((len(site.pool), len(found.names)), np.nan)
         features[asked] = found.features
@@ -73,7 +73,7 @@ class WhiteBox:
         """(records,) true for those drawn: the same share of members as of non-members."""
         # What the kind was called first: the bytes are part of what a seed means.
         rng, known = stream(seed, "evidence", *b"inner"), np.zeros(split.member.shape[1], dtype=bool)
-        for side in (split.members & split.asked[0], split.nonmembers):
+        for side in (split.members & split.evaluated[0], split.nonmembers):
             records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
         return known
