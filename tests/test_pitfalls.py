@@ -28,8 +28,8 @@ from guestlist.fingerprints import describe
 from guestlist.hashes import fingerprint, row_hashes
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import compare_with_recipe
-from guestlist.store import Manifest, locked, open_store
-from guestlist.store.files import remove_parts
+from guestlist.store import Manifest, folder_lock, open_store
+from guestlist.store.files import remove_partial_files
 from guestlist.targets import as_target
 
 COLUMNS = list("abcde")
@@ -217,10 +217,10 @@ def test_a_name_that_is_a_path_is_refused(tree, blobs, tmp_path):
 
 
 def test_an_interval_that_cannot_be_had_stops_the_growing():
-    from guestlist.collecting.until import UntilWidth, grow
+    from guestlist.collecting.until import UntilWidth, grow_references
 
     results = object()
-    assert grow(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results
+    assert grow_references(lambda count: results, lambda found: float("nan"), UntilWidth(0.1)) is results
 
 
 @pytest.mark.slow
@@ -237,14 +237,14 @@ def test_parts_of_a_living_process_are_spared(tmp_path):
     parts = {name: tmp_path / f".a.{process}.part" for name, process in names.items()}
     for part in parts.values():
         part.touch()
-    remove_parts(tmp_path)
+    remove_partial_files(tmp_path)
     assert [name for name, part in parts.items() if part.exists()] == ["living"]
 
 
 def test_two_audits_started_together_do_not_mix(tree, blobs, tmp_path):
     """The lock is taken before the manifest is looked at."""
     done = []
-    with locked(tmp_path):
+    with folder_lock(tmp_path):
         thread = threading.Thread(target=lambda: done.append(_refused(tree, blobs, tmp_path)))
         thread.start()
         thread.join()

@@ -33,7 +33,7 @@ def test_an_estimator_is_its_own_recipe(pool, tmp_path):
     assert (results.subject.members, results.subject.nonmembers, results.subject.population) == (80, 60, 100)
     assert results.attack("loss").auc.low > 0.5
     store = open_store(tmp_path)
-    assert store.manifest.the_game() == GAME
+    assert store.manifest.make_game() == GAME
     assert store.split.members.sum() == 80
     # The target was trained on its members, by the recipe: a tree of that depth with the target's own stream.
     again = DecisionTreeClassifier(max_depth=6, random_state=0).fit(

@@ -15,7 +15,7 @@ from errands import alive
 from guestlist.calling import model_code
 from guestlist.cli.common import Commands
 from guestlist.stopping import SIGNALS, Stopped, handlers_kept, stoppable
-from guestlist.store.passing import kept_or_passing
+from guestlist.store.passing import audit_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such signals on Windows")
 
@@ -33,7 +33,7 @@ def test_a_command_ends_with_the_usual_status_and_says_how_to_go_on(stop, status
 
     @main.command()
     def audit():
-        with kept_or_passing("somewhere"):
+        with audit_folder("somewhere"):
             raise stop
 
     found = CliRunner().invoke(main, ["audit"])

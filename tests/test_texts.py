@@ -8,7 +8,7 @@ from click.testing import CliRunner
 import guestlist as gl
 from guestlist.blind.baseline import blind
 from guestlist.cli import main
-from guestlist.collecting.evidence.perturbations import perturbed, spreads
+from guestlist.collecting.evidence.perturbations import column_scales, perturbed
 from guestlist.collecting.evidence.regression import features
 from guestlist.collecting.inputs import prepare
 from guestlist.data import as_data
@@ -213,7 +213,7 @@ def test_a_text_with_a_word_changed_is_a_near_twin():
 
 def test_a_share_of_the_words_is_drawn_anew():
     x = np.array([*texts(200, 1)[0], None], dtype=object)
-    found = perturbed(x, np.arange(201), spreads(x), np.random.default_rng(0), noise=0.25, flips=0.25)
+    found = perturbed(x, np.arange(201), column_scales(x), np.random.default_rng(0), noise=0.25, flips=0.25)
     assert found.shape == x.shape
     assert found[-1] is None or pd.isna(found[-1])
     kept = [

@@ -23,12 +23,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.collection.loops import bare, two_bare
-from guestlist.collecting.asking import asked
+from guestlist.collecting.asking import query_target
 from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import Local
-from guestlist.collecting.inputs import Inputs, prepare, store_for
+from guestlist.collecting.inputs import Inputs, prepare, store_of_inputs
 from guestlist.collecting.references import train_references
-from guestlist.collecting.site import Site, open_site
+from guestlist.collecting.site import CollectContext, open_context
 from guestlist.games import Bernoulli, draw
 
 HERE = Path(__file__).parent
@@ -39,10 +39,10 @@ MODELS = {
 }
 
 
-def opened(inputs: Inputs, place: str, references: int, engine: Engine) -> Site:
+def opened(inputs: Inputs, place: str, references: int, engine: Engine) -> CollectContext:
     """A folder in which the target was asked and no reference was trained yet."""
-    store = store_for(inputs, Path(place) / "audit", references=references, seed=0)
-    return open_site(store, inputs.target, inputs.pool, asked(inputs.target, inputs.pool), engine=engine)
+    store = store_of_inputs(inputs, Path(place) / "audit", references=references, seed=0)
+    return open_context(store, inputs.target, inputs.pool, query_target(inputs.target, inputs.pool), engine=engine)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -55,12 +55,12 @@ def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], fl
     """Seconds of a bare loop and of one job, a few models of each in turn: the machine is not the same from minute to minute."""
     taken = {"loop": 0.0, "one": 0.0}
     with tempfile.TemporaryDirectory() as place:
-        site = opened(inputs, place, references, Local(1))
+        context = opened(inputs, place, references, Local(1))
         for start in range(0, references, IN_TURN):
             stop = min(start + IN_TURN, references)
             works = {
                 "loop": lambda part=slice(start, stop): loop(part),
-                "one": lambda count=stop: train_references(site.with_references(count)),
+                "one": lambda count=stop: train_references(context.with_references(count)),
             }
             for name in sorted(works, reverse=start // IN_TURN % 2 == 1):
                 taken[name] += seconds(works[name])
@@ -70,8 +70,8 @@ def loop_and_one_job(inputs: Inputs, references: int, loop: Callable[[slice], fl
 def two_jobs(inputs: Inputs, references: int) -> float:
     """Seconds until all references are in the folder; starting and ending processes included."""
     with tempfile.TemporaryDirectory() as place:
-        site = opened(inputs, place, references, Local(2))
-        return seconds(lambda: train_references(site.with_references(references)))
+        context = opened(inputs, place, references, Local(2))
+        return seconds(lambda: train_references(context.with_references(references)))
 
 
 def ratios(model, references: int) -> dict[str, float]:

@@ -29,7 +29,7 @@ import guestlist as gl
 from guestlist.arrays.outsiders import outsiders
 from guestlist.attacks import ATTACKS, named, scores_of_all
 from guestlist.case import Case, Setting, Truth
-from guestlist.collecting.until import UntilWidth, grow
+from guestlist.collecting.until import UntilWidth, grow_references
 from guestlist.evaluate import Estimate, auc, pooled_auc
 from guestlist.findings import groups
 from guestlist.findings.choosing import choose, mock_targets
@@ -98,7 +98,7 @@ def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: fl
             some = world.take(np.arange(count))
             return pooled_auc(choose(some, attacks).crossed, some.member)
 
-        return grow(run, lambda found: found.high - found.low, until)
+        return grow_references(run, lambda found: found.high - found.low, until)
 
     return intervals([one(number) for number in range(worlds)])
 

@@ -30,7 +30,7 @@ def changes(records: int, references: int, seed: int) -> dict[str, dict[str, flo
     def found(view: Signals, name: str, enough: int) -> float:
         views.ENOUGH = enough
         view = replace(view, labels=labels)
-        assert (view.taught_by is None) == (enough > ENOUGH)
+        assert (view.estimation_rows is None) == (enough > ENOUGH)
         return float(aucs(ATTACKS[name].score(view)[None], world.member[:1])[0])
 
     rows = {}

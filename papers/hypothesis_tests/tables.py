@@ -47,7 +47,9 @@ def _accuracy(case: gl.Case, records: np.ndarray) -> float:
 
 def _aucs(cases: Sequence[gl.Case], attacks: Mapping[str, str]) -> dict[str, tuple[float, ...]]:
     return {
-        test: tuple(float(auc(gl.ATTACKS[name].score(c.view)[c.truth.evaluated], c.truth.member_evaluated).value) for c in cases)
+        test: tuple(
+            float(auc(gl.ATTACKS[name].score(c.view)[c.truth.evaluated], c.truth.member_evaluated).value) for c in cases
+        )
         for test, name in attacks.items()
     }
 

@@ -23,26 +23,26 @@ from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Case, Check, Origin
-from guestlist.collecting.asking import asked
-from guestlist.collecting.engines.chosen import engine_of
+from guestlist.collecting.asking import query_target
+from guestlist.collecting.engines.chosen import resolve_engine
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import (
     AnyPlan,
     check_plans,
-    collected,
+    collect_evidence,
+    collected_types,
+    default_plans,
     from_target,
-    gather,
     read_evidence,
-    with_begun,
-    with_default,
+    resume_plans,
 )
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, of_owner
-from guestlist.collecting.inputs import Columns, Inputs, check_about, check_folder, prepare, store_for
-from guestlist.collecting.progress import judging, progress_of
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, owner_evidence
+from guestlist.collecting.inputs import Columns, Inputs, check_about, check_folder, prepare, store_of_inputs
+from guestlist.collecting.progress import evaluation_progress, progress_of
 from guestlist.collecting.rare_categories import check_rare_categories
 from guestlist.collecting.references import train_references
-from guestlist.collecting.site import Site, open_site
-from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow
+from guestlist.collecting.site import CollectContext, open_context
+from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow_references
 from guestlist.cover import Cover, noted
 from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
@@ -56,9 +56,9 @@ from guestlist.privacy.claim import claim_about
 from guestlist.report.checks import sentence
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
-from guestlist.store import Store, locked
+from guestlist.store import Store, folder_lock
 from guestlist.store.jsonable import to_json
-from guestlist.store.passing import kept_or_passing
+from guestlist.store.passing import audit_folder
 from guestlist.targets import Target, as_target
 from guestlist.targets.estimators import check_fit
 
@@ -324,7 +324,7 @@ def settings_of(
     """Settings from the arguments as :func:`audit` and others take them."""
     return Settings(
         references=references,
-        engine=engine_of(engine, jobs),
+        engine=resolve_engine(engine, jobs),
         progress=progress_of(progress),
         about=noted(about, cover),
         **more,
@@ -339,12 +339,12 @@ def audited(inputs: Inputs, settings: Settings) -> Results:
 
         def run(count: int) -> Results:
             case = work.case(count, checks)
-            results, scores = judge(case, Results, progress=judging(settings.progress)), case.scores
+            results, scores = judge(case, Results, progress=evaluation_progress(settings.progress)), case.scores
             del case  # what models say of very many records is large, and tables are to be written
-            write_results(work.site.store.folder, results, scores)
+            write_results(work.context.store.folder, results, scores)
             return results if settings.folder is None else replace(results, folder=Path(settings.folder))
 
-        return run(settings.fewest) if settings.until is None else grow(run, _width, settings.until)
+        return run(settings.fewest) if settings.until is None else grow_references(run, _width, settings.until)
 
 
 def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T:
@@ -367,7 +367,7 @@ class Work:
         checks: of the target's outputs.
     """
 
-    site: Site
+    context: CollectContext
     settings: Settings
     attacks: Mapping[str, Attack]
     plans: Sequence[Any]
@@ -378,15 +378,16 @@ class Work:
 
     def case(self, references: int, checks: tuple[Check, ...]) -> Case:
         """Collect whatever is missing; the case with so many references."""
-        site, settings = self.site.with_references(references), self.settings
-        gather(self.plans, site)  # before the references: some plans train them, and keep more of what they say
-        train_references(site)
+        context, settings = self.context.with_references(references), self.settings
+        # Evidence comes first: some plans train references themselves, and keep more of their outputs.
+        collect_evidence(self.plans, context)
+        train_references(context)
         return case_in(
-            site.store,
+            context.store,
             self.attacks,
             references=references,
             prior=settings.prior,
-            evidence=read_evidence(site.store, self.kinds, self.given),
+            evidence=read_evidence(context.store, self.kinds, self.given),
             checks=(*checks, *self.checks),
             ignore=tuple(settings.ignore),
             until=settings.until,
@@ -407,31 +408,31 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
         check_fit(target, pool.fit_params)
     for plan in settings.evidence:
         plan.check(target, pool, split)
-    plans, says = with_default(settings.evidence, target, pool, split), target.scale.signal_names
+    plans, says = default_plans(settings.evidence, target, pool, split), target.scale.signal_names
     now, missing = {plan.name for plan in plans}, missing_evidence()
     # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
     possible = now | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
     every = named(settings.attacks, settings.fewest, possible, missing, says)
     if settings.until is not None and not any(attack.on_mocks and not attack.oracle for attack in every.values()):
         raise InputError(NO_MOCKS)
-    unmade = any(EVIDENCE[name].made_up is None for name in now - of_owner())
+    unmade = any(EVIDENCE[name].simulate is None for name in now - owner_evidence())
     try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
-    said, consistent = asked(target, pool)  # unreadable outputs raise before a folder is created
+    said, consistent = query_target(target, pool)  # unreadable outputs raise before a folder is created
     if settings.folder is None or not (Path(settings.folder) / "manifest.json").exists():
         check_rare_categories(inputs, settings.fewest, settings.seed)
-    with kept_or_passing(settings.folder) as place, locked(place):
+    with audit_folder(settings.folder) as place, folder_lock(place):
         about = {**_claimed(target, settings), **(settings.about or {})}
-        store = store_for(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
-        kinds = frozenset(collected(store) | now)
+        store = store_of_inputs(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
+        kinds = frozenset(collected_types(store) | now)
         changing = consistent is not None and not consistent.deterministic
         options: dict[str, Any] = {"engine": settings.engine, "progress": settings.progress, "changing": changing}
-        site = open_site(store, target, pool, said, **options)
+        context = open_context(store, target, pool, said, **options)
         del said  # with many classes it is large, and it is in the folder
         yield Work(
-            site=site,
+            context=context,
             settings=settings,
             attacks=named(settings.attacks, settings.fewest, kinds, missing, says),
-            plans=with_begun(store, plans),
+            plans=resume_plans(store, plans),
             given=from_target(plans, target, pool, split),
             kinds=kinds,
             blind=_blind(inputs, settings, store),

@@ -23,7 +23,7 @@ from guestlist.defences.training import Training
 from guestlist.errors import NotCollectedError
 from guestlist.games import Split
 from guestlist.privacy import Claim
-from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.evidence import NO_EVIDENCE, Evidence
 from guestlist.views.signals import Rotation, Signals
 
 PRIOR = 0.5
@@ -150,7 +150,7 @@ class Case:
     checks: tuple[Check, ...] = ()
     ignore: tuple[str, ...] = ()
     blind: Blind | None = None
-    owner: Evidence = NOTHING
+    owner: Evidence = NO_EVIDENCE
     unasked: Unasked | None = None
 
     def evidence(self, name: str) -> Any:

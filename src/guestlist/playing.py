@@ -21,7 +21,7 @@ from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
-from guestlist.collecting.progress import telling
+from guestlist.collecting.progress import with_description
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover
 from guestlist.data import Data, as_data, column_names, without
@@ -224,7 +224,7 @@ def _losses(make: Making, seed: int, progress: Progress | None, train: Data, abo
         found = answers(target.predict, pool.x, target.columns, target.scale)
         return target.scale.resolved(found, labels).signals(found, labels)["loss"]
 
-    numbers, shown = range(models), telling(progress, "Choosing canaries")
+    numbers, shown = range(models), with_description(progress, "Choosing canaries")
     return np.stack([one(k) for k in (shown(numbers, total=models) if shown else numbers)])
 
 

@@ -23,7 +23,7 @@ from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_baseline
 from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Check, Origin
-from guestlist.collecting.evidence.full_answers import FullAnswers, keep
+from guestlist.collecting.evidence.full_answers import FullAnswers, write_full_answers
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.inputs import Duplicates, check_about, check_folder, digest, repeats
 from guestlist.cover import Cover, noted
@@ -38,10 +38,10 @@ from guestlist.privacy.claim import claim_about
 from guestlist.randomness import stream
 from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
-from guestlist.store import Manifest, Store, locked, open_store
+from guestlist.store import Manifest, Store, folder_lock, open_store
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import PREDICTIONS
-from guestlist.store.passing import kept_or_passing
+from guestlist.store.passing import audit_folder
 from guestlist.targets.predictions import Predictions
 
 UNLABELLED = ("entropy",)
@@ -86,7 +86,7 @@ def audit_predictions(
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
-    with numpy_defaults(), kept_or_passing(folder) as place, locked(place):
+    with numpy_defaults(), audit_folder(folder) as place, folder_lock(place):
         store = _store(predictions, shadow, place, about)
         told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
         seen = read_evidence(store, evidence)
@@ -167,7 +167,7 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
         }
         store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
         if k and scale.has_classes:
-            keep(store, k, _placed(scale.log_probabilities(part.answers), start, stop, parts))
+            write_full_answers(store, k, _placed(scale.log_probabilities(part.answers), start, stop, parts))
         start = stop
     return store
 

@@ -19,7 +19,7 @@ from worlds import DESIGNS, answers_of_margin, awkward_world, exactly_half, gaus
 NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
 # the same contract.
-NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up]
+NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].simulate]
 ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]
 ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_mocks and not ATTACKS[name].learns]
 # Attacks that fit a classifier for every target are calibrated with fewer worlds, below.

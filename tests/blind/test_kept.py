@@ -87,7 +87,7 @@ def test_a_folder_without_it_or_with_that_of_other_records_gets_its_own(tree, bl
     found = gl.audit(tree, *blobs, references=0, folder=tmp_path / "a")
     path = tmp_path / "a" / "blind.json"
     content, store = json.loads(path.read_text()), open_store(tmp_path / "a")
-    store.write_figures(path, {"made_of": "others", "found": {**content["found"], "auc": 0.9}})
+    store.write_json(path, {"made_of": "others", "found": {**content["found"], "auc": 0.9}})
     assert gl.audit(tree, *blobs, references=0, folder=tmp_path / "a").blind == found.blind
     path.unlink()
     assert gl.read_case(tmp_path / "a").blind is None

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import guestlist as gl
-from guestlist.collecting.asking import asked
+from guestlist.collecting.asking import query_target
 from guestlist.data import Data
 from guestlist.errors import AuditWarning, FolderError, InputError
 from guestlist.findings.checks import of_consistency
@@ -68,7 +68,7 @@ def shuffled():
 
 def state(predict, scale="probabilities", classes=(0, 1), pool=POOL):
     target = gl.function_target(predict, classes=list(classes), scale=scale)
-    _, found = asked(target, pool)
+    _, found = query_target(target, pool)
     return {check.code: check.state for check in of_consistency(found)}
 
 
@@ -124,7 +124,7 @@ def test_the_sample_is_small_and_the_outputs_are_those_of_the_first_query(record
         sizes.append(len(x))
         return predict(x)
 
-    outputs, _ = asked(gl.function_target(counting, classes=[0, 1]), POOL.take(np.arange(records)))
+    outputs, _ = query_target(gl.function_target(counting, classes=[0, 1]), POOL.take(np.arange(records)))
     assert sizes == [records, *([8] * 2 if records == 9 else [12] * 2)]
     assert np.array_equal(outputs, noisy(0.1)(X[:records]))
 
@@ -142,7 +142,7 @@ def test_ordinary_models_are_consistent(model):
     # Many equal distances, which rounding would break in any way.
     x = np.repeat(np.random.default_rng(0).integers(2, size=(1000, 20)), 2, axis=0).astype(np.float32)
     y = x[:, 0] > 0
-    _, found = asked(as_target(model.fit(x[:500], y[:500])), Data(x, y))
+    _, found = query_target(as_target(model.fit(x[:500], y[:500])), Data(x, y))
     assert found.deterministic
     assert found.batched == 0
 

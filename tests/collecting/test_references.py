@@ -55,9 +55,9 @@ def test_more_references_leave_the_first_ones_alone(tree, blobs, tmp_path):
     after = contents(tmp_path / "a")
     assert all(after[name] == before[name] for name in before if name.startswith("signals"))
     # A folder that was made for three references keeps their rate, and so do the three that were added.
-    rate = open_store(tmp_path / "a").manifest.the_game().rate
+    rate = open_store(tmp_path / "a").manifest.make_game().rate
     run(tree, blobs, tmp_path / "b", references=3)
-    assert open_store(tmp_path / "b").manifest.the_game().rate == rate
+    assert open_store(tmp_path / "b").manifest.make_game().rate == rate
 
 
 @pytest.mark.slow

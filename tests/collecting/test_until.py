@@ -4,7 +4,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.case import Check
-from guestlist.collecting.until import UntilWidth, grow
+from guestlist.collecting.until import UntilWidth, grow_references
 from guestlist.errors import AuditError
 from guestlist.report.checks import sentence
 from guestlist.report.sections.headline import selection_sentence
@@ -27,26 +27,26 @@ def width_of(found):
 
 def test_it_stops_at_the_first_number_that_is_enough():
     run, asked = runs(lambda count: 1 / count)
-    found = grow(run, width_of, UntilWidth(0.02, start=16))
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
     assert asked == [16, 24, 36, 54]
     assert found.count == 54
 
 
 def test_it_stops_where_references_no_longer_help():
     run, asked = runs(lambda count: 0.05 + 0.1 / count)
-    found = grow(run, width_of, UntilWidth(0.02, start=16))
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16))
     assert asked[-1] < 100
     assert found.count == asked[-1]
 
 
 def test_attacks_that_have_no_mock_targets_cannot_tell_when_to_stop():
     with pytest.raises(AuditError, match="mock targets"):
-        grow(lambda count: count, lambda found: None, UntilWidth(0.02))
+        grow_references(lambda count: count, lambda found: None, UntilWidth(0.02))
 
 
 def test_it_stops_at_the_most():
     run, asked = runs(lambda count: 4 / count)
-    found = grow(run, width_of, UntilWidth(0.02, start=16, at_most=40))
+    found = grow_references(run, width_of, UntilWidth(0.02, start=16, at_most=40))
     assert asked == [16, 24, 36, 40]
     assert found.count == 40
 

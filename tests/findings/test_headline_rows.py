@@ -25,7 +25,7 @@ def test_access_is_declared_by_the_evidence():
     file = {name for name, kind in EVIDENCE.items() if kind.access == "model file"}
     assert file == {"leaves", "white_box"}
     # An attacker with more than queries is described, and nothing that needs the file is without a description.
-    assert all(EVIDENCE[name].who for name in file)
+    assert all(EVIDENCE[name].attacker for name in file)
     assert access_of("") == access_of("neighbours") == "queries"
 
 

@@ -63,7 +63,7 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
         replace(case, view=replace(case.view)).of(sampling.find).classes_learnt_on is None
     )  # no attack learns by class
     taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_learnt_on
-    assert taught == len(replace(case.view).taught_by) < 400
+    assert taught == len(replace(case.view).estimation_rows) < 400
     assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_learnt_on=taught))[0]
     learnt, digits = sampling_sentences(single)
     assert "100 of them" in learnt

@@ -155,7 +155,7 @@ def test_it_goes_on_where_it_was_and_refuses_another_game(played):
     after = open_store(folder).split
     assert (after.member[:5] == before.member).all()
     assert (after.evaluated == before.evaluated[0]).all()
-    assert open_store(folder).manifest.the_game() == GAME
+    assert open_store(folder).manifest.make_game() == GAME
     with pytest.raises(FolderError, match="another game"):
         play(game=Canaries(40, models=3))
 

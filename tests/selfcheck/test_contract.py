@@ -216,7 +216,7 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
 
 # Networks take more time than all others together; tests/attacks/test_contract.py holds them to the same.
 NETWORKS = ("nn_shokri", "nn_nasr")
-SHIPPED = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].made_up]
+SHIPPED = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].simulate]
 
 
 @pytest.mark.slow

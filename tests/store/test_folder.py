@@ -23,7 +23,7 @@ def store(tmp_path):
     store.write_pool(pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [0, 1, 0]}))
     target = one_target(np.array([True, False, False]), np.array([True, True, False]))
     pool = Data(np.zeros((3, 1)), np.zeros(3), np.array(list("xyz")))
-    store.write_split(draw(MANIFEST.the_game(), pool, 3, seed=0, given=target))
+    store.write_split(draw(MANIFEST.make_game(), pool, 3, seed=0, given=target))
     for k in range(3):
         store.write_model(k, {"loss": np.arange(3.0) + k})
     return store
@@ -34,7 +34,7 @@ def test_what_was_written_is_read_back(store):
     assert again.manifest == MANIFEST
     assert again.models() == [0, 1, 2]
     assert again.split.evaluated[0].tolist() == [True, True, False]
-    assert again.manifest.the_game() == Sides(1, 1, rate=0.5)
+    assert again.manifest.make_game() == Sides(1, 1, rate=0.5)
     rotation = again.rotation()
     assert rotation.target("loss")[2].tolist() == [2, 3, 4]
     assert rotation.member[0].tolist() == [True, False, False]
@@ -139,8 +139,8 @@ def test_signals_are_read_when_they_are_looked_at(store, monkeypatch):
 def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch):
     for k in range(3):
         store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
-    looked, plain = [], folder.check_sealed_npz
-    monkeypatch.setattr(folder, "check_sealed_npz", lambda path, seal: looked.append(path.name) or plain(path, seal))
+    looked, plain = [], folder.check_npz
+    monkeypatch.setattr(folder, "check_npz", lambda path, seal: looked.append(path.name) or plain(path, seal))
     path = folder.model_path(store.folder, 1)
     assert store.check(path) == ["loss", "margin"]
     assert looked == []  # it wrote them itself
@@ -165,13 +165,13 @@ def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, mon
     store.write_model(1, values)
     path, again = folder.model_path(store.folder, 1), open_store(store.folder)
     again.check(path)
-    plain, compared = folder.read_sealed_npz, []
+    plain, compared = folder.read_checked_npz, []
 
     def noted(*given, **more):
         compared.append(sorted(more["compared"]))
         return plain(*given, **more)
 
-    monkeypatch.setattr(folder, "read_sealed_npz", noted)
+    monkeypatch.setattr(folder, "read_checked_npz", noted)
     for _ in range(2):
         for name, expected in values.items():
             assert np.array_equal(again.read(path, name)[name], expected)
@@ -195,13 +195,13 @@ def test_checksums_are_compared_once_as_long_as_a_file_stays_as_it_is(store, mon
 def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, monkeypatch):
     gl.audit(tree, *blobs, references=2, attacks=["loss"], folder=tmp_path, jobs=1)
     read = []
-    plain = folder.read_sealed_npz
+    plain = folder.read_checked_npz
 
     def noted(path, seal, *names, **more):
         read.append((path.name, names))
         return plain(path, seal, *names, **more)
 
-    monkeypatch.setattr(folder, "read_sealed_npz", noted)
+    monkeypatch.setattr(folder, "read_checked_npz", noted)
     rotation = folder.open_store(tmp_path).rotation(together=["loss", "p_y", "nothing"])
     assert set(rotation.values) == set(gl.SIGNALS)
     rotation.facing(0).target("loss")

@@ -8,7 +8,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.errors import FolderError, InputError
-from guestlist.store import lock, locked
+from guestlist.store import folder_lock, lock
 from guestlist.store.files import write_text
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such permissions on Windows")
@@ -28,7 +28,7 @@ def test_only_its_owner_can_read_an_audit(tree, blobs, tmp_path):
     write_text(folder / "export" / "card.md", "members")
     wrong = {name: oct(mode) for name, mode in modes(folder).items() if mode not in (0o700, 0o600)}
     assert wrong == {}
-    with locked(tmp_path / "new" / "audit"):
+    with folder_lock(tmp_path / "new" / "audit"):
         assert modes(tmp_path / "new")["audit"] == 0o700
     assert {"results.json", "report.html", "records.parquet", "evidence/perturbed/copy-0001.npz"} < set(modes(folder))
 
@@ -57,10 +57,10 @@ def test_a_folder_with_files_of_others_keeps_its_permissions_and_gets_no_lock(tr
 
 
 def test_work_that_fails_before_anything_is_written_leaves_nothing(tmp_path):
-    with pytest.raises(InputError), locked(tmp_path / "new"):
+    with pytest.raises(InputError), folder_lock(tmp_path / "new"):
         raise InputError("no")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(FolderError), locked(tmp_path / "begun"):
+    with pytest.raises(FolderError), folder_lock(tmp_path / "begun"):
         write_text(tmp_path / "begun" / "a.txt", "kept") or lock.check_not_a_file(tmp_path / "begun" / "a.txt")
     assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [lock.LOCK, "a.txt"]
 
@@ -95,7 +95,7 @@ def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
         raise AssertionError("on Windows this ends the process")
 
     monkeypatch.setattr(os, "kill", kill)
-    assert [lock.alive(process) for process in (11, 12, 13)] == [True, False, False]
+    assert [lock.is_running(process) for process in (11, 12, 13)] == [True, False, False]
     assert system.open == set()
 
 
@@ -105,10 +105,10 @@ def test_on_windows_there_is_a_lock_too(monkeypatch, tmp_path):
     def locking(descriptor, mode, count):
         path = os.readlink(f"/proc/self/fd/{descriptor}") if os.path.exists("/proc/self/fd") else "the one"
         if path in held:
-            raise PermissionError(13, "locked")
+            raise PermissionError(13, "folder_lock")
         held.add(path)
 
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(locking=locking, LK_NBLCK=2))
-    with locked(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), locked(tmp_path):
+    with folder_lock(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
         pass

@@ -13,11 +13,11 @@ import guestlist as gl
 from guestlist.errors import FolderError
 from guestlist.store import open_store
 from guestlist.store.seals import (
-    BrokenSealError,
-    read_sealed_json,
-    read_sealed_npz,
-    write_sealed_json,
-    write_sealed_npz,
+    IntegrityError,
+    read_checked_json,
+    read_checked_npz,
+    write_checked_json,
+    write_checked_npz,
 )
 
 SEAL = {"file": "a.npz", "data": "d"}
@@ -157,39 +157,39 @@ def test_a_record_that_was_not_chosen_is_no_evidence(audits, folder):
 
 def test_a_seal_says_what_differs(tmp_path):
     path = tmp_path / "a.npz"
-    write_sealed_npz(path, SEAL, {"x": np.arange(3)})
-    assert read_sealed_npz(path, SEAL)["x"].tolist() == [0, 1, 2]
+    write_checked_npz(path, SEAL, {"x": np.arange(3)})
+    assert read_checked_npz(path, SEAL)["x"].tolist() == [0, 1, 2]
     for seal, message in [
         ({**SEAL, "file": "b.npz"}, "written as a.npz"),
         ({**SEAL, "data": "e"}, "other records or labels"),
         ({**SEAL, "seed": "1"}, "another seed"),
         ({**SEAL, "holds": "x"}, "something else than manifest.json notes"),
     ]:
-        with pytest.raises(BrokenSealError, match=message):
-            read_sealed_npz(path, seal)
-    write_sealed_npz(path, SEAL, {"x": np.arange(3)})
+        with pytest.raises(IntegrityError, match=message):
+            read_checked_npz(path, seal)
+    write_checked_npz(path, SEAL, {"x": np.arange(3)})
     first = path.read_bytes()
-    write_sealed_npz(path, SEAL, {"x": np.arange(3)})
+    write_checked_npz(path, SEAL, {"x": np.arange(3)})
     assert path.read_bytes() == first
 
 
 def test_one_wrong_bit_is_found(tmp_path):
     path = tmp_path / "a.npz"
-    write_sealed_npz(path, SEAL, {"x": np.arange(1000.0)})
+    write_checked_npz(path, SEAL, {"x": np.arange(1000.0)})
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match="CRC"):
-        read_sealed_npz(path, SEAL)
+        read_checked_npz(path, SEAL)
 
 
 def test_json_is_sealed_too(tmp_path):
     path = tmp_path / "a.json"
-    write_sealed_json(path, {"file": "a.json"}, {"rate": 0.5})
-    assert read_sealed_json(path, {"file": "a.json"})[0] == {"rate": 0.5}
+    write_checked_json(path, {"file": "a.json"}, {"rate": 0.5})
+    assert read_checked_json(path, {"file": "a.json"})[0] == {"rate": 0.5}
     path.write_text(path.read_text().replace("0.5", "0.25"))
-    with pytest.raises(BrokenSealError, match="changed after it was written"):
-        read_sealed_json(path, {"file": "a.json"})
+    with pytest.raises(IntegrityError, match="changed after it was written"):
+        read_checked_json(path, {"file": "a.json"})
 
 
 def test_an_older_folder_is_refused(folder):

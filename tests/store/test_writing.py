@@ -17,7 +17,7 @@ from guestlist.errors import UnwrittenError
 from guestlist.store import files, lock
 from guestlist.store.files import write_bytes, write_text
 from guestlist.store.lock import LOCK
-from guestlist.store.passing import kept_or_passing, passing
+from guestlist.store.passing import audit_folder, temporary_folder
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -47,10 +47,10 @@ def test_why_a_file_cannot_be_written(call, number, message, tmp_path, monkeypat
 def test_what_ends_with_the_process_is_not_flushed_to_the_disk_and_what_is_kept_is(tmp_path, monkeypatch):
     flushed = []
     monkeypatch.setattr(files.os, "fsync", lambda number: flushed.append(number))
-    with kept_or_passing(None) as place:
+    with audit_folder(None) as place:
         write_text(place / "signals" / "a.txt", "gone soon")
         assert flushed == []
-    with kept_or_passing(tmp_path / "audit") as place:
+    with audit_folder(tmp_path / "audit") as place:
         write_text(place / "signals" / "a.txt", "kept")
     assert len(flushed) == 1
 
@@ -110,7 +110,7 @@ def test_folders_of_killed_processes_are_removed(tmp_path):
     left, living, others = (tmp_path / f"guestlist-{name}-x" for name in (999999999, os.getppid(), "notes"))
     for path in (left, living, others):
         path.mkdir()
-    with passing("guestlist-", str(tmp_path)) as place:
+    with temporary_folder("guestlist-", str(tmp_path)) as place:
         np.savez(place / "people.npz", x=np.zeros(1))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([living.name, others.name])
 

@@ -28,7 +28,7 @@ def within(thing, path=""):
         for field in fields(thing):
             yield from within(getattr(thing, field.name), f"{path}.{field.name}")
     if isinstance(thing, Signals | Rotation):
-        for name in ("inside", "outside", "standing"):
+        for name in ("inside", "outside", "class_ecdf"):
             yield from within(getattr(thing, name)("loss"), f"{path}.{name}(loss)")
         yield from within(thing.target("loss"), f"{path}.target")
     if isinstance(thing, Signals):
@@ -41,7 +41,7 @@ def within(thing, path=""):
 
 def test_every_array_of_a_view_is_read_only():
     found = dict(within(gaussian_world(1.0, records=20, models=5).facing(0)))
-    made_up = [name for name, kind in EVIDENCE.items() if kind.made_up]
+    made_up = [name for name, kind in EVIDENCE.items() if kind.simulate]
     assert len(made_up) > 5
     assert all(any(f".evidence.parts[{name}]" in path for path in found) for name in made_up)
     assert [path for path, array in found.items() if array.flags.writeable] == []

@@ -111,7 +111,7 @@ def test_nobody_can_change_what_all_attacks_share():
         signals.answers,
         signals.outside("margin").mean,
         signals.outside("margin").variance,
-        signals.standing("loss").below,
+        signals.class_ecdf("loss").below,
         signals.evidence.need("white_box").features,
         signals.evidence.need("distilled").values["margin"],
         world.target("loss"),
@@ -137,9 +137,9 @@ def test_what_references_say_is_summed_up_once(monkeypatch):
 
 def test_a_population_is_known_to_be_no_member():
     world = gaussian_world(1.0, records=20, models=5)
-    unasked = np.arange(20) < 8
-    world = replace(world, unasked=unasked)
-    np.testing.assert_array_equal(world.population, unasked & ~world.member)
+    not_evaluated = np.arange(20) < 8
+    world = replace(world, not_evaluated=not_evaluated)
+    np.testing.assert_array_equal(world.population, not_evaluated & ~world.member)
     np.testing.assert_array_equal(world.facing(2).population, world.population[2])
     np.testing.assert_array_equal(world.facing(2).take(np.array([5, 1])).population, world.population[2][[5, 1]])
     np.testing.assert_array_equal(world.take(np.array([3, 2])).facing(1).answers, world.facing(2).answers)

@@ -27,12 +27,12 @@ def seen(records=2000, models=9, **more):
 
 def test_few_records_teach_all_of_them():
     signals, _ = seen()
-    assert signals.taught_by is None
+    assert signals.estimation_rows is None
 
 
 def test_of_each_class_there_are_enough_or_all(few):
     signals, _ = seen()
-    rows = signals.taught_by
+    rows = signals.estimation_rows
     for of_class in (0, 1):
         own = np.flatnonzero(signals.labels == of_class)
         taught = rows[signals.labels[rows] == of_class]
@@ -52,7 +52,7 @@ def slowly(signals, rows):
 def test_a_threshold_is_that_of_the_chosen_records(few):
     """Against the slow way on the same records, whichever is asked for first."""
     signals, _ = seen()
-    rows, labels = signals.taught_by, signals.labels
+    rows, labels = signals.estimation_rows, signals.labels
     every = enough_of_each(np.zeros(2000, int), np.full(2000, 8), 300)
     for asks_for_all_first in (False, True):
         view = replace(signals)
@@ -71,7 +71,7 @@ def test_samples_of_one_size_are_not_taken_for_each_other(few):
     member[:, 200] = np.arange(8) < 4
     signals = replace(signals, reference_member=member)
     alone = replace(signals).best_threshold("margin", 1)
-    assert signals.taught_by is not None
+    assert signals.estimation_rows is not None
     signals.class_thresholds("margin", 1)
     assert signals.best_threshold("margin", 1).tolist() == alone.tolist()
 
@@ -82,12 +82,12 @@ def test_records_that_nobody_was_asked_about_teach_nothing(few):
     silent = np.arange(1000) >= 30
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in signals.values.items()}
     canaries = replace(signals, values=values)
-    assert canaries.taught_by is None
-    assert np.nanmax(canaries.standing("loss").count) <= (~signals.reference_member[:, :30]).sum()
+    assert canaries.estimation_rows is None
+    assert np.nanmax(canaries.class_ecdf("loss").count) <= (~signals.reference_member[:, :30]).sum()
     some = np.arange(1000) >= 500
     half = replace(signals, values={name: np.where(some, np.nan, matrix) for name, matrix in signals.values.items()})
-    assert half.taught_by.max() < 500
-    assert 8 * len(half.taught_by) >= 300
+    assert half.estimation_rows.max() < 500
+    assert 8 * len(half.estimation_rows) >= 300
 
 
 def test_shadows_are_looked_at_where_they_were_asked(few):
@@ -100,22 +100,22 @@ def test_shadows_are_looked_at_where_they_were_asked(few):
         for name, row in signals.values.items()
     }
     shadow = replace(signals, values=values, reference_member=member, labels=np.zeros(2000, int))
-    assert shadow.taught_by.max() < 1000
-    assert 300 <= len(shadow.taught_by) < 1000
-    assert shadow.standing("loss").count[0] > 100
+    assert shadow.estimation_rows.max() < 1000
+    assert 300 <= len(shadow.estimation_rows) < 1000
+    assert shadow.class_ecdf("loss").count[0] > 100
 
 
 def test_an_order_with_a_period_does_no_harm(few):
     """Every second record is of another kind, as where copies stand beside their originals."""
     signals, _ = seen(records=4000)
     kind = np.arange(4000) % 2 == 0
-    rows = signals.taught_by
+    rows = signals.estimation_rows
     assert 0.35 < kind[rows].mean() < 0.65
 
 
 def test_a_standing_is_that_among_the_chosen_records(few):
     signals, _ = seen(records=900)
-    rows, found = signals.taught_by, signals.standing("loss")
+    rows, found = signals.estimation_rows, signals.class_ecdf("loss")
     own, said = signals.target("loss"), signals.reference("loss")
     for i in range(0, 900, 50):
         taught = rows[signals.labels[rows] == signals.labels[i]]
@@ -128,7 +128,7 @@ def test_a_class_of_which_the_chosen_are_of_one_kind_is_learnt_from_all(few):
     signals, _ = seen()
     member = signals.reference_member.copy()
     member[:, signals.labels == 1] = True
-    assert replace(signals, reference_member=member).taught_by is None
+    assert replace(signals, reference_member=member).estimation_rows is None
 
 
 @pytest.mark.slow
@@ -139,5 +139,5 @@ def test_an_attack_finds_what_it_finds_with_all_records(name, monkeypatch):
     whole = auc(ATTACKS[name].score(signals), member).value
     monkeypatch.setattr(views, "ENOUGH", 2**15)
     some = replace(signals)
-    assert some.taught_by is not None
+    assert some.estimation_rows is not None
     assert auc(ATTACKS[name].score(some), member).value == pytest.approx(whole, abs=0.015)

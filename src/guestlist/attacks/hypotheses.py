@@ -26,14 +26,14 @@ def shadow(signals: View) -> np.ndarray:
 
     A class of which the references have no non-members takes those of all classes. NaN where there are none.
     """
-    among = signals.standing("loss")
+    among = signals.class_ecdf("loss")
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no reference has a non-member
         return -(among.below + among.up_to) / (2 * among.count)
 
 
 def shadow_p_value(signals: Signals) -> np.ndarray:
     """Share of losses of references on non-members of the class that are as small, the record's own counting as one."""
-    among = signals.standing("loss")
+    among = signals.class_ecdf("loss")
     return np.where(among.count > 0, (1 + among.up_to) / (1 + among.count), np.nan)
 
 

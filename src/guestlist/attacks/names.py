@@ -10,7 +10,7 @@ from guestlist.attacks.attack import Attack
 from guestlist.attacks.combined import Combination, parse_combination
 from guestlist.attacks.table import ATTACKS
 from guestlist.errors import InputError, NotCollectedError
-from guestlist.views.evidence import lacking
+from guestlist.views.evidence import missing_message
 
 
 def named(
@@ -48,7 +48,7 @@ def named(
         if attack.references > references:
             raise InputError(f"Attack {name!r} needs at least {attack.references} references, found {references}.")
         if attack.evidence and attack.evidence not in evidence:
-            raise NotCollectedError(f"Attack {name!r} {lacking(attack.evidence, missing or {})}")
+            raise NotCollectedError(f"Attack {name!r} {missing_message(attack.evidence, missing or {})}")
         if name in chosen or (callable(given) and name in ATTACKS):
             raise InputError(f"Two attacks are named {name!r}; name your functions differently.")
         chosen[name] = attack

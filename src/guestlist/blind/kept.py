@@ -41,7 +41,7 @@ def blind_baseline(
         x if store.manifest.recipe == PREDICTIONS else None
     )  # features are no part of what predictions are known by
     made_of, path = _made_of(store, groups, persons, unsigned), store.folder / FILE
-    if path.exists() and store.read_figures(path).get("made_of") == made_of:
+    if path.exists() and store.read_json(path).get("made_of") == made_of:
         return blind_in(store)
     asked, member = store.split.evaluated[0], store.split.members
     rows = np.flatnonzero(asked)
@@ -56,12 +56,12 @@ def blind_baseline(
         hashes=None if hashes is None else hashes[rows],
     )
     if found is None:
-        store.write_figures(path, {"made_of": made_of, "found": None})
+        store.write_json(path, {"made_of": made_of, "found": None})
         return None
     _write_records(store, rows, found.unasked)
-    game = store.manifest.the_game()
+    game = store.manifest.make_game()
     apart = "" if is_alike(game) else game.name
-    store.write_figures(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
+    store.write_json(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
     return blind_in(store)
 
 
@@ -70,7 +70,7 @@ def blind_in(store: Store) -> Blind | None:
     path = store.folder / FILE
     if not path.exists():
         return None
-    found = store.read_figures(path)
+    found = store.read_json(path)
     return read_or_explain(path, lambda path: from_json(Blind | None, found["found"]))
 
 

@@ -134,7 +134,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
 
 
 def _recipe(epsilon: float, delta: float, members: float, progress, options):
-    from guestlist.collecting.progress import telling
+    from guestlist.collecting.progress import with_description
     from guestlist.defences import DpSgd, dp_sgd_for
 
     how = {
@@ -146,7 +146,7 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
     }
     if options["noise"] is not None:
         return DpSgd(noise=options["noise"], **how)
-    return dp_sgd_for(epsilon, delta=delta, progress=telling(progress, "Looking for the noise"), **how)
+    return dp_sgd_for(epsilon, delta=delta, progress=with_description(progress, "Looking for the noise"), **how)
 
 
 def _promised(epsilon: float, delta: float, noise: float | None) -> str:

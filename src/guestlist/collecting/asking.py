@@ -12,7 +12,7 @@ from guestlist.data import Data
 from guestlist.targets.target import Target, answers
 
 
-def asked(target: Target, pool: Data) -> tuple[np.ndarray, Consistency | None]:
+def query_target(target: Target, pool: Data) -> tuple[np.ndarray, Consistency | None]:
     """Return the (records, columns) outputs of the target for the whole pool, and how consistent they are.
 
     An error names the first record that the target cannot read.

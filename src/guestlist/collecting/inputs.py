@@ -136,7 +136,7 @@ def prepare(
     rows = shuffled(np.flatnonzero(kept & ~repeated), seed)
     return Inputs(
         target,
-        renumbered(pool.take(rows)),
+        reset_rows(pool.take(rows)),
         one_target(member[rows], (member | outside)[rows]),
         found,
         checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept], repeated[kept]),
@@ -181,7 +181,7 @@ def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
     return stream(seed, "pool").permutation(rows)
 
 
-def renumbered(pool: Data) -> Data:
+def reset_rows(pool: Data) -> Data:
     """Rows of tables numbered in their order, as they were before they were shuffled."""
     return pool.with_x(pool.x.reset_index(drop=True)) if isinstance(pool.x, pd.DataFrame) else pool
 
@@ -191,7 +191,7 @@ def repeats(ids: np.ndarray) -> Repeats:
     return Repeats(len(ids), len(set(ids)))
 
 
-def store_for(
+def store_of_inputs(
     inputs: Inputs, folder: Path, *, references: int, seed: int, about: Mapping[str, Any] | None = None
 ) -> Store:
     """The audit folder for these inputs: a new one, or the one that was made for them before."""
@@ -216,7 +216,7 @@ def _as_texts(labels: np.ndarray) -> np.ndarray:
 def planned(inputs: Inputs, references: int, seed: int) -> Split:
     """Who would train on what in a new folder."""
     manifest = _manifest(inputs, _new_game(inputs, references), seed)
-    return draw(manifest.the_game(), inputs.pool, 1 + references, manifest.rows_seed, given=inputs.split)
+    return draw(manifest.make_game(), inputs.pool, 1 + references, manifest.rows_seed, given=inputs.split)
 
 
 def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping[str, Any] | None = None) -> Manifest:
@@ -269,7 +269,9 @@ def _keep_split(store: Store, split: Split) -> None:
     """Write down the target's row, or check that it is the one that stands there: a split is never drawn twice."""
     if not (store.folder / "split.npz").exists():
         store.write_split(split)
-    elif not all(np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "evaluated")):
+    elif not all(
+        np.array_equal(getattr(store.split, name)[:1], getattr(split, name)) for name in ("member", "evaluated")
+    ):
         raise FolderError(
             f"{store.folder / 'split.npz'} does not fit the manifest beside it: the folder is damaged. Choose another."
         )

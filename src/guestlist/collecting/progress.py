@@ -17,7 +17,7 @@ WAIT = 2.0  # seconds of work before anything is shown where nobody asked
 def progress_of(progress: Progress | bool | None) -> Progress | None:
     """What a function was asked for: ``True`` shows it where somebody looks, once the work takes seconds."""
     if progress is None or isinstance(progress, bool):
-        return where_somebody_looks if progress else None
+        return interactive_progress if progress else None
     if not callable(progress):
         raise ValueError(
             f"Expected progress={shown(progress)} to be True, False, or what wraps an iterable, such as tqdm."
@@ -25,14 +25,14 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
     return progress
 
 
-def telling(progress: Progress | None, what: str) -> Progress | None:
+def with_description(progress: Progress | None, what: str) -> Progress | None:
     """The same for another kind of work, where it can say of which kind it is."""
     if progress is None or "what" not in signature(progress).parameters:
         return progress
     return partial(progress, what=what)
 
 
-def judging(progress: Progress | None) -> Progress | None:
+def evaluation_progress(progress: Progress | None) -> Progress | None:
     """The same for judging, if it can say what it is about: what a user gave may count models."""
     if progress is None or "what" not in signature(progress).parameters:
         return None
@@ -63,7 +63,7 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
         yield from bar.track(items, total=total, description=what)
 
 
-def where_somebody_looks(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
+def interactive_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
     """The same items, with a bar in a terminal or a line in a notebook after some seconds; nothing in a log or a pipe."""
     console = _console()
     if console.is_jupyter:

@@ -18,7 +18,7 @@ from guestlist.targets.target import Predict, answers
 
 
 @dataclass(frozen=True)
-class Readout:
+class SignalExtractor:
     """How a model is asked about the records of the pool, and what is kept of its answers.
 
     Args:
@@ -31,7 +31,7 @@ class Readout:
     columns: int
     scale: Scale
 
-    def trained_answers(
+    def train_and_query(
         self,
         name: str,
         train: Callable[[], Predict],
@@ -61,7 +61,7 @@ class Readout:
                     "collected before it is kept."
                 ) from error
 
-    def take(self, records: np.ndarray) -> Readout:
+    def take(self, records: np.ndarray) -> SignalExtractor:
         """The same about some of the records."""
         return replace(self, labels=self.labels[records])
 

@@ -8,27 +8,29 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.readout import Readout
-from guestlist.collecting.site import Site
+from guestlist.collecting.readout import SignalExtractor
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.randomness import stream
 from guestlist.store import model_path
 from guestlist.targets.target import Trainer
 
 
-def train_references(site: Site) -> None:
-    """Bring the folder to hold the signals of all references that the site plans."""
-    there = site.store.checked({k: model_path(site.store.folder, k) for k in site.store.models()})
-    missing = [k for k in range(1, 1 + site.references) if k not in there]
+def train_references(context: CollectContext) -> None:
+    """Bring the folder to hold the signals of all references that the context plans."""
+    there = context.store.checked({k: model_path(context.store.folder, k) for k in context.store.models()})
+    missing = [k for k in range(1, 1 + context.references) if k not in there]
     if missing:
         told = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
-        site.run(train_reference(site, told), missing)
+        context.run(train_reference(context, told), missing)
 
 
-def train_reference(site: Site, told: str = "") -> TrainReference:
-    """How any reference of a site comes to be."""
-    rows = Rows.of(site.store.split.member)
-    return TrainReference(site.target.needs("train", told), rows, site.seed, site.readout, site.store.folder)
+def train_reference(context: CollectContext, told: str = "") -> TrainReference:
+    """How any reference of a context comes to be."""
+    rows = Rows.of(context.store.split.member)
+    return TrainReference(
+        context.target.needs("train", told), rows, context.seed, context.extractor, context.store.folder
+    )
 
 
 @dataclass(frozen=True)
@@ -53,21 +55,21 @@ class TrainReference:
     train: Trainer
     rows: Rows
     seed: int
-    readout: Readout
+    extractor: SignalExtractor
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        return {model_path(self.folder, k): self.readout.signals(self.answers(k, pool))}
+        return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
 
     def answers(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return what it answers about every record of the pool."""
         rng, rows = stream(self.seed, "training", k), self.rows[k]
         train, details = lambda: self.train(pool.copied(rows), rng), lambda: self._details(rows)
-        return self.readout.trained_answers(f"Reference {k}", train, pool.x, rng, details)
+        return self.extractor.train_and_query(f"Reference {k}", train, pool.x, rng, details)
 
     def _details(self, rows: np.ndarray) -> str:
         """How many records a reference has, and how many of its rarest class."""
-        if not self.readout.scale.has_classes:
+        if not self.extractor.scale.has_classes:
             return f" ({rows.sum()} records)"
-        rarest = np.bincount(self.readout.labels[rows], minlength=self.readout.columns).min()
+        rarest = np.bincount(self.extractor.labels[rows], minlength=self.extractor.columns).min()
         return f" ({rows.sum()} records, {rarest} of its rarest class)"

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from guestlist.collecting.engines.engine import Engine, Progress, Task, clear_work, run_all
-from guestlist.collecting.readout import Readout
+from guestlist.collecting.readout import SignalExtractor
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import draw
 from guestlist.store import Store, model_path
-from guestlist.store.files import remove_parts
+from guestlist.store.files import remove_partial_files
 from guestlist.targets.scales import Scale
 from guestlist.targets.signals import blocks_of
 from guestlist.targets.target import Target
@@ -23,7 +23,7 @@ SAME_ANSWER = 1e-6
 
 
 @dataclass(frozen=True)
-class Site:
+class CollectContext:
     """The folder, the target and the records, how models are asked, and where the work runs.
 
     Args:
@@ -34,7 +34,7 @@ class Site:
     store: Store
     target: Target
     pool: Data
-    readout: Readout
+    extractor: SignalExtractor
     engine: Engine
     progress: Progress | None = None
     references: int = 0
@@ -48,16 +48,16 @@ class Site:
         store = self.store
         run_all(task, numbers, self.pool, store.folder, engine=self.engine, progress=self.progress, write=store.write)
 
-    def with_references(self, count: int) -> Site:
+    def with_references(self, count: int) -> CollectContext:
         """The same with so many references planned: who trains on what is drawn, and written down, before they are."""
         split = self.store.split
         if len(split) <= count:
-            game = self.store.manifest.the_game()
+            game = self.store.manifest.make_game()
             self.store.write_split(draw(game, self.pool, 1 + count, self.store.manifest.rows_seed, given=split))
         return replace(self, references=count)
 
 
-def open_site(
+def open_context(
     store: Store,
     target: Target,
     pool: Data,
@@ -66,14 +66,14 @@ def open_site(
     engine: Engine,
     progress: Progress | None = None,
     changing: bool = False,
-) -> Site:
+) -> CollectContext:
     """Clear what a killed audit left, and keep what the target said or check that it still says the same.
 
     Args:
         said: (records, columns) the target's answers about the pool.
         changing: whether the target's outputs change between queries, for the message where they do.
     """
-    remove_parts(store.folder)
+    remove_partial_files(store.folder)
     clear_work(store.folder)
     labels = target.labels_of(pool.y)
     try:
@@ -82,7 +82,7 @@ def open_site(
         if changing:
             raise FolderError(_CHANGING.format(store.folder)) from error
         raise
-    return Site(store, target, pool, Readout(labels, target.columns, scale), engine, progress)
+    return CollectContext(store, target, pool, SignalExtractor(labels, target.columns, scale), engine, progress)
 
 
 def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> Scale:

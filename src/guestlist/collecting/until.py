@@ -44,7 +44,7 @@ class UntilWidth:
             raise ValueError(f"Expected {FEWEST_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
 
 
-def grow(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
+def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
     """What ``run(references)`` gives for the first number of references that meets ``until``.
 
     Args:

@@ -10,13 +10,13 @@ import numpy as np
 from guestlist.store import Store
 from guestlist.store.folder import AT_ONCE, MANY_CELLS
 from guestlist.targets.scales import as_scale
-from guestlist.views.evidence import NOTHING, Evidence
-from guestlist.views.lazily import matrices, part_of
+from guestlist.views.evidence import NO_EVIDENCE, Evidence
+from guestlist.views.lazily import lazy_matrices, lazy_part
 from guestlist.views.signals import Rotation
 
 
-def rotation_of(
-    store: Store, evidence: Evidence = NOTHING, references: int | None = None, together: Collection[str] = ()
+def rotation_from_store(
+    store: Store, evidence: Evidence = NO_EVIDENCE, references: int | None = None, together: Collection[str] = ()
 ) -> Rotation:
     """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
 
@@ -27,11 +27,11 @@ def rotation_of(
     """
     rotation = _without(store.rotation(references, together), store.split.told)
     evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
-    mocks = evidence.of_mocks()
+    mocks = evidence.for_mocks()
     return replace(
         rotation,
         evidence=lambda k: mocks if k else evidence,
-        unasked=~store.split.evaluated[0],
+        not_evaluated=~store.split.evaluated[0],
         answers=lambda k: None if k else answers,
     )
 
@@ -43,12 +43,12 @@ def _without(rotation: Rotation, told: np.ndarray) -> Rotation:
     values = rotation.values
 
     def some(name: str, records: np.ndarray) -> np.ndarray | None:
-        found = part_of(values, name, records)
+        found = lazy_part(values, name, records)
         return None if found is None else np.where(told[records], np.nan, found)
 
     most = AT_ONCE if rotation.member.size > MANY_CELLS else None
     make = lambda name: np.where(told, np.nan, values[name])  # noqa: E731
-    return replace(rotation, values=matrices(values, make, most, some))
+    return replace(rotation, values=lazy_matrices(values, make, most, some))
 
 
 def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:

@@ -21,9 +21,9 @@ from guestlist.defending.judging import FPR, Defended, judged
 from guestlist.defending.trying import Bench, Plain, left_over
 from guestlist.errors import InputError
 from guestlist.report.readable import Results
-from guestlist.store import locked, open_store
+from guestlist.store import folder_lock, open_store
 from guestlist.store.files import write_json
-from guestlist.store.passing import kept_or_passing
+from guestlist.store.passing import audit_folder
 from guestlist.targets import as_target
 
 
@@ -126,7 +126,7 @@ def defend(
     candidates(situation, defences)  # a misspelt name is found before anything is trained
     if plain is not None:
         _check_not_fewer(Path(plain), references)
-    with kept_or_passing(folder) as root, locked(root):
+    with audit_folder(folder) as root, folder_lock(root):
         place = root / PLAIN if plain is None else Path(plain)
         clock, as_it_is = Clock(settings.progress), replace(settings, folder=place)
         results = audited(given, replace(as_it_is, progress=clock.progress))

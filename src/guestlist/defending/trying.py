@@ -15,7 +15,7 @@ from guestlist.arrays.samples import numbered
 from guestlist.arrays.threads import one_thread
 from guestlist.auditing import Settings, audited
 from guestlist.calling import model_code, query
-from guestlist.collecting.inputs import Inputs, digest, renumbered
+from guestlist.collecting.inputs import Inputs, digest, reset_rows
 from guestlist.defending.candidates import Candidate
 from guestlist.errors import AuditError, FolderError
 from guestlist.evaluate import Estimate, share, tpr_at_fpr
@@ -216,7 +216,7 @@ def without(inputs: Inputs, left: np.ndarray) -> Inputs:
     kept, split = ~left, inputs.split
     return replace(
         inputs,
-        pool=renumbered(inputs.pool.take(kept)),
+        pool=reset_rows(inputs.pool.take(kept)),
         split=one_target(split.members[kept], split.evaluated[0][kept]),
         rows=None if inputs.rows is None else inputs.rows[kept],
         hashes=None if inputs.hashes is None else inputs.hashes[kept],

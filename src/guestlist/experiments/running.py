@@ -13,7 +13,7 @@ import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
-from guestlist.collecting.progress import telling
+from guestlist.collecting.progress import with_description
 from guestlist.cover import Cover, noted
 from guestlist.data import Data, as_data, without
 from guestlist.defences.networks import mlp
@@ -29,10 +29,10 @@ from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, Parts, like_members
 from guestlist.hashes import row_hashes
 from guestlist.randomness import stream
-from guestlist.store.files import read_json, read_npz, remove_parts, write_json
+from guestlist.store.files import read_json, read_npz, remove_partial_files, write_json
 from guestlist.store.jsonable import from_json
-from guestlist.store.lock import locked
-from guestlist.store.passing import kept_or_passing
+from guestlist.store.lock import folder_lock
+from guestlist.store.passing import audit_folder
 
 ARMS = ("apart", "iid")
 AS_HUMPHRIES = ExperimentSetting()
@@ -63,11 +63,11 @@ def run(
         raise InputError("The counterpart is always played too: leave out iid=True.")
     played, pool = _clustered_once(game, _pool(game, data, label))
     members = _checked(played, pool, setting, seed)
-    with kept_or_passing(folder) as place, locked(place):
+    with audit_folder(folder) as place, folder_lock(place):
         cover = _begin(place, game, setting, pool, seed, cover)
-        remove_parts(place)
+        remove_partial_files(place)
         clear_work(place)
-        noise = telling(progress, "Looking for the noise")
+        noise = with_description(progress, "Looking for the noise")
         recipes = tuple(setting.recipe(epsilon, members, noise) for epsilon in setting.epsilons)
         work = Runs(played, setting, recipes, place, seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]

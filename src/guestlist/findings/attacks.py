@@ -208,7 +208,7 @@ def evaluate_attack(
         name=name,
         summary=attack.summary,
         paper=attack.paper,
-        who=EVIDENCE[attack.evidence].who if attack.evidence in EVIDENCE else "",
+        who=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member, persons=persons, placed=placed),
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),

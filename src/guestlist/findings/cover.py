@@ -7,7 +7,7 @@ from pathlib import Path
 
 from guestlist.case import Case
 from guestlist.cover import Cover
-from guestlist.store import locked, open_store
+from guestlist.store import folder_lock, open_store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import write_manifest
@@ -19,7 +19,7 @@ def find(case: Case) -> Cover | None:
 
 def keep(folder: Path, cover: Cover) -> None:
     """Write a cover into an audit folder, for the results there and for those of later runs; all else stays as it is."""
-    with locked(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+    with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
         known = open_store(folder).manifest
         write_manifest(folder / "manifest.json", replace(known, about={**known.about, "cover": to_json(cover)}))
         path = folder / "results.json"

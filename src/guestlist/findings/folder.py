@@ -12,9 +12,9 @@ from guestlist.blind.baseline import Blind
 from guestlist.blind.kept import blind_in, unasked_in
 from guestlist.case import PRIOR, Case, Check, Origin, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
-from guestlist.collecting.evidence.table import of_owner
+from guestlist.collecting.evidence.table import owner_evidence
 from guestlist.collecting.until import UntilWidth
-from guestlist.collecting.view import rotation_of
+from guestlist.collecting.view import rotation_from_store
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.findings.choosing import mock_targets
@@ -25,7 +25,7 @@ from guestlist.store.folder import MANY_CELLS
 from guestlist.store.jsonable import from_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.targets.scales import as_scale
-from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.evidence import NO_EVIDENCE, Evidence
 
 
 def case_in(
@@ -34,7 +34,7 @@ def case_in(
     *,
     references: int | None = None,
     prior: float = PRIOR,
-    evidence: Evidence = NOTHING,
+    evidence: Evidence = NO_EVIDENCE,
     checks: tuple[Check, ...] = (),
     ignore: tuple[str, ...] = (),
     until: UntilWidth | None = None,
@@ -50,8 +50,8 @@ def case_in(
         blind: how well members are told without the model.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
-    owners = of_owner()
-    split, rotation = store.split, rotation_of(store, evidence.without(*owners), references, needed)
+    owners = owner_evidence()
+    split, rotation = store.split, rotation_from_store(store, evidence.without(*owners), references, needed)
     mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))

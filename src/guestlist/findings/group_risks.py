@@ -209,6 +209,8 @@ def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...
         tpr=tpr_at_fpr(attack.scores[here], member[here], FPR, persons=persons),
         tpr_at_common=tpr_at_fpr(attack.scores[beside], member[beside], FPR, persons=of_those(case.persons, beside)),
         fpr_at_common=share(attack.at_fpr[outside] > 0, persons=of_those(case.persons, outside)),
-        gap=None if correct is None else advantage(correct[case.truth.evaluated][here], member[here], 0.5, persons=persons),
+        gap=None
+        if correct is None
+        else advantage(correct[case.truth.evaluated][here], member[here], 0.5, persons=persons),
         risks=risks,
     )

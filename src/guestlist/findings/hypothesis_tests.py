@@ -9,7 +9,7 @@ import numpy as np
 from guestlist.attacks import Attack
 from guestlist.attacks.hypotheses import population_p_value
 from guestlist.case import Case
-from guestlist.collecting.evidence.table import without_fault
+from guestlist.collecting.evidence.table import with_perfect_fit
 from guestlist.evaluate import Estimate, rates_at_level
 from guestlist.findings.luck import SHARES, SHOWN
 from guestlist.views.signals import Signals
@@ -107,6 +107,6 @@ def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
     for name in _FAULTLESS.keys() & set(attack.needs):
         row = view.target(name)
         said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-    best = view.with_target(said, without_fault(view.evidence))
+    best = view.with_target(said, with_perfect_fit(view.evidence))
     assert attack.p_value is not None
     return float(np.nanmin(attack.p_value(best)[asked]))

@@ -45,7 +45,8 @@ class Likeness:
 def find(case: Case) -> Likeness | None:
     """None where there are too few references or non-members to say."""
     view = case.view
-    asked = np.flatnonzero(case.truth.evaluated)[tried(case)]  # of very many records, those at which models are compared
+    # Of very many records, those at which models are compared.
+    asked = np.flatnonzero(case.truth.evaluated)[tried(case)]
     member = case.truth.member[asked]
     if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
         return None

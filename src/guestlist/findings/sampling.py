@@ -23,7 +23,7 @@ from guestlist.findings.luck import DRAWS
 from guestlist.randomness import stream
 from guestlist.risks import RISKS, mu, risks_of
 from guestlist.store.folder import MANY_RECORDS
-from guestlist.views.lazily import matrices
+from guestlist.views.lazily import lazy_matrices
 from guestlist.views.signals import Rotation
 
 MOST_CELLS = 2**20  # mock targets times records
@@ -60,7 +60,7 @@ def find(case: Case) -> Sampling | None:
 
 def _taught(case: Case) -> int | None:
     """Records that taught attacks, if any of these learns what is common to a class."""
-    return case.view.taught if case.scores else None
+    return case.view.n_estimation_rows if case.scores else None
 
 
 def _mu_learnt_on(case: Case) -> int | None:
@@ -121,7 +121,7 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     assert parts is not None
     assert mocks is not None
     # Whatever it asks for is made once, not for each part.
-    mocks = replace(mocks, values=matrices(mocks.values, mocks.target))
+    mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
         found[:, in_a_row(part)] = scores_of_all(attack, mocks.of_records(part))

@@ -11,7 +11,7 @@ from guestlist.findings.results import Results
 from guestlist.gate.demands import DEMANDS
 from guestlist.gate.judging import judge, judged
 from guestlist.gate.policy import Policy, PolicyFile
-from guestlist.store import locked
+from guestlist.store import folder_lock
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 
@@ -50,6 +50,6 @@ def hold_file(results: Results, file: PolicyFile) -> Gated:
 
 def keep(folder: Path, gated: Gated) -> None:
     """Write what a gate said into the results of an audit folder; all else in them stays as it is."""
-    with locked(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
+    with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
         path = folder / "results.json"
         write_json(path, {**read_json(path), "gate": to_json(gated)})

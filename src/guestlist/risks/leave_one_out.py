@@ -16,7 +16,7 @@ import pandas as pd
 from guestlist.calling import query
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.collecting.engines.engine import Progress
-from guestlist.collecting.readout import Readout
+from guestlist.collecting.readout import SignalExtractor
 from guestlist.data import Data, as_data
 from guestlist.errors import InputError
 from guestlist.randomness import stream
@@ -72,15 +72,15 @@ def leave_one_out(
     said = query(target.predict, data.x)
     labels = target.labels_of(data.y)
     scale = target.scale.resolved(np.asarray(said, dtype=np.float64).reshape(len(data), target.columns), labels)
-    readout = Readout(labels, target.columns, scale)
+    extractor = SignalExtractor(labels, target.columns, scale)
 
     def signals(without: int | None, repeat: int, asked: np.ndarray) -> np.ndarray:
         """(signals, asked) of one model."""
         rng = stream(seed, "one less", repeat)
         kept = data.copied(np.arange(len(data)) if without is None else np.delete(np.arange(len(data)), without))
         name = "The model of all members" if without is None else f"The model without {data.ids[without]!r}"
-        answers = readout.trained_answers(name, partial(train, kept, rng), data.take(asked).x, rng)
-        found = readout.take(asked).signals(answers)
+        answers = extractor.train_and_query(name, partial(train, kept, rng), data.take(asked).x, rng)
+        found = extractor.take(asked).signals(answers)
         return np.stack([found[signal] for signal in reads])
 
     reads = ("p_y", "mentr") if scale.has_classes else ("residual",)

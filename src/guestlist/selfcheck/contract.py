@@ -86,7 +86,7 @@ def selftest(
     """
     if scale <= 0:
         raise ValueError(f"Expected scale={scale} above 0.")
-    there = {name for name, kind in EVIDENCE.items() if kind.made_up}
+    there = {name for name, kind in EVIDENCE.items() if kind.simulate}
     every = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in there]
     chosen = named(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))

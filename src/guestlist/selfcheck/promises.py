@@ -80,7 +80,7 @@ def _broken(attack: Attack, name: str, seed: int) -> list[str]:
 
 def to_score(attack: Attack, signals: Signals) -> np.ndarray:
     """(records,) true for those an attack should score: all but the ones whose membership it was told."""
-    told = EVIDENCE[attack.evidence].told if attack.evidence in EVIDENCE else None
+    told = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
     if told is None:
         return np.ones(len(signals.labels), dtype=bool)
     return ~told(signals.evidence.need(attack.evidence))

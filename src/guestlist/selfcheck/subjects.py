@@ -15,7 +15,7 @@ import numpy as np
 from guestlist.attacks import Attack
 from guestlist.collecting.evidence.made_up import signals_of_margin
 from guestlist.selfcheck.scenes import Scene, scene
-from guestlist.views.evidence import NOTHING, Evidence
+from guestlist.views.evidence import NO_EVIDENCE, Evidence
 from guestlist.views.signals import Signals
 
 SIZES: dict[str, Any] = {"records": 300, "models": 33}
@@ -62,7 +62,7 @@ def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
     Such an attack rises with membership only where models are right.
     """
     whole = small_scene("plain", seed).view
-    return not _same_without(attack, whole, "entropy", NOTHING)
+    return not _same_without(attack, whole, "entropy", NO_EVIDENCE)
 
 
 def ignores_references_where_saturated(attack: Attack, of: Scene) -> bool:

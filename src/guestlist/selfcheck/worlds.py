@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from guestlist.collecting.evidence.made_up import World, answers_of_margin, signals_of_margin
+from guestlist.collecting.evidence.made_up import Simulation, answers_of_margin, signals_of_margin
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
 from guestlist.games.bernoulli import iid
 from guestlist.targets.signals import signals_of_probabilities
 from guestlist.views.evidence import Evidence
-from guestlist.views.lazily import Lazily
+from guestlist.views.lazily import LazyMapping
 from guestlist.views.signals import Rotation
 
 __all__ = [
@@ -93,7 +93,7 @@ def gaussian(
     unsteady: float = 1.0,
     says: Callable[[np.ndarray], np.ndarray] = np.asarray,
     signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
-) -> tuple[World, np.ndarray | None]:
+) -> tuple[Simulation, np.ndarray | None]:
     """Normal margins, ``shift`` larger for members; and which models are left out together.
 
     Args:
@@ -113,7 +113,7 @@ def gaussian(
     noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
     margin = difficulty + shift * member + noise
     labels = _labels(member[0], classes, shares, tilt, rng)
-    world = World(
+    world = Simulation(
         difficulty=difficulty,
         deviation=deviation,
         margin=says(margin),
@@ -191,28 +191,28 @@ def memorising_world(
     margin = difficulty + gain * member + np.where(member, steady, 1.0) * rng.normal(size=member.shape)
     labels = rng.integers(0, 2, records)
     others = _others(models, together)
-    world = World(difficulty, np.ones(records), margin, member, labels, others, _seeds(seed))
+    world = Simulation(difficulty, np.ones(records), margin, member, labels, others, _seeds(seed))
     return Memorising(made_of(world, together), memorised)
 
 
-def made_of(world: World, together: np.ndarray | None = None, unasked: np.ndarray | None = None) -> Rotation:
+def made_of(world: Simulation, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None) -> Rotation:
     """A made-up world as every model in turn as the target, with all the evidence that can be made up.
 
     Args:
         together: (models,) those that are left out together.
-        unasked: (records,) true for records that nobody asks about.
+        not_evaluated: (records,) true for records that nobody asks about.
     """
-    kinds = {name: kind.made_up for name, kind in EVIDENCE.items() if kind.made_up}
+    kinds = {name: kind.simulate for name, kind in EVIDENCE.items() if kind.simulate}
 
     def evidence(k: int) -> Evidence:
         # Made when it is looked at: most attacks look at none of it.
-        return Evidence(Lazily(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_mocks())
+        return Evidence(LazyMapping(kinds, lambda name: kinds[name](world, k)), missing_evidence(), shared_with_mocks())
 
     def answers(k: int) -> np.ndarray:
         return answers_of_margin(world.margin[k], world.labels, world.classes)
 
     values = world.signals_of(world.margin, world.classes)
-    return Rotation(values, world.member, world.labels, together, evidence, unasked, answers)
+    return Rotation(values, world.member, world.labels, together, evidence, not_evaluated, answers)
 
 
 def _others(models: int, together: np.ndarray | None) -> Callable[[int], np.ndarray]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from guestlist.errors import unwritten
 from guestlist.store.archives import checked_archive, opened_archive
-from guestlist.store.lock import PRIVATE, alive, is_private
-from guestlist.store.passing import is_passing
+from guestlist.store.lock import PRIVATE, is_private, is_running
+from guestlist.store.passing import is_temporary
 
 T = TypeVar("T")
 MANY_ROWS = 100_000  # of a table
@@ -29,12 +29,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     What ends with this process is not flushed: no power cut leaves anybody to read it.
     In the folder of an audit it is its owner's alone: it tells who was a member.
     """
-    with written_aside(path) as file:
+    with atomic_file(path) as file:
         file.write(content)
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """The same for what is written piece by piece: a file that takes its place once it is whole.
 
     Where a user names a link, the file that it points to is replaced and the link stays; what is no file, such as a pipe or a
@@ -67,7 +67,7 @@ def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
         with open(aside, "w+b", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
             yield file
             file.flush()
-            if not is_passing(path):
+            if not is_temporary(path):
                 os.fsync(file.fileno())
         os.replace(aside, path)
     finally:
@@ -114,14 +114,14 @@ def _make_folder(folder: Path, private: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def remove_parts(folder: Path) -> None:
+def remove_partial_files(folder: Path) -> None:
     """Remove what a killed writer left unfinished; the process id in the name tells whether it still writes.
 
     One of our own is of somebody before us: in a container, every run may have the same number.
     """
     for part in folder.rglob(".*.part"):
         process = part.name.split(".")[-2]
-        if not process.isdecimal() or int(process) == os.getpid() or not alive(int(process)):
+        if not process.isdecimal() or int(process) == os.getpid() or not is_running(int(process)):
             part.unlink(missing_ok=True)
 
 
@@ -147,10 +147,10 @@ def read_json(path: Path) -> dict:
 
 def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
     """Arrays of an npz file, all or those named; ValueError where it is damaged, and never a pickle."""
-    return in_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
+    return with_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
 
 
-def in_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
+def with_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
     """What ``look`` finds in an npz file; ValueError where it is damaged.
 
     Args:
@@ -182,5 +182,5 @@ def write_parquet(path: Path, table) -> None:
     options = {}
     if len(table) > MANY_ROWS:  # hardly two numbers are equal: to look for those that are would take most of the time
         options["use_dictionary"] = [name for name, kind in table.dtypes.items() if kind.kind not in "fiu"]
-    with written_aside(path) as file:
+    with atomic_file(path) as file:
         table.to_parquet(file, index=False, **options)

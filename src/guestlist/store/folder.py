@@ -37,16 +37,16 @@ from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import Manifest, differences, read_manifest, write_manifest
 from guestlist.store.seals import (
     MEANS,
-    BrokenSealError,
-    check_sealed_npz,
+    IntegrityError,
+    check_npz,
     digest,
-    read_sealed_json,
-    read_sealed_npz,
-    write_sealed_json,
-    write_sealed_npz,
+    read_checked_json,
+    read_checked_npz,
+    write_checked_json,
+    write_checked_npz,
 )
 from guestlist.unpacking import read_parquet
-from guestlist.views.lazily import matrices
+from guestlist.views.lazily import lazy_matrices
 from guestlist.views.signals import Rotation, Signals
 
 T = TypeVar("T")
@@ -85,12 +85,12 @@ class Store:
         """Who trains on what, of all models that were planned, and who is asked about: the truth."""
         if self._split is None:
             path = self._there(SPLIT)
-            found = read_or_explain(path, lambda path: read_sealed_npz(path, self._of_audit(SPLIT)))
+            found = read_or_explain(path, lambda path: read_checked_npz(path, self._of_audit(SPLIT)))
             try:
                 split = Split(found["member"], found["asked"])
             except (KeyError, ValueError) as error:
                 raise FolderError(f"{path} is damaged ({error}).") from error
-            read_or_explain(path, lambda path: check_sealed_npz(path, self._of_split(split)))
+            read_or_explain(path, lambda path: check_npz(path, self._of_split(split)))
             self._split = split
         return self._split
 
@@ -101,7 +101,9 @@ class Store:
         self._wrote_pool = True
 
     def write_split(self, split: Split) -> None:
-        write_sealed_npz(self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.evaluated})
+        write_checked_npz(
+            self.folder / SPLIT, self._of_split(split), {"member": split.member, "asked": split.evaluated}
+        )
         self._split = split
         self._row_digests.clear()
 
@@ -111,7 +113,7 @@ class Store:
         """Models whose signals are there; 0 is the target. A number that was never planned is not a model."""
         if not (self.folder / SPLIT).exists():
             return []
-        return [k for k in numbered(self.folder / "signals", "model") if k < len(self.split)]
+        return [k for k in file_numbers(self.folder / "signals", "model") if k < len(self.split)]
 
     def write_model(self, k: int, values: Mapping[str, np.ndarray]) -> None:
         self.write(model_path(self.folder, k), values)
@@ -121,20 +123,20 @@ class Store:
         return {name: values.astype(np.float64) for name, values in self._signals(k).items()}
 
     def write_answers(self, answers: np.ndarray) -> None:
-        self._note(ANSWERS, write_sealed_npz(self.folder / ANSWERS, self._of_audit(ANSWERS), {"answers": answers}))
+        self._note(ANSWERS, write_checked_npz(self.folder / ANSWERS, self._of_audit(ANSWERS), {"answers": answers}))
 
     def answers(self) -> np.ndarray | None:
         """(records, classes) what the target answered, or None before it was asked."""
         # An audit that was killed between the two had not noted yet what it wrote.
         if not (self.folder / ANSWERS).exists() or ANSWERS not in self.manifest.files:
             return None
-        return self.the_answers()
+        return self.required_answers()
 
-    def the_answers(self) -> np.ndarray:
+    def required_answers(self) -> np.ndarray:
         """The same, where it must have been asked."""
         path, noted = self._there(ANSWERS), self.manifest.files.get(ANSWERS, "")
         seal = {**self._of_audit(ANSWERS), "holds": noted}
-        return read_or_explain(path, lambda path: read_sealed_npz(path, seal))["answers"]
+        return read_or_explain(path, lambda path: read_checked_npz(path, seal))["answers"]
 
     # -- files that are tied to the audit ---------------------------------------------------------------------------
 
@@ -152,7 +154,7 @@ class Store:
                 for name, values in arrays.items()
             }
         seal = self._seal(path)
-        write_sealed_npz(path, seal, arrays)
+        write_checked_npz(path, seal, arrays)
         self._looked_at[path] = _Look(_state(path, seal), list(arrays), set(arrays))
 
     def read(self, path: Path, *names: str) -> dict[str, np.ndarray]:
@@ -162,8 +164,8 @@ class Store:
             seal = self._seal(path)
             look = self._known(path, seal)
             if look is None:
-                return read_sealed_npz(path, seal, *names)
-            found = read_sealed_npz(path, seal, *names, known=True, compared=look.compared)
+                return read_checked_npz(path, seal, *names)
+            found = read_checked_npz(path, seal, *names, known=True, compared=look.compared)
             look.compared.update(found)
             return found
 
@@ -177,7 +179,7 @@ class Store:
         seal = self._seal(path)
         if self._known(path, seal) is None:
             state = _state(path, seal)
-            self._looked_at[path] = _Look(state, check_sealed_npz(path, seal), set())
+            self._looked_at[path] = _Look(state, check_npz(path, seal), set())
         return self._looked_at[path].names
 
     def _known(self, path: Path, seal: dict[str, str]) -> _Look | None:
@@ -191,13 +193,13 @@ class Store:
             self.check(path)
         return set(paths)
 
-    def write_figures(self, path: Path, content: Mapping[str, Any]) -> None:
+    def write_json(self, path: Path, content: Mapping[str, Any]) -> None:
         """Write figures as JSON, with a seal."""
-        write_sealed_json(path, self._of_audit(self._name(path)), content)
+        write_checked_json(path, self._of_audit(self._name(path)), content)
 
-    def read_figures(self, path: Path) -> dict[str, Any]:
+    def read_json(self, path: Path) -> dict[str, Any]:
         """Figures that were kept as JSON."""
-        return read_or_explain(path, lambda path: read_sealed_json(path, self._of_audit(self._name(path))))[0]
+        return read_or_explain(path, lambda path: read_checked_json(path, self._of_audit(self._name(path))))[0]
 
     def write_plan(self, path: Path, options: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
         """Write the plan of a kind of evidence.
@@ -207,7 +209,7 @@ class Store:
             fixed: those that decide what each file holds; the others only say how many there are.
         """
         plan = digest(json.dumps(fixed, sort_keys=True))
-        write_sealed_json(path, {**self._of_audit(self._name(path)), "plan": plan}, options)
+        write_checked_json(path, {**self._of_audit(self._name(path)), "plan": plan}, options)
 
     def read_plan(self, path: Path) -> dict[str, Any]:
         """The options in the plan of a kind of evidence."""
@@ -215,8 +217,8 @@ class Store:
 
     def _plan(self, path: Path) -> tuple[dict[str, Any], Mapping[str, str]]:
         try:
-            return read_sealed_json(path, self._of_audit(self._name(path)))
-        except BrokenSealError as error:
+            return read_checked_json(path, self._of_audit(self._name(path)))
+        except IntegrityError as error:
             raise FolderError(
                 f"{path} does not belong to this audit: {error}. Remove {path.parent} and collect it again."
             ) from error
@@ -302,7 +304,9 @@ class Store:
             parts = ({name: self._signals(k, name)[name][records].astype(np.float32)} for k in models)
             return _stacked(parts, [name], len(models))[name]
 
-        return Rotation(matrices(there, load, AT_ONCE if many else None, some), member, self.pool["class"].to_numpy())
+        return Rotation(
+            lazy_matrices(there, load, AT_ONCE if many else None, some), member, self.pool["class"].to_numpy()
+        )
 
     def facing(self, k: int = 0, references: int | None = None) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it."""
@@ -392,7 +396,7 @@ def _stacked(parts: Iterable[Mapping[str, np.ndarray]], names: Sequence[str], mo
     return found
 
 
-def numbered(folder: Path, kind: str, width: int = 4) -> list[int]:
+def file_numbers(folder: Path, kind: str, width: int = 4) -> list[int]:
     """The numbers of the files ``<kind>-<number>.npz`` in a folder, in order; a number written otherwise is none."""
     names = (path.stem.removeprefix(f"{kind}-") for path in folder.glob(f"{kind}-*.npz"))
     numbers = (int(name) for name in names if name.isascii() and name.isdigit() and name == f"{int(name):0{width}d}")
@@ -403,7 +407,7 @@ def read_or_explain(path: Path, reader: Callable[[Path], T]) -> T:
     """What ``reader`` finds in a file of the folder; an error that says what to do where it is damaged."""
     try:
         return reader(path)
-    except BrokenSealError as error:
+    except IntegrityError as error:
         raise FolderError(
             f"{path} does not belong there: {error}. Remove that file and run the audit again."
         ) from error

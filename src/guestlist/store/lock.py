@@ -17,7 +17,7 @@ PRIVATE = 0o700
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Hold the folder's lock while an audit works in it; the system lets go of it however the process ends.
 
     A folder that is made for it, or was empty, is its owner's alone from then on. Where the work fails before anything is
@@ -57,7 +57,7 @@ def check_not_a_file(folder: Path) -> None:
         raise FolderError(f"{folder} is a file; an audit needs a folder.")
 
 
-def alive(process: int) -> bool:
+def is_running(process: int) -> bool:
     """Whether a process runs."""
     if WINDOWS:  # where a signal of 0 would end it
         return _alive_on_windows(process)

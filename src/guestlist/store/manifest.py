@@ -11,7 +11,7 @@ from typing import Any
 from guestlist.errors import FolderError
 from guestlist.games import Game, game_of
 from guestlist.store.files import read_json
-from guestlist.store.seals import BrokenSealError, read_sealed_json, write_sealed_json
+from guestlist.store.seals import IntegrityError, read_checked_json, write_checked_json
 
 FORMAT = 4
 # Stands for a recipe where there is no model, only what it answered.
@@ -55,7 +55,7 @@ class Manifest:
         """
         return int(hashlib.sha256(f"{self.seed} {self.data} {self.split}".encode()).hexdigest()[:16], 16)
 
-    def the_game(self) -> Game:
+    def make_game(self) -> Game:
         return game_of(dict(self.game))
 
 
@@ -69,7 +69,7 @@ def differences(one: Manifest, other: Manifest) -> list[str]:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    write_sealed_json(path, _SEAL, {**asdict(manifest), "classes": list(manifest.classes)})
+    write_checked_json(path, _SEAL, {**asdict(manifest), "classes": list(manifest.classes)})
 
 
 _SEAL = {"file": "manifest.json"}
@@ -88,9 +88,9 @@ def read_manifest(path: Path) -> Manifest:
             "Run the audit again in a new folder."
         )
     try:
-        content, _ = read_sealed_json(path, _SEAL)
+        content, _ = read_checked_json(path, _SEAL)
         return Manifest(**{**content, "classes": tuple(content["classes"])})
-    except BrokenSealError as error:
+    except IntegrityError as error:
         raise FolderError(
             f"{path} is not as guestlist wrote it: {error}. Put it back as it was, or run the audit again in a new folder."
         ) from error

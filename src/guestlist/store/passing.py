@@ -11,17 +11,17 @@ from pathlib import Path
 
 from guestlist.errors import unwritten
 from guestlist.stopping import stoppable, told
-from guestlist.store.lock import alive
+from guestlist.store.lock import is_running
 
 PREFIX = "guestlist-"
 
 
 @contextmanager
-def kept_or_passing(folder: str | Path | None) -> Iterator[Path]:
+def audit_folder(folder: str | Path | None) -> Iterator[Path]:
     """The folder, or one that lasts as long as the work in it; either way a polite stop puts away what was begun."""
     with stoppable():
         if folder is None:
-            with passing(PREFIX) as place:
+            with temporary_folder(PREFIX) as place:
                 yield place / "audit"
             return
         with told(f"What was finished is kept in {folder}: the same once more goes on from there."):
@@ -29,7 +29,7 @@ def kept_or_passing(folder: str | Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def passing(prefix: str, parent: str | None = None) -> Iterator[Path]:
+def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
     """A folder of one's own for as long as this lasts; those that killed processes have left are removed.
 
     Args:
@@ -39,7 +39,7 @@ def passing(prefix: str, parent: str | None = None) -> Iterator[Path]:
     parent = parent or tempfile.gettempdir()
     for path in Path(parent).glob(f"{prefix}[0-9]*-*"):
         process = path.name.removeprefix(prefix).split("-")[0]
-        if process.isdecimal() and not alive(int(process)) and _ours(path):
+        if process.isdecimal() and not is_running(int(process)) and _ours(path):
             shutil.rmtree(path, ignore_errors=True)
     try:
         place = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)
@@ -51,7 +51,7 @@ def passing(prefix: str, parent: str | None = None) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def is_passing(path: Path) -> bool:
+def is_temporary(path: Path) -> bool:
     """Whether a file stands, or would, in a folder that ends with this process: what lies there need not outlive a power cut."""
     own = f"{PREFIX}{os.getpid()}-"
     return any(folder.name.startswith(own) for folder in path.absolute().parents)

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from guestlist.store.archives import stored_array
-from guestlist.store.files import in_npz, read_json, write_json, written_aside
+from guestlist.store.files import atomic_file, read_json, with_npz, write_json
 
 # By part: what a file was made of, in the words of messages.
 Seal = Mapping[str, str]
 SEAL, HOLDS, FILE = "seal", "holds", "file"
 
 
-class BrokenSealError(ValueError):
+class IntegrityError(ValueError):
     """A file is not what belongs in its place."""
 
 
@@ -41,9 +41,9 @@ def digest(*parts: str | bytes) -> str:
     return found.hexdigest()
 
 
-def write_sealed_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -> str:
+def write_checked_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -> str:
     """Write arrays with a seal; returns the digest of what the file holds."""
-    with written_aside(path) as file:  # not first in memory: with many classes, answers are large
+    with atomic_file(path) as file:  # not first in memory: with many classes, answers are large
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
         with zipfile.ZipFile(file, "a") as archive:
             holds = _holds(archive)
@@ -51,7 +51,7 @@ def write_sealed_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -
     return holds
 
 
-def read_sealed_npz(
+def read_checked_npz(
     path: Path, seal: Seal, *names: str, known: bool = False, compared: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
     """Arrays of a sealed file, all or those named; an error where it is not what belongs there.
@@ -67,24 +67,24 @@ def read_sealed_npz(
             name: stored_array(archive, name) if name in compared else archive[name] for name in names or archive.files
         }
 
-    return in_npz(path, look, known=known)
+    return with_npz(path, look, known=known)
 
 
-def check_sealed_npz(path: Path, seal: Seal) -> list[str]:
+def check_npz(path: Path, seal: Seal) -> list[str]:
     """The names of the arrays in a sealed file, which are not read; an error where it is not what belongs there."""
 
     def look(archive: np.lib.npyio.NpzFile) -> list[str]:
         _check_archive(archive.zip, seal)
         return list(archive.files)
 
-    return in_npz(path, look)
+    return with_npz(path, look)
 
 
-def write_sealed_json(path: Path, seal: Seal, content: Mapping[str, Any]) -> None:
+def write_checked_json(path: Path, seal: Seal, content: Mapping[str, Any]) -> None:
     write_json(path, {**content, SEAL: {**seal, HOLDS: _digest_of(content)}})
 
 
-def read_sealed_json(path: Path, seal: Seal) -> tuple[dict[str, Any], Seal]:
+def read_checked_json(path: Path, seal: Seal) -> tuple[dict[str, Any], Seal]:
     """What a sealed file holds, and its seal; an error where it is not what belongs there."""
     content = read_json(path)
     found = content.pop(SEAL, None)
@@ -100,20 +100,20 @@ def _check_archive(archive: zipfile.ZipFile | None, seal: Seal) -> None:
         found = None
     _check(found, seal, holds)
     if seal.get(HOLDS, holds) != holds:
-        raise BrokenSealError("it holds something else than manifest.json notes of it")
+        raise IntegrityError("it holds something else than manifest.json notes of it")
 
 
 def _check(found: Any, seal: Seal, holds: str) -> None:
     """Raise unless a seal says what it is expected to say; it may say more."""
     if not isinstance(found, dict):
-        raise BrokenSealError("it carries no seal, so guestlist did not write it, or somebody wrote it anew")
+        raise IntegrityError("it carries no seal, so guestlist did not write it, or somebody wrote it anew")
     if found.get(FILE) != seal.get(FILE):
-        raise BrokenSealError(f"it was written as {found.get(FILE)}")
+        raise IntegrityError(f"it was written as {found.get(FILE)}")
     differ = [name for name in seal if name != HOLDS and found.get(name) != seal[name]]
     if differ:
-        raise BrokenSealError(f"it was made of {' and '.join(MEANS.get(name, name) for name in differ)}")
+        raise IntegrityError(f"it was made of {' and '.join(MEANS.get(name, name) for name in differ)}")
     if found.get(HOLDS) != holds:
-        raise BrokenSealError("it was changed after it was written")
+        raise IntegrityError("it was changed after it was written")
 
 
 # What a user calls what a file or a folder was made of, for messages.

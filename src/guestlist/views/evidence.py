@@ -13,7 +13,7 @@ import numpy as np
 
 from guestlist.arrays.columns import columns
 from guestlist.errors import MissingEvidenceError
-from guestlist.views.lazily import Lazily, locked
+from guestlist.views.lazily import LazyMapping, freeze
 
 
 class Part(Protocol):
@@ -211,7 +211,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         given = self.parts
-        object.__setattr__(self, "parts", Lazily(given, lambda name: locked(given[name])))
+        object.__setattr__(self, "parts", LazyMapping(given, lambda name: freeze(given[name])))
 
     def get(self, name: str) -> Any:
         """One part of it; None where it was not collected."""
@@ -221,12 +221,12 @@ class Evidence:
         """One part of it; an error that says how to collect it where it is missing."""
         part = self.get(name)
         if part is None:
-            raise MissingEvidenceError(f"This attack {lacking(name, self.missing)}")
+            raise MissingEvidenceError(f"This attack {missing_message(name, self.missing)}")
         return part
 
     def take(self, records: np.ndarray) -> Evidence:
         """The same evidence about some of the records, or about all of them in another order."""
-        return replace(self, parts=Lazily(self.parts, lambda name: self.parts[name].take(records)))
+        return replace(self, parts=LazyMapping(self.parts, lambda name: self.parts[name].take(records)))
 
     def among(self, references: np.ndarray | slice) -> Evidence:
         """The same evidence with some of the references only, or with all of them in another order."""
@@ -235,25 +235,27 @@ class Evidence:
             part: Any = self.parts[name]
             return part.among(references) if hasattr(part, "among") else part
 
-        return replace(self, parts=Lazily(self.parts, chosen))
+        return replace(self, parts=LazyMapping(self.parts, chosen))
 
     def with_part(self, name: str, part: Part) -> Evidence:
         """The same evidence with one part more, or another one of its kind."""
         names = dict.fromkeys([*self.parts, name])
-        return replace(self, parts=Lazily(names, lambda one: part if one == name else self.parts[one]))
+        return replace(self, parts=LazyMapping(names, lambda one: part if one == name else self.parts[one]))
 
     def without(self, *names: str) -> Evidence:
         """The same evidence with some parts less."""
-        return replace(self, parts=Lazily([one for one in self.parts if one not in names], lambda one: self.parts[one]))
+        return replace(
+            self, parts=LazyMapping([one for one in self.parts if one not in names], lambda one: self.parts[one])
+        )
 
-    def of_mocks(self) -> Evidence:
+    def for_mocks(self) -> Evidence:
         """What of it there is about references, as mock targets."""
         return self.without(*(name for name in self.parts if name not in self.shared))
 
 
-NOTHING = Evidence()
+NO_EVIDENCE = Evidence()
 
 
-def lacking(name: str, missing: Mapping[str, str]) -> str:
+def missing_message(name: str, missing: Mapping[str, str]) -> str:
     """The rest of a sentence about an attack that lacks one kind of evidence."""
     return missing.get(name, f"looks at {name!r}, evidence that was not collected. See: guestlist show evidence")

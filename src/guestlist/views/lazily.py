@@ -13,14 +13,14 @@ from guestlist.arrays.columns import columns, in_a_row
 T = TypeVar("T")
 
 
-class Lazily(Mapping[str, T]):
+class LazyMapping(Mapping[str, T]):
     """A mapping whose values are made when first asked for, once each.
 
     Args:
         most: how many are kept, those that were asked for last; by default all.
         some: makes what a value says of some records, by name and positions; None of those that are better made whole.
 
-    >>> squares = Lazily(["1", "2"], lambda name: int(name) ** 2)
+    >>> squares = LazyMapping(["1", "2"], lambda name: int(name) ** 2)
     >>> squares["2"], list(squares), "3" in squares
     (4, ['1', '2'], False)
     """
@@ -76,45 +76,45 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def matrices(
+def lazy_matrices(
     names: Iterable[str],
     make: Callable[[str], np.ndarray],
     most: int | None = None,
     some: Callable[[str, np.ndarray], np.ndarray | None] = lambda name, records: None,
-) -> Lazily[np.ndarray]:
+) -> LazyMapping[np.ndarray]:
     """Matrices by name, each made when first asked for, and read-only; ``most`` are kept."""
-    return Lazily(names, lambda name: read_only(make(name)), most, some)
+    return LazyMapping(names, lambda name: read_only(make(name)), most, some)
 
 
-def part_of(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
+def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
     """(models, chosen) of a matrix by name where that can be made by itself, and all of it is not at hand; else None."""
-    return values.part(name, records) if isinstance(values, Lazily) else None
+    return values.part(name, records) if isinstance(values, LazyMapping) else None
 
 
-def columns_of(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
+def lazy_columns(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
     """(models, chosen) of a matrix by name; all of it is made only where that part cannot be made by itself."""
-    found = part_of(values, name, records)
+    found = lazy_part(values, name, records)
     return columns(values[name], records) if found is None else found
 
 
-def rows_of(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> Lazily[np.ndarray]:
+def lazy_rows(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMapping[np.ndarray]:
     """Some rows of matrices by name; nothing is kept of rows that follow each other, which are not copied either."""
     chosen = in_a_row(rows)
 
     def some(name: str, records: np.ndarray) -> np.ndarray | None:
-        found = part_of(matrix, name, records)
+        found = lazy_part(matrix, name, records)
         return None if found is None else found[chosen]
 
-    return matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None, some=some)
+    return lazy_matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None, some=some)
 
 
-def locked(part: Any) -> Any:
+def freeze(part: Any) -> Any:
     """The same part of a view with all its arrays read-only."""
     if isinstance(part, np.ndarray):
         return read_only(part)
     if isinstance(part, dict):
-        return {name: locked(value) for name, value in part.items()}
+        return {name: freeze(value) for name, value in part.items()}
     if is_dataclass(part) and not isinstance(part, type):
         changed = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
-        return replace(part, **{name: locked(v) for name, v in changed.items() if isinstance(v, np.ndarray | dict)})
+        return replace(part, **{name: freeze(v) for name, v in changed.items() if isinstance(v, np.ndarray | dict)})
     return part

@@ -20,8 +20,8 @@ from guestlist.arrays.shares import share_above, share_above_of_others
 from guestlist.arrays.standings import Standing, standing, standing_of_others
 from guestlist.arrays.thresholds import Thresholds, class_thresholds, of_other_records
 from guestlist.errors import NotCollectedError
-from guestlist.views.evidence import NOTHING, Evidence, ModelsView
-from guestlist.views.lazily import columns_of, locked, matrices, read_only, rows_of
+from guestlist.views.evidence import NO_EVIDENCE, Evidence, ModelsView
+from guestlist.views.lazily import freeze, lazy_columns, lazy_matrices, lazy_rows, read_only
 from guestlist.views.view import T
 
 # Values of references about each class, and about all records: what is learnt from so many, more of them would hardly change.
@@ -47,7 +47,7 @@ class Signals:
     values: Mapping[str, np.ndarray]
     reference_member: np.ndarray
     labels: np.ndarray
-    evidence: Evidence = NOTHING
+    evidence: Evidence = NO_EVIDENCE
     population: np.ndarray | None = None
     answers: np.ndarray | None = None
 
@@ -75,7 +75,7 @@ class Signals:
         """(references, records) what the references say, about all records or those at some places."""
         if records is None:
             return _lookup(self._source, name)[1:]
-        return read_only(columns_of(self._source, _known(self._source, name), records))[1:]
+        return read_only(lazy_columns(self._source, _known(self._source, name), records))[1:]
 
     def inside(self, name: str) -> Moments:
         """Moments, per record, of the references that trained on it."""
@@ -90,33 +90,35 @@ class Signals:
         values = self.reference(name)
         return share_above(self.target(name), values, ~self.reference_member & ~np.isnan(values))
 
-    def standing(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> Standing:
         """Where the target's value stands among those of references on non-members of the record's class.
 
-        On all of them, or on those of ``taught_by``.
+        On all of them, or on those of ``estimation_rows``.
         """
 
         def make() -> Standing:
-            said, member = self._said(name, self.taught_by)
-            return standing(self.target(name), said, member, self.labels, self.taught_by)
+            said, member = self._said(name, self.estimation_rows)
+            return standing(self.target(name), said, member, self.labels, self.estimation_rows)
 
         return self.once(("standing", name), make)
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """(records,) the threshold that tells references' members among the records of a class best; NaN: of one kind."""
-        rows = self.taught_by
+        rows = self.estimation_rows
         found = self._thresholds(name, sign, "classes", rows).of_class
         return found if rows is None else of_other_records(found, self.labels[rows], self.labels)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """(1,) the threshold that tells references' members among all records best; NaN where they are of one kind."""
         rows = None
-        if self.taught_by is not None:  # an even sample: of the records that teach classes, rare ones are too many
+        if (
+            self.estimation_rows is not None
+        ):  # an even sample: of the records that teach classes, rare ones are too many
             rows = enough_of_each(np.zeros(len(self.labels), dtype=np.int64), self._answers_about, ENOUGH)
         return self._thresholds(name, sign, "everybody", rows).overall
 
     @cached_property
-    def taught_by(self) -> np.ndarray | None:
+    def estimation_rows(self) -> np.ndarray | None:
         """The records that teach what is common to a class: a threshold, how scores are spread. None: all.
 
         Of very many records some teach it as well as all. Who was a member plays no part in which.
@@ -135,9 +137,9 @@ class Signals:
         return rows
 
     @property
-    def taught(self) -> int | None:
+    def n_estimation_rows(self) -> int | None:
         """How many records taught what is common to a class; None where it was all, or nobody asked."""
-        rows = vars(self).get("taught_by")
+        rows = vars(self).get("estimation_rows")
         return None if rows is None else len(rows)
 
     @property
@@ -167,7 +169,7 @@ class Signals:
     def take(self, records: np.ndarray) -> Signals:
         """The same view of some of the records, or of all of them in another order."""
         return Signals(
-            matrices(self.values, lambda name: columns_of(self.values, name, records)),
+            lazy_matrices(self.values, lambda name: lazy_columns(self.values, name, records)),
             columns(self.reference_member, records),
             self.labels[records],
             self.evidence.take(records),
@@ -177,7 +179,7 @@ class Signals:
 
     def among(self, models: ModelsView) -> Signals:
         """The same target among other models than its references."""
-        values = matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
+        values = lazy_matrices(models.values, lambda name: np.vstack([self.target(name), models.values[name]]))
         return replace(self, values=values, reference_member=models.member)
 
     def with_target(self, said: Mapping[str, np.ndarray], evidence: Evidence | None = None) -> Signals:
@@ -190,7 +192,7 @@ class Signals:
         def changed(name: str) -> np.ndarray:
             return np.vstack([said[name], self.reference(name)]) if name in said else self.values[name]
 
-        other = replace(self, values=matrices(self.values, changed), evidence=evidence or self.evidence)
+        other = replace(self, values=lazy_matrices(self.values, changed), evidence=evidence or self.evidence)
         other._made.update({("target", name): read_only(row) for name, row in said.items()})
         # These have not changed, and need not be copied.
         vars(other).update(_references=self._references, _source=self._source, mocks=self.mocks)
@@ -199,7 +201,7 @@ class Signals:
     @cached_property
     def mocks(self) -> Rotation:
         """The references alone, each in turn as a target of the others."""
-        values, evidence = matrices(self.values, self.reference, 0), self.evidence.of_mocks()
+        values, evidence = lazy_matrices(self.values, self.reference, 0), self.evidence.for_mocks()
         return Rotation(values, self.reference_member, self.labels, evidence=lambda k: evidence)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -222,12 +224,12 @@ class Signals:
     def _of_references(self, name: str) -> Sides:
         if name not in self._references:
             found = moments_of_sides(self.reference(name), self.reference_member)
-            self._references[name] = Sides(*map(locked, found))
+            self._references[name] = Sides(*map(freeze, found))
         return self._references[name]
 
 
 def _no_evidence(_model: int) -> Evidence:
-    return NOTHING
+    return NO_EVIDENCE
 
 
 def _no_answers(_model: int) -> np.ndarray | None:
@@ -249,7 +251,7 @@ class Rotation:
             complementary pair, where one model's members are the other's non-members. By default each model
             stands alone.
         evidence: model to what else was collected about it.
-        unasked: (records,) true for records that nobody asks about; models may have trained on them.
+        not_evaluated: (records,) true for records that nobody asks about; models may have trained on them.
         answers: model to (records, classes) logarithms of the probabilities that it answers with, or None.
     """
 
@@ -258,16 +260,16 @@ class Rotation:
     labels: np.ndarray
     together: np.ndarray | None = None
     evidence: Callable[[int], Evidence] = _no_evidence
-    unasked: np.ndarray | None = None
+    not_evaluated: np.ndarray | None = None
     answers: Callable[[int], np.ndarray | None] = _no_answers
 
     def __post_init__(self) -> None:
-        _lock(self, "values", "member", "labels", "together", "unasked")
+        _lock(self, "values", "member", "labels", "together", "not_evaluated")
 
     @property
     def population(self) -> np.ndarray | None:
         """(models, records) true for records that a model did not train on and that nobody asks about."""
-        return None if self.unasked is None else self.unasked & ~self.member
+        return None if self.not_evaluated is None else self.not_evaluated & ~self.member
 
     def target(self, name: str) -> np.ndarray:
         """(models, records) what every model says."""
@@ -286,7 +288,7 @@ class Rotation:
         values = self.target(name)
         return share_above_of_others(values, ~self.member & ~np.isnan(values), self.blocks)
 
-    def standing(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> Standing:
         """Where each target's value stands among those of others on all their non-members of the record's class."""
         make = lambda: standing_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
         return self.once(("standing", name), make)
@@ -318,8 +320,8 @@ class Rotation:
     def facing(self, k: int) -> Signals:
         """The adversary's view with model ``k`` as the target; holds no membership of it in records asked about."""
         others = self.others(k)
-        values = rows_of(self.values, np.r_[k, others])
-        population = None if self.unasked is None else self.unasked & ~self.member[k]
+        values = lazy_rows(self.values, np.r_[k, others])
+        population = None if self.not_evaluated is None else self.not_evaluated & ~self.member[k]
         member = self.member[in_a_row(others)]
         return Signals(values, member, self.labels, self.evidence(k), population, self.answers(k))
 
@@ -332,7 +334,7 @@ class Rotation:
         chosen = np.arange(len(self.member))[models]
         return replace(
             self,
-            values=rows_of(self.values, chosen),
+            values=lazy_rows(self.values, chosen),
             member=self.member[in_a_row(chosen)],
             together=self.blocks[models],
             evidence=lambda k: self.evidence(int(chosen[k])),
@@ -348,13 +350,13 @@ class Rotation:
 
         return replace(
             self,
-            values=matrices(
-                self.values, lambda name: columns_of(self.values, name, records).astype(np.float64, copy=False)
+            values=lazy_matrices(
+                self.values, lambda name: lazy_columns(self.values, name, records).astype(np.float64, copy=False)
             ),
             member=columns(self.member, records),
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),
-            unasked=None if self.unasked is None else self.unasked[records],
+            not_evaluated=None if self.not_evaluated is None else self.not_evaluated[records],
             answers=answers,
         )
 
@@ -382,12 +384,12 @@ class Rotation:
 def _lock(view: Signals | Rotation, *names: str) -> None:
     """Make the arrays of a view read-only: an attack that works in place must not change what the next one sees."""
     for name in names:
-        object.__setattr__(view, name, locked(getattr(view, name)))
+        object.__setattr__(view, name, freeze(getattr(view, name)))
 
 
 def _once(made: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
     if key not in made:
-        made[key] = locked(make())
+        made[key] = freeze(make())
     return made[key]
 
 

@@ -40,7 +40,7 @@ class View(Protocol):
     def share_above(self, name: str) -> np.ndarray:
         """Share of the references that did not train on a record whose value is larger than the target's, equals half."""
 
-    def standing(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> Standing:
         """Where the target's value stands among those of references on all non-members of the record's class."""
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:

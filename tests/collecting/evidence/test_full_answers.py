@@ -9,7 +9,7 @@ from sklearn.neural_network import MLPClassifier
 import guestlist as gl
 from guestlist.collecting.evidence.full_answers import FullAnswers
 from guestlist.collecting.evidence.gathering import parse_plan
-from guestlist.collecting.view import rotation_of
+from guestlist.collecting.view import rotation_from_store
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.store import open_store
 from guestlist.views.evidence import FullAnswersView
@@ -73,7 +73,7 @@ def test_references_that_are_there_answer_with_the_same_bits_and_keep_their_sign
 def test_answers_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
-    view, signals = FullAnswers.read(store), rotation_of(store).facing(0)
+    view, signals = FullAnswers.read(store), rotation_from_store(store).facing(0)
     own = np.stack([signals.answers, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
     np.testing.assert_allclose(-own, signals.values["loss"], rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(view.member, signals.reference_member)

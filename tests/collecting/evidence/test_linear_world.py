@@ -72,7 +72,7 @@ class Distil:
 
 
 @dataclass(frozen=True)
-class World:
+class Simulation:
     x: np.ndarray
     y: np.ndarray
 
@@ -114,7 +114,7 @@ def world():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(MEMBERS + NONMEMBERS + POPULATION, FEATURES))
     score = x @ rng.normal(size=FEATURES) + 1.5 * rng.normal(size=len(x))
-    return World(x, (score > 0).astype(int))
+    return Simulation(x, (score > 0).astype(int))
 
 
 ASKED = np.arange(MEMBERS + NONMEMBERS)

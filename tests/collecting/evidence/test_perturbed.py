@@ -15,18 +15,18 @@ from sklearn.tree import DecisionTreeClassifier
 import guestlist as gl
 from guestlist.collecting.evidence import perturbed as asking
 from guestlist.collecting.evidence.gathering import parse_plan
-from guestlist.collecting.evidence.perturbations import perturbed, spreads
+from guestlist.collecting.evidence.perturbations import column_scales, perturbed
 from guestlist.errors import FolderError, InputError
 from guestlist.randomness import stream
 from guestlist.store import open_store
-from guestlist.store.seals import write_sealed_npz
+from guestlist.store.seals import write_checked_npz
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 
 
 def changed(x, *, noise=0.25, flips=0.1, rows=None):
     rows = np.arange(len(x)) if rows is None else rows
-    return perturbed(x, rows, spreads(x), np.random.default_rng(7), noise=noise, flips=flips)
+    return perturbed(x, rows, column_scales(x), np.random.default_rng(7), noise=noise, flips=flips)
 
 
 def run(model, blobs, folder, **options):
@@ -180,10 +180,10 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
     def killed(path, seal, arrays):
         if path.name == "copy-0004.npz":
             raise KilledError
-        return write_sealed_npz(path, seal, arrays)
+        return write_checked_npz(path, seal, arrays)
 
     with monkeypatch.context() as patch:
-        patch.setattr("guestlist.store.folder.write_sealed_npz", killed)
+        patch.setattr("guestlist.store.folder.write_checked_npz", killed)
         with pytest.raises(KilledError):
             run(tree, blobs, tmp_path / "resumed", evidence=[gl.Perturbed(6)])
     assert len(list((tmp_path / "resumed").glob("evidence/perturbed/copy-*"))) == 3

@@ -14,7 +14,7 @@ from guestlist.attacks import ATTACKS
 from guestlist.cli import main
 from guestlist.collecting.evidence.gathering import parse_plan, read_evidence
 from guestlist.collecting.evidence.plan import FromTarget, Plan
-from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, without_fault
+from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, with_perfect_fit
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.selfcheck.contract import selftest
 from guestlist.selfcheck.promises import to_score
@@ -35,7 +35,7 @@ def test_every_row_is_whole(name):
     assert hasattr(kind.view, "take")
     assert (isinstance(kind.plan(), Plan), isinstance(kind.plan(), FromTarget)) == (kind.kept, not kind.kept)
     assert getattr(gl, kind.plan.__name__) is kind.plan
-    if kind.made_up:
+    if kind.simulate:
         made = gaussian_world(1.0, records=20, models=5).evidence(0).need(name)
         assert isinstance(made, kind.view)
         assert not any(getattr(made, f.name).flags.writeable for f in fields(made) if f.type == "np.ndarray")
@@ -56,17 +56,17 @@ def test_evidence_is_an_open_mapping():
     assert not evidence.with_part("perturbed", other).need("perturbed").share.any()
     assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}
     assert evidence.get("leaves") is None
-    assert not evidence.of_mocks().parts  # what is made up is about one target
+    assert not evidence.for_mocks().parts  # what is made up is about one target
     with pytest.raises(NotCollectedError, match="This attack looks at 'nothing', evidence that was not collected"):
         Evidence().need("nothing")
 
 
 def test_a_target_without_fault_is_beyond_every_ceiling():
     evidence = gaussian_world(1.0, records=20, models=5).evidence(0)
-    best = without_fault(evidence)
+    best = with_perfect_fit(evidence)
     assert np.isposinf(best.need("quantiles").hinge).all()
     np.testing.assert_array_equal(best.need("quantiles").ceiling, evidence.need("quantiles").ceiling)
-    assert without_fault(Evidence()).parts == {}
+    assert with_perfect_fit(Evidence()).parts == {}
 
 
 def test_records_whose_membership_is_told_are_not_to_be_scored():

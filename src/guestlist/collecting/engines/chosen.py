@@ -7,7 +7,7 @@ from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import ALL_CORES, Local
 
 
-def engine_of(engine: Engine | None, jobs: int | None) -> Engine:
+def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
     """Where the work runs: what was given, or as many processes as asked for."""
     if engine is None:
         return ALL_CORES if jobs is None else Local(jobs)

@@ -72,7 +72,7 @@ class Here:
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         for k in numbers:
-            yield files_of(task, k, pool)
+            yield compute_files(task, k, pool)
 
 
 def run_all(
@@ -108,7 +108,7 @@ def clear_work(folder: Path) -> None:
     shutil.rmtree(folder / WORK, ignore_errors=True)
 
 
-def files_of(task: Task, k: int, pool: Data) -> Files:
+def compute_files(task: Task, k: int, pool: Data) -> Files:
     """The files of one number; an error that is not about the user's input says which number it was."""
     try:
         with unchanged(pool, f"Model {k}"):
@@ -120,7 +120,7 @@ def files_of(task: Task, k: int, pool: Data) -> Files:
         raise
 
 
-def packed(task: Task) -> bytes:
+def pickle_task(task: Task) -> bytes:
     """The task, ready to travel: also functions of a script and lambdas."""
     try:
         return cloudpickle.dumps(task)
@@ -131,7 +131,7 @@ def packed(task: Task) -> bytes:
         ) from error
 
 
-def untravelled(error: Exception) -> AuditError:
+def load_error(error: Exception) -> AuditError:
     """What to say where a task that came from elsewhere cannot be loaded."""
     return AuditError(
         f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
@@ -139,7 +139,7 @@ def untravelled(error: Exception) -> AuditError:
     )
 
 
-def portable(error: Exception, k: int) -> Exception:
+def picklable_error(error: Exception, k: int) -> Exception:
     """The error if it can travel, with a note of where it happened; otherwise one that says the same."""
     happened = "".join(traceback.format_exception(error))
     try:

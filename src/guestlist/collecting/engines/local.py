@@ -32,7 +32,16 @@ import joblib
 import numpy as np
 
 from guestlist.arguments import shown
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Here, Task, files_of, packed, portable, untravelled
+from guestlist.collecting.engines.engine import (
+    ONE_THREAD,
+    Files,
+    Here,
+    Task,
+    compute_files,
+    load_error,
+    picklable_error,
+    pickle_task,
+)
 from guestlist.data import Data
 from guestlist.errors import AuditError, unwritten
 
@@ -111,7 +120,7 @@ def _written(path: Path) -> Iterator[None]:
 def _write_order(task: Task, path: Path) -> None:
     with open(path, "wb") as file:
         pickle.dump((sys.path, sys.argv), file)
-        file.write(packed(task))
+        file.write(pickle_task(task))
 
 
 def _results(crew: _Crew, numbers: Sequence[int]) -> Generator[Files]:
@@ -271,7 +280,7 @@ def serve(order: IO[bytes]) -> None:
         with order:
             task = pickle.load(order)
     except Exception as error:
-        _say(said, untravelled(error))
+        _say(said, load_error(error))
         return
     gc.freeze()  # what was loaded stays: no search for garbage need pass over it again
     gc.enable()
@@ -301,6 +310,6 @@ def _say(said: IO[bytes], outcome: Files | Exception) -> None:
 
 def _outcome(task: Task, k: int, pool: Data) -> Files | Exception:
     try:
-        return files_of(task, k, pool)
+        return compute_files(task, k, pool)
     except Exception as error:
-        return portable(error, k)
+        return picklable_error(error, k)

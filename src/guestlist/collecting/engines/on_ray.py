@@ -19,12 +19,20 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from guestlist.collecting.engines.engine import ONE_THREAD, Files, Task, files_of, packed, portable, untravelled
+from guestlist.collecting.engines.engine import (
+    ONE_THREAD,
+    Files,
+    Task,
+    compute_files,
+    load_error,
+    picklable_error,
+    pickle_task,
+)
 from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.extras import extra
 from guestlist.stopping import handlers_kept
-from guestlist.store.passing import passing
+from guestlist.store.passing import temporary_folder
 
 # Ray tasks that wait in the cluster, for each of its cores.
 AHEAD = 2
@@ -53,7 +61,7 @@ class Ray:
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         ray = _ray()
         with _connected(ray, self.address):
-            shared = ray.put((packed(task), pool))
+            shared = ray.put((pickle_task(task), pool))
             yield from _results(ray, shared, numbers, self.retries)
 
 
@@ -106,7 +114,7 @@ def _knock(address: str) -> None:
 @contextmanager
 def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
-    with passing("guestlist-ray-", "/tmp" if os.name == "posix" else None) as place:
+    with temporary_folder("guestlist-ray-", "/tmp" if os.name == "posix" else None) as place:
         try:
             with _to_itself(ray), handlers_kept():
                 ray.init(address="local", include_dashboard=False, _temp_dir=str(place), **quiet)
@@ -245,8 +253,8 @@ def _compute(shared: tuple[bytes, Data], k: int) -> Files | Exception:
     try:
         task = pickle.loads(packed)
     except Exception as error:
-        return untravelled(error)
+        return load_error(error)
     try:
-        return files_of(task, k, pool)
+        return compute_files(task, k, pool)
     except Exception as error:
-        return portable(error, k)
+        return picklable_error(error, k)

@@ -14,17 +14,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.made_up import models_without
-from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Readout
-from guestlist.collecting.site import Site
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, evidence_folder, plan_of
+from guestlist.collecting.readout import SignalExtractor
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.games.bernoulli import coins
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered
+from guestlist.store import Store, file_numbers
 from guestlist.targets.target import SoftTrainer, Target
 from guestlist.views.evidence import ModelsView
 
@@ -63,29 +63,29 @@ class Distilled:
                 "distilled:records=pool)."
             )
 
-    def collect(self, site: Site) -> None:
-        plan, folder = begin_plan(site.store, self), place(site.store, self.name)
-        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "model")})
-        soft, train = site.readout.scale.soft(site.store.the_answers()), site.target.needs("distil")
-        taught = self._taught(site)
+    def collect(self, context: CollectContext) -> None:
+        plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
+        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        soft, train = context.extractor.scale.soft(context.store.required_answers()), context.target.needs("distil")
+        taught = self._taught(context)
         # As many records as the target had; all of them where there are no more.
-        rate = float(min(site.store.split.members.sum() / taught.sum(), 1 - 1e-9))
-        task = Distilling(train, taught, rate, site.seed, soft, site.readout, folder)
-        site.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
+        rate = float(min(context.store.split.members.sum() / taught.sum(), 1 - 1e-9))
+        task = Distilling(train, taught, rate, context.seed, soft, context.extractor, folder)
+        context.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
 
-    def _taught(self, site: Site) -> np.ndarray:
+    def _taught(self, context: CollectContext) -> np.ndarray:
         """(records,) true for those that may be trained on."""
-        split = site.store.split
+        split = context.store.split
         enough = split.population.sum() >= 2 * split.members.sum()
         chosen = enough if self.records == "auto" else self.records == "population"
-        return split.population if chosen else np.ones(len(site.pool), dtype=bool)
+        return split.population if chosen else np.ones(len(context.pool), dtype=bool)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
-        plan, folder = plan_of(store, Distilled.name), place(store, Distilled.name)
+        plan, folder = plan_of(store, Distilled.name), evidence_folder(store, Distilled.name)
         if plan is None:
             return None
-        there = [k for k in numbered(folder, "model") if k <= plan["models"]]
+        there = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
         if not there:
             return None
         parts = [store.read(_path(folder, k)) for k in there]
@@ -102,28 +102,28 @@ class Distilling:
     rate: float
     seed: int
     soft: np.ndarray
-    readout: Readout
+    extractor: SignalExtractor
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
         rows = coins(pool, self.rate, self.seed, k, "distilled rows") & self.taught
         rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
-        answers = self.readout.trained_answers(
+        answers = self.extractor.train_and_query(
             name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
         )
-        return {_path(self.folder, k): {**self.readout.signals(answers), "member": rows}}
+        return {_path(self.folder, k): {**self.extractor.signals(answers), "member": rows}}
 
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Distilled,
     view=ModelsView,
     summary="models taught by the target's answers",
     cost="trains as many models as asked for",
     missing="compares the target with models distilled from it, which were not trained.",
-    made_up=partial(models_without, purpose=1),
+    simulate=partial(models_without, purpose=1),
 )

@@ -13,15 +13,15 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World, answers_of_margin
-from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
+from guestlist.collecting.evidence.kind import EvidenceType
+from guestlist.collecting.evidence.made_up import Simulation, answers_of_margin
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
 from guestlist.collecting.references import TrainReference, train_reference
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
-from guestlist.store import Store, model_path, numbered
+from guestlist.store import Store, file_numbers, model_path
 from guestlist.targets.target import Target
 from guestlist.views.evidence import FullAnswersView
 
@@ -44,20 +44,20 @@ class FullAnswers:
                 f"{target.name} predicts values: 'full_answers' are kept of classifiers only. Leave them out."
             )
 
-    def collect(self, site: Site) -> None:
-        begin_plan(site.store, self)
-        folder = place(site.store, self.name)
-        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "model")})
-        task = Answering(train_reference(site), frozenset(site.store.models()), folder)
-        site.run(task, [k for k in range(1, 1 + site.references) if k not in there])
+    def collect(self, context: CollectContext) -> None:
+        begin_plan(context.store, self)
+        folder = evidence_folder(context.store, self.name)
+        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        task = Answering(train_reference(context), frozenset(context.store.models()), folder)
+        context.run(task, [k for k in range(1, 1 + context.references) if k not in there])
 
     @staticmethod
     def read(store: Store) -> FullAnswersView | None:
         """Answers of the references whose signals are there, in the same order."""
         if plan_of(store, FullAnswers.name) is None:
             return None
-        folder, signals = place(store, FullAnswers.name), set(store.models())
-        there = [k for k in numbered(folder, "model") if k in signals]
+        folder, signals = evidence_folder(store, FullAnswers.name), set(store.models())
+        there = [k for k in file_numbers(folder, "model") if k in signals]
         if not there:
             return None
         kept = [store.read(_path(folder, k))["log_p"] for k in there]
@@ -73,33 +73,33 @@ class Answering:
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        readout, answers = self.reference.readout, self.reference.answers(k, pool)
-        kept = {_path(self.folder, k): {"log_p": readout.scale.log_probabilities(answers)}}
+        extractor, answers = self.reference.extractor, self.reference.answers(k, pool)
+        kept = {_path(self.folder, k): {"log_p": extractor.scale.log_probabilities(answers)}}
         if k in self.there:
             return kept
-        return {model_path(self.reference.folder, k): readout.signals(answers), **kept}
+        return {model_path(self.reference.folder, k): extractor.signals(answers), **kept}
 
 
-def keep(store: Store, k: int, log_p: np.ndarray) -> None:
+def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
     """Write what model ``k`` answered where it was not trained by us: (records, classes), NaN where it was not asked."""
     begin_plan(store, FullAnswers())
-    store.write(_path(place(store, FullAnswers.name), k), {"log_p": log_p})
+    store.write(_path(evidence_folder(store, FullAnswers.name), k), {"log_p": log_p})
 
 
 def _path(folder: Path, k: int) -> Path:
     return folder / f"model-{k:04d}.npz"
 
 
-def made_up(world: World, k: int) -> FullAnswersView:
+def _simulate(world: Simulation, k: int) -> FullAnswersView:
     others = world.others(k)
     return FullAnswersView(answers_of_margin(world.margin[others], world.labels, world.classes), world.member[others])
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=FullAnswers,
     view=FullAnswersView,
     summary="references' whole answers",
     cost="trains references that are there already once more; disk for every class",
     missing="learns from the references' whole answers, which were not kept.",
-    made_up=made_up,
+    simulate=_simulate,
 )

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from guestlist.collecting.evidence.plan import AnyPlan, FromTarget, Plan, forget_if_empty, plan_of
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
@@ -51,16 +51,16 @@ def check_plans(plans: Sequence[AnyPlan]) -> None:
         raise InputError(f"Evidence {twice[0]!r} is asked for twice; give one plan with all its options.")
 
 
-def with_default(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
+def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> list[AnyPlan]:
     """The plans asked for, and those that run unasked where the target can."""
     asked = {plan.name for plan in plans}
     scale = target.scale.name
     kinds = [kind for name, kind in EVIDENCE.items() if name not in asked]
-    unasked = [kind.plan() for kind in kinds if kind.default or scale in kind.unasked_for]
+    unasked = [kind.plan() for kind in kinds if kind.default or scale in kind.default_scales]
     return [*plans, *(plan for plan in unasked if _can(plan, target, pool, split))]
 
 
-def with_begun(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
+def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
     """The plans to collect, and those begun before: one that was killed goes on, and new references are answered for."""
     names = {plan.name for plan in plans}
     kept = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
@@ -68,13 +68,13 @@ def with_begun(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
     return [plan for plan in (*plans, *begun) if isinstance(plan, Plan)]
 
 
-def gather(plans: Sequence[Plan], site: Site) -> None:
+def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
     """Collect what every plan asks for."""
     for plan in plans:
         try:
-            plan.collect(site)
+            plan.collect(context)
         except Exception:
-            forget_if_empty(site.store, plan.name)
+            forget_if_empty(context.store, plan.name)
             raise
 
 
@@ -83,7 +83,7 @@ def from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Spl
     return {plan.name: plan.take(target, pool, split) for plan in plans if isinstance(plan, FromTarget)}
 
 
-def collected(store: Store) -> set[str]:
+def collected_types(store: Store) -> set[str]:
     """The kinds that were collected, or begun, in a folder."""
     return {name for name in EVIDENCE if plan_of(store, name) is not None}
 
@@ -96,7 +96,7 @@ def read_evidence(
     Args:
         more: what is not in the folder, since the target gives it at once.
     """
-    kinds = collected(store) if kinds is None else [name for name in kinds if EVIDENCE[name].kept]
+    kinds = collected_types(store) if kinds is None else [name for name in kinds if EVIDENCE[name].kept]
     found = {name: EVIDENCE[name].read(store) for name in kinds}
     parts = {name: part for name, part in found.items() if part is not None}
     return Evidence({**parts, **(more or {})}, missing_evidence(), shared_with_mocks())

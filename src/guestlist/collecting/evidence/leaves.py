@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.calling import query
-from guestlist.collecting.evidence.kind import MODEL_FILE, Kind
+from guestlist.collecting.evidence.kind import MODEL_FILE, EvidenceType
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
 from guestlist.games import Split
@@ -37,7 +37,7 @@ class Leaves:
         return LeavesView(leaf, held, by_class, bag, rate, asked, weight)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Leaves,
     view=LeavesView,
     summary="the leaves of a tree model, and the training counts that its file keeps",
@@ -46,7 +46,7 @@ KIND = Kind(
         "looks at the leaves of trees, and the target is not one that it knows: a tree, forest or boosted trees of "
         "scikit-learn, XGBoost or LightGBM, alone or last in a pipeline."
     ),
-    who="has the model file",
+    attacker="has the model file",
     access=MODEL_FILE,
     target="a tree model",
     default=True,

@@ -19,16 +19,16 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.made_up import models_without
-from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Readout
-from guestlist.collecting.site import Site
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, evidence_folder, plan_of
+from guestlist.collecting.readout import SignalExtractor
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered
+from guestlist.store import Store, file_numbers
 from guestlist.targets.target import Predict, Target, Trainer
 from guestlist.views.evidence import ModelsView
 
@@ -66,14 +66,19 @@ class LeftOut:
         )
         _chosen(pool.ids, split, self.records, self.ids, seed=0)  # are the ids known?
 
-    def collect(self, site: Site) -> None:
-        plan, folder, split = begin_plan(site.store, self), place(site.store, self.name), site.store.split
-        chosen, member = _chosen(site.pool.ids, split, plan.records, plan.ids, site.seed), split.members
-        begun = _by_record(site.store, chosen)
+    def collect(self, context: CollectContext) -> None:
+        plan, folder, split = (
+            begin_plan(context.store, self),
+            evidence_folder(context.store, self.name),
+            context.store.split,
+        )
+        chosen, member = _chosen(context.pool.ids, split, plan.records, plan.ids, context.seed), split.members
+        begun = _by_record(context.store, chosen)
         short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
         there = {i: begun[i] for i in short if i in begun}
-        site.run(
-            Without(site.target.needs("train"), member, plan.models, site.seed, site.readout, folder, there), short
+        context.run(
+            Without(context.target.needs("train"), member, plan.models, context.seed, context.extractor, folder, there),
+            short,
         )
 
     @staticmethod
@@ -110,21 +115,21 @@ class Without:
     member: np.ndarray
     models: int
     seed: int
-    readout: Readout
+    extractor: SignalExtractor
     folder: Path
     begun: Mapping[int, Mapping[str, np.ndarray]]
 
     def files(self, i: int, pool: Data) -> Files:
         rows, only = self.member.copy(), np.array([i])
         rows[i] = False
-        x, readout = pool.take(only).x, self.readout.take(only)
+        x, extractor = pool.take(only).x, self.extractor.take(only)
         parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
         for k in range(1 + sum(map(_count, parts)), 1 + self.models):
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
             # Each model gets its own copy of the records: the one before it may have written on them.
             train = partial(_trained, self.train, pool, rows, rng)
-            parts.append(readout.signals(readout.trained_answers(name, train, x, rng)))
+            parts.append(extractor.signals(extractor.train_and_query(name, train, x, rng)))
         return {
             _record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         }
@@ -157,8 +162,8 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
 
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     """What is there of each chosen record."""
-    folder = place(store, LeftOut.name)
-    numbers = [i for i in numbered(folder, "record", width=5) if i < len(chosen) and chosen[i]]
+    folder = evidence_folder(store, LeftOut.name)
+    numbers = [i for i in file_numbers(folder, "record", width=5) if i < len(chosen) and chosen[i]]
     return {i: store.read(_record_path(folder, i)) for i in numbers}
 
 
@@ -171,12 +176,12 @@ def _record_path(folder: Path, i: int) -> Path:
     return folder / f"record-{i:05d}.npz"
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=LeftOut,
     view=ModelsView,
     summary="models trained without single records",
     cost="trains as many models as asked for, for every chosen record",
     missing="compares the target with models trained without the record, which were not trained.",
-    who="knows all other members",
-    made_up=partial(models_without, purpose=2),
+    attacker="knows all other members",
+    simulate=partial(models_without, purpose=2),
 )

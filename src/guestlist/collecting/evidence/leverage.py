@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.owners import collect_values, kept_values
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
@@ -49,18 +49,18 @@ class Leverage:
         if not self.most > 0:
             raise ValueError(f"Expected most={self.most} above 0.")
 
-    def collect(self, site: Site) -> None:
+    def collect(self, context: CollectContext) -> None:
         def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-            return {"leverage": site.target.needs("leverage")(data, member)}
+            return {"leverage": context.target.needs("leverage")(data, member)}
 
-        collect_values(site, self, compute)
+        collect_values(context, self, compute)
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
         return kept_values(store, Leverage.name)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Leverage,
     view=OwnersView,
     summary="how far the answer about each record follows its own label",

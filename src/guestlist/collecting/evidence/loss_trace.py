@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.owners import collect_values, kept_values
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.games import Split
 from guestlist.store import Store
@@ -32,8 +32,8 @@ class LossTrace:
             "'loss_trace' out.",
         )
 
-    def collect(self, site: Site) -> None:
-        target, scale = site.target, site.readout.scale
+    def collect(self, context: CollectContext) -> None:
+        target, scale = context.target, context.extractor.scale
 
         def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
             course, labels = target.needs("checkpoints"), target.labels_of(data.y)
@@ -41,14 +41,14 @@ class LossTrace:
             low, high = np.quantile(trace, [0.25, 0.75], axis=0)
             return {"spread": high - low}
 
-        collect_values(site, self, compute)
+        collect_values(context, self, compute)
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
         return kept_values(store, LossTrace.name)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=LossTrace,
     view=OwnersView,
     summary="how far the loss of each record moved in the course of training",

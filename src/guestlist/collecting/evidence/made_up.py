@@ -34,7 +34,7 @@ def _log_of_rest(wrong: np.ndarray, loss: np.ndarray, others: int) -> np.ndarray
 
 
 @dataclass(frozen=True)
-class World:
+class Simulation:
     """What is known about every record and model of a made-up world.
 
     Args:
@@ -74,7 +74,7 @@ class World:
 MODELS = 16
 
 
-def models_without(world: World, k: int, *, purpose: int) -> ModelsView:
+def models_without(world: Simulation, k: int, *, purpose: int) -> ModelsView:
     """Models that never trained on the record asked about, as references that did not."""
     shape = (MODELS, len(world.labels))
     values = world.signals(world.difficulty + world.deviation * world.rng(purpose, k).normal(size=shape))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from guestlist.calling import query
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.plan import share_of_members
 from guestlist.data import Data
 from guestlist.games import Split
@@ -29,7 +29,7 @@ class Neighbours:
         return NeighboursView(x, k, metric, rate, asked)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Neighbours,
     view=NeighboursView,
     summary="the space in which a K-NN target measures distances",

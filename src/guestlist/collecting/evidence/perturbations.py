@@ -15,7 +15,7 @@ from guestlist.texts import is_free
 MOST_WORDS = 100_000  # that replace others
 
 
-class Spread(NamedTuple):
+class ColumnScale(NamedTuple):
     """How numbers vary, and of which kind they are; each part broadcasts against the records.
 
     Args:
@@ -29,17 +29,17 @@ class Spread(NamedTuple):
     binary: np.ndarray
 
 
-class Words(NamedTuple):
+class Vocabulary(NamedTuple):
     """Words of all texts of a column, as often as they stand there, to draw others from."""
 
     words: np.ndarray
 
 
 # Of an array, all at once; of a table, one per column, where None says that it holds neither numbers nor free text.
-Spreads = Spread | tuple[Spread | Words | None, ...]
+ColumnScales = ColumnScale | tuple[ColumnScale | Vocabulary | None, ...]
 
 
-def spreads(x: np.ndarray | pd.DataFrame) -> Spreads:
+def column_scales(x: np.ndarray | pd.DataFrame) -> ColumnScales:
     """How the features of all records vary: column by column, or as a whole in arrays with more than two axes."""
     if not _plain(x):
         table = as_table(x)
@@ -50,7 +50,7 @@ def spreads(x: np.ndarray | pd.DataFrame) -> Spreads:
 def perturbed(
     x: np.ndarray | pd.DataFrame,
     rows: np.ndarray,
-    found: Spreads,
+    found: ColumnScales,
     rng: np.random.Generator,
     *,
     noise: float,
@@ -67,7 +67,7 @@ def perturbed(
         flips: chance of a 0 or 1 to become the other, of a word of a text to be drawn anew from all texts, and of any other
             value that is not a number to be drawn anew from its column.
     """
-    if isinstance(found, Spread):
+    if isinstance(found, ColumnScale):
         return _cast(_shaken(np.asarray(x[rows], dtype=np.float64), found, rng, noise, flips), x.dtype)
     table = as_table(x)
     copies = table.iloc[rows].copy()
@@ -75,7 +75,7 @@ def perturbed(
         column = table.iloc[:, position]
         if spread is None:
             copies[name] = _redrawn(column, rows, rng, flips)
-        elif isinstance(spread, Words):
+        elif isinstance(spread, Vocabulary):
             copies[name] = _reworded(column.iloc[rows], spread, rng, flips)
         else:
             copies[name] = _shaken_column(column.iloc[rows], spread, rng, noise, flips)
@@ -97,7 +97,7 @@ def numbers_of(column: pd.Series) -> np.ndarray | None:
     return _as_numbers(column)
 
 
-def _of_column(column: pd.Series) -> Spread | Words | None:
+def _of_column(column: pd.Series) -> ColumnScale | Vocabulary | None:
     numbers = numbers_of(column)
     if numbers is not None:
         return _spread(numbers, axis=0)
@@ -105,7 +105,7 @@ def _of_column(column: pd.Series) -> Spread | Words | None:
         return None
     words = [word for text in column.dropna() for word in text.split(" ") if word]
     step = 1 + len(words) // MOST_WORDS
-    return Words(np.array(words[::step] or [""], dtype=object))
+    return Vocabulary(np.array(words[::step] or [""], dtype=object))
 
 
 def _as_numbers(column: pd.Series) -> np.ndarray:
@@ -121,7 +121,7 @@ def _numpy_dtype(column: pd.Series) -> np.dtype:
     return np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype))
 
 
-def _spread(values: np.ndarray, axis: int | None) -> Spread:
+def _spread(values: np.ndarray, axis: int | None) -> ColumnScale:
     values = np.asarray(values, dtype=np.float64)
     known = np.isfinite(values)
     count = np.maximum(known.sum(axis=axis), 1)
@@ -130,10 +130,12 @@ def _spread(values: np.ndarray, axis: int | None) -> Spread:
     missing = np.isnan(values)
     whole = ((values == np.rint(values)) | missing).all(axis=axis)
     binary = ((values == 0) | (values == 1) | missing).all(axis=axis)
-    return Spread(np.sqrt(squares / count), whole, binary)
+    return ColumnScale(np.sqrt(squares / count), whole, binary)
 
 
-def _shaken(values: np.ndarray, spread: Spread, rng: np.random.Generator, noise: float, flips: float) -> np.ndarray:
+def _shaken(
+    values: np.ndarray, spread: ColumnScale, rng: np.random.Generator, noise: float, flips: float
+) -> np.ndarray:
     """Numbers with noise; a missing one stays missing."""
     moved = values + noise * spread.deviation * rng.normal(size=values.shape)
     moved = np.where(spread.whole, np.rint(moved), moved)
@@ -141,7 +143,7 @@ def _shaken(values: np.ndarray, spread: Spread, rng: np.random.Generator, noise:
     return np.where(spread.binary, flipped, moved)
 
 
-def _shaken_column(column: pd.Series, spread: Spread, rng, noise: float, flips: float) -> pd.Series:
+def _shaken_column(column: pd.Series, spread: ColumnScale, rng, noise: float, flips: float) -> pd.Series:
     missing = column.isna()
     moved = _shaken(_as_numbers(column), spread, rng, noise, flips)
     filled = pd.Series(_cast(np.where(missing, 0, moved), _numpy_dtype(column)), index=column.index)
@@ -156,7 +158,7 @@ def _redrawn(column: pd.Series, rows: np.ndarray, rng: np.random.Generator, flip
     return column.array.take(np.where(redraw, others, rows))
 
 
-def _reworded(column: pd.Series, found: Words, rng: np.random.Generator, flips: float) -> pd.Series:
+def _reworded(column: pd.Series, found: Vocabulary, rng: np.random.Generator, flips: float) -> pd.Series:
     """Texts, some of their words taken from others; a missing one stays missing."""
 
     def reworded(text: str) -> str:

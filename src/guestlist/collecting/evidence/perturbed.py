@@ -15,18 +15,18 @@ from scipy.special import expit
 
 from guestlist.calling import query
 from guestlist.collecting.engines.engine import Files, Here
-from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World
-from guestlist.collecting.evidence.perturbations import Spreads, perturbed, spreads
-from guestlist.collecting.evidence.plan import begin_plan, check_counts, place, plan_of
-from guestlist.collecting.readout import Readout
-from guestlist.collecting.site import Site
+from guestlist.collecting.evidence.kind import EvidenceType
+from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.perturbations import ColumnScales, column_scales, perturbed
+from guestlist.collecting.evidence.plan import begin_plan, check_counts, evidence_folder, plan_of
+from guestlist.collecting.readout import SignalExtractor
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
 from guestlist.lines import reason
 from guestlist.randomness import stream
-from guestlist.store import Store, numbered
+from guestlist.store import Store, file_numbers
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import PerturbedView
 
@@ -69,23 +69,25 @@ class Perturbed:
                 "Leave it out."
             )
         rows, rng = np.flatnonzero(split.evaluated[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
-        copies = perturbed(pool.x, rows, spreads(pool.x), rng, noise=self.noise, flips=self.flips)
+        copies = perturbed(pool.x, rows, column_scales(pool.x), rng, noise=self.noise, flips=self.flips)
         AskPerturbed(target.predict)(copies)
 
-    def collect(self, site: Site) -> None:
-        plan, folder = begin_plan(site.store, self), place(site.store, self.name)
-        there = site.store.checked({k: _path(folder, k) for k in numbered(folder, "copy")})
-        asked = np.flatnonzero(site.store.split.evaluated[0])
-        task = Asking(site.target.predict, self, spreads(site.pool.x), asked, site.seed, site.readout, folder)
+    def collect(self, context: CollectContext) -> None:
+        plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
+        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "copy")})
+        asked = np.flatnonzero(context.store.split.evaluated[0])
+        task = Asking(
+            context.target.predict, self, column_scales(context.pool.x), asked, context.seed, context.extractor, folder
+        )
         # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(site, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+        replace(context, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
-        plan, folder = plan_of(store, Perturbed.name), place(store, Perturbed.name)
+        plan, folder = plan_of(store, Perturbed.name), evidence_folder(store, Perturbed.name)
         if plan is None:
             return None
-        there = [k for k in numbered(folder, "copy") if k <= plan["copies"]]
+        there = [k for k in file_numbers(folder, "copy") if k <= plan["copies"]]
         if not there:
             return None
         asked = store.split.evaluated[0]
@@ -100,10 +102,10 @@ class Asking:
 
     predict: Predict
     plan: Perturbed
-    spreads: Spreads
+    spreads: ColumnScales
     evaluated: np.ndarray
     seed: int
-    readout: Readout
+    extractor: SignalExtractor
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
@@ -115,8 +117,8 @@ class Asking:
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(rows,) whether the target labels a perturbed copy rightly."""
         x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
-        found = answers(AskPerturbed(self.predict), x, self.readout.columns, self.readout.scale)
-        return self.readout.scale.correct(found, self.readout.labels[rows]).astype(bool)
+        found = answers(AskPerturbed(self.predict), x, self.extractor.columns, self.extractor.scale)
+        return self.extractor.scale.correct(found, self.extractor.labels[rows]).astype(bool)
 
 
 @dataclass(frozen=True)
@@ -146,18 +148,18 @@ def _path(folder: Path, k: int) -> Path:
 MADE_UP = 20
 
 
-def made_up(world: World, k: int) -> PerturbedView:
+def _simulate(world: Simulation, k: int) -> PerturbedView:
     """Copies are labelled rightly as often as the target's probability says."""
     right = world.rng(3, k).binomial(MADE_UP, expit(world.margin[k]))
     return PerturbedView(right / MADE_UP, MADE_UP)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Perturbed,
     view=PerturbedView,
     summary="the target's labels of perturbed records",
     cost="asks the target once per copy",
     missing="looks at the target's labels of perturbed records, which it was not asked for.",
-    unasked_for=("labels",),
-    made_up=made_up,
+    default_scales=("labels",),
+    simulate=_simulate,
 )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Split
@@ -37,7 +37,7 @@ class Plan(AnyPlan, Protocol):
 
     grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
 
-    def collect(self, site: Site) -> None:
+    def collect(self, context: CollectContext) -> None:
         """Bring the folder to hold it; whatever is there already is kept."""
 
     @staticmethod
@@ -53,7 +53,7 @@ class FromTarget(AnyPlan, Protocol):
         """It, as a part of ``Evidence``."""
 
 
-def place(store: Store, name: str) -> Path:
+def evidence_folder(store: Store, name: str) -> Path:
     """The folder of one kind of evidence."""
     return store.folder / "evidence" / name
 
@@ -63,7 +63,7 @@ def begin_plan(store: Store, plan: P) -> P:
 
     One whose options differ from what is there already is refused.
     """
-    path = place(store, plan.name) / "plan.json"
+    path = evidence_folder(store, plan.name) / "plan.json"
     wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
     if path.exists():
         kept = store.read_plan(path)
@@ -80,7 +80,7 @@ def begin_plan(store: Store, plan: P) -> P:
 
 def forget_if_empty(store: Store, name: str) -> None:
     """Take back a plan that failed before anything was collected: the folder then serves as if it had not been."""
-    folder = place(store, name)
+    folder = evidence_folder(store, name)
     if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
         shutil.rmtree(folder)
 
@@ -95,7 +95,7 @@ def check_counts(plan: Plan, *names: str) -> None:
 
 def plan_of(store: Store, name: str) -> dict | None:
     """The options that one kind of evidence was collected with; None if it was not."""
-    path = place(store, name) / "plan.json"
+    path = evidence_folder(store, name) / "plan.json"
     return store.read_plan(path) if path.exists() else None
 
 

@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.collecting.engines.engine import Files
-from guestlist.collecting.evidence.kind import Kind
-from guestlist.collecting.evidence.made_up import World
-from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
+from guestlist.collecting.evidence.kind import EvidenceType
+from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
 from guestlist.collecting.evidence.regression import features, quantile_regression
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
@@ -72,15 +72,15 @@ class Quantiles:
                 f"{int(self.known * nonmembers)}. Give more of them, or a level nearer to 0.5."
             )
 
-    def collect(self, site: Site) -> None:
-        begin_plan(site.store, self)
-        path = _path(site.store)
+    def collect(self, context: CollectContext) -> None:
+        begin_plan(context.store, self)
+        path = _path(context.store)
         if path.exists():
-            site.store.check(path)
+            context.store.check(path)
             return
-        known = self.known_nonmembers(site.store.split, site.seed)
-        said = site.readout.scale.hinge(site.store.the_answers(), site.readout.labels)
-        site.run(Regressing(self.level, known, said, site.readout.labels, site.seed, path), [1])
+        known = self.known_nonmembers(context.store.split, context.seed)
+        said = context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels)
+        context.run(Regressing(self.level, known, said, context.extractor.labels, context.seed, path), [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Positions of the records that the regressor may learn from, in random order."""
@@ -125,14 +125,14 @@ class Regressing:
 
 
 def _path(store: Store) -> Path:
-    return place(store, Quantiles.name) / "regression.npz"
+    return evidence_folder(store, Quantiles.name) / "regression.npz"
 
 
 # How far the regressor of a made-up world is from a record's true difficulty, in standard deviations of a margin.
 ERROR = 0.5
 
 
-def made_up(world: World, k: int) -> QuantilesView:
+def _simulate(world: Simulation, k: int) -> QuantilesView:
     """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
     noise = world.rng(4, k).normal(size=(3, len(world.labels)))
     above = 1.645 * world.deviation
@@ -140,12 +140,12 @@ def made_up(world: World, k: int) -> QuantilesView:
     return QuantilesView(world.margin[k], world.difficulty + above + ERROR * noise[2], np.sort(beyond))
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Quantiles,
     view=QuantilesView,
     summary="quantiles of the target's hinge on non-members",
     cost="trains one regressor on known non-members",
     missing="compares the target with what it says about known non-members, which was not learnt.",
-    made_up=made_up,
-    faultless=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),
+    simulate=_simulate,
+    perfect_fit=lambda view: replace(view, hinge=np.full(view.hinge.shape, np.inf)),
 )

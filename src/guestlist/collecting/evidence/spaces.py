@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import Kind
+from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.owners import collect_values, kept_values
-from guestlist.collecting.site import Site
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
@@ -45,8 +45,8 @@ class Spaces:
         for name in self.names:
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 
-    def collect(self, site: Site) -> None:
-        target = site.target
+    def collect(self, context: CollectContext) -> None:
+        target = context.target
 
         def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
             labels = target.labels_of(data.y)
@@ -54,14 +54,14 @@ class Spaces:
                 name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names
             }
 
-        collect_values(site, self, compute)
+        collect_values(context, self, compute)
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
         return kept_values(store, Spaces.name)
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=Spaces,
     view=OwnersView,
     summary="SHAPr of members in the space of a layer, or of the inputs",

@@ -15,21 +15,21 @@ from guestlist.collecting.evidence import (
     spaces,
     white_box,
 )
-from guestlist.collecting.evidence.kind import QUERIES, Access, Kind
+from guestlist.collecting.evidence.kind import QUERIES, Access, EvidenceType
 from guestlist.views.evidence import Evidence
 
-EVIDENCE: dict[str, Kind] = {
-    "distilled": distilled.KIND,
-    "left_out": left_out.KIND,
-    "perturbed": perturbed.KIND,
-    "quantiles": quantiles.KIND,
-    "full_answers": full_answers.KIND,
-    "white_box": white_box.KIND,
-    "neighbours": neighbours.KIND,
-    "leaves": leaves.KIND,
-    "leverage": leverage.KIND,
-    "loss_trace": loss_trace.KIND,
-    "spaces": spaces.KIND,
+EVIDENCE: dict[str, EvidenceType] = {
+    "distilled": distilled.EVIDENCE_TYPE,
+    "left_out": left_out.EVIDENCE_TYPE,
+    "perturbed": perturbed.EVIDENCE_TYPE,
+    "quantiles": quantiles.EVIDENCE_TYPE,
+    "full_answers": full_answers.EVIDENCE_TYPE,
+    "white_box": white_box.EVIDENCE_TYPE,
+    "neighbours": neighbours.EVIDENCE_TYPE,
+    "leaves": leaves.EVIDENCE_TYPE,
+    "leverage": leverage.EVIDENCE_TYPE,
+    "loss_trace": loss_trace.EVIDENCE_TYPE,
+    "spaces": spaces.EVIDENCE_TYPE,
 }
 
 
@@ -39,8 +39,8 @@ def access_of(evidence: str) -> Access:
 
 
 def missing_evidence() -> dict[str, str]:
-    """Kind to the rest of a sentence about an attack that lacks it: what it is, and how to get it."""
-    return {name: kind.lacking for name, kind in EVIDENCE.items()}
+    """EvidenceType to the rest of a sentence about an attack that lacks it: what it is, and how to get it."""
+    return {name: kind.missing_message for name, kind in EVIDENCE.items()}
 
 
 def shared_with_mocks() -> frozenset[str]:
@@ -48,15 +48,15 @@ def shared_with_mocks() -> frozenset[str]:
     return frozenset(name for name, kind in EVIDENCE.items() if kind.on_mocks)
 
 
-def of_owner() -> frozenset[str]:
+def owner_evidence() -> frozenset[str]:
     """The kinds that only whoever trained the model has: they say who is a member."""
     return frozenset(name for name, kind in EVIDENCE.items() if kind.owner)
 
 
-def without_fault(evidence: Evidence) -> Evidence:
+def with_perfect_fit(evidence: Evidence) -> Evidence:
     """The same evidence about a target that fits every record without fault."""
     for name, kind in EVIDENCE.items():
-        part = evidence.get(name) if kind.faultless else None
-        if kind.faultless and part is not None:
-            evidence = evidence.with_part(name, kind.faultless(part))
+        part = evidence.get(name) if kind.perfect_fit else None
+        if kind.perfect_fit and part is not None:
+            evidence = evidence.with_part(name, kind.perfect_fit(part))
     return evidence

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist.collecting.evidence.kind import MODEL_FILE, Kind
-from guestlist.collecting.evidence.made_up import World
-from guestlist.collecting.evidence.plan import begin_plan, place, plan_of
-from guestlist.collecting.site import Site
+from guestlist.collecting.evidence.kind import MODEL_FILE, EvidenceType
+from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
+from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
@@ -55,19 +55,19 @@ class WhiteBox:
                     f"Of {count} {side}, known={self.known} leaves none to learn from, or none to ask about."
                 )
 
-    def collect(self, site: Site) -> None:
-        begin_plan(site.store, self)
-        path = _path(site.store)
+    def collect(self, context: CollectContext) -> None:
+        begin_plan(context.store, self)
+        path = _path(context.store)
         if path.exists():
-            site.store.check(path)
+            context.store.check(path)
             return
-        split = site.store.split
+        split = context.store.split
         asked = np.flatnonzero(split.evaluated[0])
-        found = site.target.needs("white_box")(site.pool.copied(asked).x, site.readout.labels[asked])
-        features = np.full((len(site.pool), len(found.names)), np.nan)
+        found = context.target.needs("white_box")(context.pool.copied(asked).x, context.extractor.labels[asked])
+        features = np.full((len(context.pool), len(found.names)), np.nan)
         features[asked] = found.features
-        known = self._known(split, site.seed)
-        site.store.write(path, {"features": features, "names": np.array(found.names), "known": known})
+        known = self._known(split, context.seed)
+        context.store.write(path, {"features": features, "names": np.array(found.names), "known": known})
 
     def _known(self, split: Split, seed: int) -> np.ndarray:
         """(records,) true for those drawn: the same share of members as of non-members."""
@@ -89,23 +89,23 @@ class WhiteBox:
 
 
 def _path(store: Store) -> Path:
-    return place(store, WhiteBox.name) / "features.npz"
+    return evidence_folder(store, WhiteBox.name) / "features.npz"
 
 
-def made_up(world: World, k: int) -> WhiteBoxView:
+def _simulate(world: Simulation, k: int) -> WhiteBoxView:
     """The parameters say the margin, and half of the records are known."""
     known = world.rng(5, k).random(len(world.labels)) < 0.5
     return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
 
 
-KIND = Kind(
+EVIDENCE_TYPE = EvidenceType(
     plan=WhiteBox,
     view=WhiteBoxView,
     summary="gradients and activations of a torch target",
     cost="one backward pass per record",
     missing="looks into the target's parameters, which was not done.",
-    who="has the model and knows of some records whether they are members",
+    attacker="has the model and knows of some records whether they are members",
     access=MODEL_FILE,
-    made_up=made_up,
-    told=lambda view: view.known,
+    simulate=_simulate,
+    known_membership=lambda view: view.known,
 )

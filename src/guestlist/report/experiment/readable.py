@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from guestlist import experiments
-from guestlist.collecting.engines.chosen import engine_of
+from guestlist.collecting.engines.chosen import resolve_engine
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.progress import progress_of
 from guestlist.cover import Cover
@@ -53,7 +53,7 @@ def experiment(
 
     Members, and those who are asked about, are the same for every epsilon of a repeat.
     """
-    where, shown = engine_of(engine, jobs), progress_of(progress)
+    where, shown = resolve_engine(engine, jobs), progress_of(progress)
     return run(
         game,
         data,
