@@ -36,9 +36,8 @@ from guestlist.randomness import global_generators, stream
 from guestlist.report.readable import Results
 from guestlist.store.jsonable import to_json
 from guestlist.targets import Target
-from guestlist.targets.estimators import estimator_target, reads_of
+from guestlist.targets.frameworks import FRAMEWORKS, framework_of
 from guestlist.targets.target import answers
-from guestlist.targets.torch_modules import torch_target
 
 
 def play(
@@ -107,7 +106,7 @@ def play(
     groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
     records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
-    options = {"classes": classes, "scale": scale, "course": any(isinstance(plan, LossTrace) for plan in evidence)}
+    options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
     given = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
     named_once = id is None or person is not None
     return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
@@ -168,7 +167,7 @@ def play_many(
         claimed=claimed,
     )
     records = as_data(data, side="data", label=label, id=id)
-    options = {"classes": classes, "scale": scale, "course": False}
+    options = {"classes": classes, "scale": scale, "checkpoints": False}
     inputs = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
 
     def bound(case: Case) -> Epsilon:
@@ -190,11 +189,16 @@ def _making(recipe, model, options: Mapping[str, Any]) -> Making:
                 f"{one.__name__} is a class: give what is made of it, {one.__name__}(…), with its options."
             )
     if model is None:
-        if not (hasattr(recipe, "get_params") and hasattr(recipe, "fit")):
+        if not FRAMEWORKS["scikit-learn"].recognises(recipe):
             raise InputError("What does the recipe train? Give model=…; or an unfitted estimator as the recipe.")
         recipe, model = Refit(), recipe
-    make = _torch_target if hasattr(model, "state_dict") else _estimator_target
-    return partial(make, as_recipe(recipe), model, options)
+    framework = framework_of(model) or FRAMEWORKS["scikit-learn"]
+    train = as_recipe(recipe)
+
+    def make(data: Data, members: np.ndarray, rng: np.random.Generator) -> Target:
+        return framework.retrain(model, train, data, members, partial(_trained, rng), **options)
+
+    return make
 
 
 @numpy_defaults()
@@ -228,27 +232,7 @@ def _losses(make: Making, seed: int, progress: Progress | None, train: Data, abo
     return np.stack([one(k) for k in (shown(numbers, total=models) if shown else numbers)])
 
 
-def _estimator_target(
-    recipe: Recipe, model, options, data: Data, members: np.ndarray, rng: np.random.Generator
-) -> Target:
-    fitted = _trained(recipe, model, reads_of(model).fitting(data, "data").copied(members), rng)
-    return estimator_target(fitted, train=recipe, untrained=model)
-
-
-def _torch_target(recipe: Recipe, module, options, data: Data, members: np.ndarray, rng: np.random.Generator) -> Target:
-    how = {name: value for name, value in options.items() if name != "course"}
-    course = options["course"] and hasattr(recipe, "checkpoints")
-    before = torch_target(module, train=recipe, **how)
-    pool = before.fitting(data, "data")
-    checks.check_sides({"members": pool}, before.classes)
-    if before.scale.has_classes and not getattr(recipe, "given_labels", False):
-        pool = replace(pool, y=before.classes_of(pool.y))
-    found = _trained(recipe.checkpoints if course else recipe, module, pool.copied(members), rng)  # type: ignore[attr-defined]
-    trained, checkpoints = (found[-1], found) if course else (found, ())
-    return torch_target(trained, train=recipe, untrained=module, checkpoints=checkpoints, **how)
-
-
-def _trained(recipe: Callable, model, members: Data, rng: np.random.Generator):
+def _trained(rng: np.random.Generator, recipe: Callable, model, members: Data):
     """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
     with one_thread(), global_generators(rng):
         try:

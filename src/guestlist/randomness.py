@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
+
+from guestlist.targets.frameworks import loaded_frameworks
 
 # Streams of one seed: no two purposes share one. The numbers are part of every audit folder; never change them.
 STREAMS = {
@@ -35,22 +37,22 @@ def stream(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
 
 
 @contextmanager
-def global_generators(rng: np.random.Generator):
-    """Seed Python's, numpy's and (if it is loaded) torch's global generators from ``rng``; restore them after.
+def global_generators(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the global generators of Python, NumPy and the loaded frameworks from ``rng``; restore them afterwards.
 
-    Estimators without a ``random_state`` read the global ones, and would otherwise differ from run to run.
+    Estimators without a ``random_state`` read the global generators, and would otherwise differ from run to run.
     """
     seed = int(rng.integers(2**32))
-    torch = sys.modules.get("torch")
-    before = random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+    python_state = random.getstate()
+    numpy_state = np.random.get_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    if torch:
-        torch.manual_seed(seed)
     try:
-        yield
+        with ExitStack() as stack:
+            for framework in loaded_frameworks():
+                if framework.seed is not None:
+                    stack.enter_context(framework.seed(seed))
+            yield
     finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])  # noqa: NPY002
-        if torch:
-            torch.set_rng_state(before[2])
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002

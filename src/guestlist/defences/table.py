@@ -31,7 +31,8 @@ class Defence:
     Args:
         recipe: a frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, a way to answer, or a choice of those
             who stay members; its fields are the options.
-        trains: what it trains; a way to answer serves any classifier that was trained in whatever way.
+        trains: Models that it trains: ``model_type`` of a row of ``FRAMEWORKS``, "any classifier" or "any model". A change of
+            outputs serves any classifier.
         summary: what it does, for people.
         paper: where it comes from; "" for plain training.
         cost: what it takes beside plain training, for people.
@@ -39,7 +40,7 @@ class Defence:
     """
 
     recipe: type[Any]
-    trains: Literal["torch module", "estimator", "any classifier", "any model"]
+    trains: str
     summary: str
     paper: str
     cost: str

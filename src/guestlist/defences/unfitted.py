@@ -5,6 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from guestlist.targets.frameworks import FRAMEWORKS, packages_of
+
 # What scikit-learn keeps beside the parameters of an estimator: the form of its output, and the metadata that it asks for.
 _BESIDE = ("_sklearn_output_config", "_metadata_request")
 
@@ -35,6 +37,6 @@ def _made_anew(value):
 
 
 def package_of(model) -> str:
-    """The package whose kind of model it is, such as xgboost, though its class be a user's own."""
-    packages = {parent.__module__.partition(".")[0] for parent in type(model).__mro__}
-    return next((name for name in ("catboost", "lightgbm", "xgboost") if name in packages), "")
+    """Return the booster's package, such as xgboost, also for a user's subclass; "" for other models."""
+    packages = packages_of(model)
+    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages), "")

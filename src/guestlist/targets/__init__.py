@@ -1,5 +1,8 @@
-"""What can be audited: scikit-learn estimators, torch modules, functions, files of models and predictions."""
+"""Models that can be audited: scikit-learn estimators, torch modules, functions, and files of models and predictions.
 
-from guestlist.targets.target import Predict, Reads, Target, Trainer, as_target, function_target
+Names are loaded when first used: low-level modules read ``targets.frameworks``, and must not load the rest of the package.
+"""
 
-__all__ = ["Predict", "Reads", "Target", "Trainer", "as_target", "function_target"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

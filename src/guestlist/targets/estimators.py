@@ -17,6 +17,7 @@ from guestlist.errors import InputError
 from guestlist.fingerprints import describe, last
 from guestlist.fit_params import FitParams
 from guestlist.targets.boosted import Start, start_of
+from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.leverage import linear_leverage
 from guestlist.targets.scales import Labels, Logits, Probabilities, Scale, Values
 from guestlist.targets.target import (
@@ -66,7 +67,7 @@ def estimator_target(
         predict=Answers(model, classes) if scale.has_classes else Numbers(model),
         classes=classes,
         scale=scale,
-        recipe=f"{describe(start)}\n{describe(how)}" if recipe is None else recipe,
+        recipe=f"{FRAMEWORKS['scikit-learn'].describe(start)}\n{describe(how)}" if recipe is None else recipe,
         name=_name(model),
         reads=reads_of(model),
         can=can,
@@ -74,6 +75,17 @@ def estimator_target(
         training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
         notes=_notes(model, begun, trained_otherwise=train is not None),
     )
+
+
+def query_estimator(model, train: Recipe | Callable | None) -> Target:
+    """Wrap a fitted estimator with the recipe of its references."""
+    return estimator_target(model, train=train)
+
+
+def retrain_estimator(model, recipe: Recipe, data: Data, members: np.ndarray, fit: Callable, **_options: Any) -> Target:
+    """Train a target on the members among some records; see :class:`guestlist.targets.frameworks.Framework`."""
+    fitted = fit(recipe, model, reads_of(model).fitting(data, "data").copied(members))
+    return estimator_target(fitted, train=recipe, untrained=model)
 
 
 def trained_by(target: Target, train: Callable) -> Target:

@@ -9,6 +9,7 @@ from typing import Any
 from guestlist.errors import InputError
 from guestlist.lines import reason
 from guestlist.reaching import is_there
+from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.sound_trees import check_trees
 
 # What boosted trees and generalised linear models are fitted by. Whether skops trusts them hangs on the versions.
@@ -32,7 +33,6 @@ PLAIN_TYPES = (
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
 )
-PICKLES = (".pkl", ".pickle", ".joblib")
 
 
 def load_model(
@@ -54,28 +54,30 @@ def load_model(
     path = Path(path)
     if not is_there(path):
         raise InputError(f"There is no file {path}.")
-    if path.suffix == ".onnx":
-        from guestlist.targets.onnx_files import onnx_target
-
-        return onnx_target(path, scale=scale, classes=classes)
-    if path.suffix == ".skops":
-        return _load_skops(path, trust)
-    if path.suffix in PICKLES:
-        if not allow_pickle:
-            raise InputError(
-                f"{path} is a pickle, which can run any code when it is opened. If you trust whoever made it, say "
-                "--allow-pickle; better, save the model with skops.io.dump(model, 'model.skops')."
-            )
-        import joblib
-
-        try:
-            return joblib.load(path)
-        except Exception as error:  # a pickle can raise anything
-            raise InputError(f"{path} cannot be unpickled ({reason(error)}).") from error
+    for framework in FRAMEWORKS.values():
+        if framework.load is not None and path.suffix in framework.suffixes:
+            return framework.load(path, trust=trust, allow_pickle=allow_pickle, scale=scale, classes=classes)
     raise InputError(
         f"Expected a .skops or .onnx file (or a pickle with --allow-pickle), found {path.name}. Torch and other models are "
         "audited from Python: gl.torch_target, gl.function_target."
     )
+
+
+def load_estimator(path: Path, *, trust: Sequence[str], allow_pickle: bool, **_options: Any) -> Any:
+    """Return the model in a ``.skops`` file or, only if allowed, in a pickle; the arguments are those of :func:`load_model`."""
+    if path.suffix == ".skops":
+        return _load_skops(path, trust)
+    if not allow_pickle:
+        raise InputError(
+            f"{path} is a pickle, which can run any code when it is opened. If you trust whoever made it, say "
+            "--allow-pickle; better, save the model with skops.io.dump(model, 'model.skops')."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:  # a pickle can raise anything
+        raise InputError(f"{path} cannot be unpickled ({reason(error)}).") from error
 
 
 def _load_skops(path: Path, trust: Sequence[str]):

@@ -76,6 +76,11 @@ def onnx_target(
     return replace(target, reads=_reads(asked.inputs), cannot={} if train is not None else {"train": NO_RECIPE})
 
 
+def load_onnx(path: Path, *, scale: str | None, classes: Any, **_options: Any) -> Target:
+    """Return the target in a file; the arguments are those of :func:`guestlist.targets.files.load_model`."""
+    return onnx_target(path, scale=scale, classes=classes)
+
+
 @dataclass(frozen=True)
 class _Graph:
     """A file that is ready to be asked, with its inputs, its output of answers, and that of labels if it has one."""

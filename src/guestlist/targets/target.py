@@ -19,6 +19,7 @@ from guestlist.defences.training import Training
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe
 from guestlist.lines import reason
+from guestlist.targets.frameworks import framework_of
 from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
@@ -291,24 +292,15 @@ def as_target(model, train: Recipe | Callable | None = None) -> Target:
         raise InputError(
             f"{model.__name__} is a class, and no model was made of it. Give a fitted one: {model.__name__}(…).fit(x, y)."
         )
-    if hasattr(model, "get_params") and hasattr(model, "fit"):
-        from guestlist.targets.estimators import estimator_target
-
-        return estimator_target(model, train=train)
-    if type(model).__module__.startswith("torch") or any(
-        c.__module__.startswith("torch.nn") for c in type(model).__mro__
-    ):
+    framework = framework_of(model)
+    if framework is None:
         raise InputError(
-            "Wrap a torch module with gl.torch_target(module, classes=..., train=...), which says how it is trained."
+            f"Expected a fitted scikit-learn-style classifier or regressor, found {type(model).__name__}. "
+            "For anything else use gl.function_target(predict, classes=..., train=...)."
         )
-    if callable(model):
-        raise InputError(
-            "Wrap a function with gl.function_target(predict, classes=..., train=...), which says what its columns are."
-        )
-    raise InputError(
-        f"Expected a fitted scikit-learn-style classifier or regressor, found {type(model).__name__}. "
-        "For anything else use gl.function_target(predict, classes=..., train=...)."
-    )
+    if framework.query is None:
+        raise InputError(framework.advice)
+    return framework.query(model, train)
 
 
 def function_target(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from guestlist.checks import check_sides
 from guestlist.data import Data, encode
 from guestlist.defences.plain import tensor
 from guestlist.defences.recipe import Recipe, as_recipe, without_defence
@@ -15,6 +17,7 @@ from guestlist.defences.training import check_attacker, training_of
 from guestlist.errors import InputError
 from guestlist.extras import extra
 from guestlist.fingerprints import describe
+from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.leverage import LastLayer
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Predict, Reads, Target, TaughtByValues
@@ -91,6 +94,59 @@ def torch_target(
         cannot=cannot,
         training=None if own is None else training_of(own, attacker),
     )
+
+
+def retrain_module(
+    module,
+    recipe: Recipe,
+    data: Data,
+    members: np.ndarray,
+    fit: Callable,
+    *,
+    classes=None,
+    scale: Scale | str = "logits",
+    checkpoints: bool = False,
+) -> Target:
+    """Train a target on the members among some records; see :class:`guestlist.targets.frameworks.Framework`."""
+    untrained = torch_target(module, train=recipe, classes=classes, scale=scale)
+    pool = untrained.fitting(data, "data")
+    check_sides({"members": pool}, untrained.classes)
+    if untrained.scale.has_classes and not getattr(recipe, "given_labels", False):
+        pool = replace(pool, y=untrained.classes_of(pool.y))
+    records = pool.copied(members)
+    if checkpoints and hasattr(recipe, "checkpoints"):
+        modules = fit(recipe.checkpoints, module, records)
+        trained = modules[-1]
+    else:
+        modules = ()
+        trained = fit(recipe, module, records)
+    return torch_target(trained, train=recipe, untrained=module, checkpoints=modules, classes=classes, scale=scale)
+
+
+@contextmanager
+def seed_torch(seed: int) -> Iterator[None]:
+    """Seed torch's global generator, and restore it afterwards."""
+    import torch
+
+    state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let torch use one thread."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _known_to(attacker: str, recipe: Recipe | None) -> Recipe | None:
@@ -284,5 +340,10 @@ def _recipe(module, train, distil) -> str:
     """The module as it prints itself, the classes that it is made of, and how it is trained."""
     if train is None and distil is None:
         return str(module)  # nothing like it is trained
+    return f"{FRAMEWORKS['torch'].describe(module)}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")
+
+
+def describe_module(module) -> str:
+    """Identify an untrained module: the text that it prints, and the classes and settings of its parts."""
     parts = "\n".join(sorted({f"{describe(type(part))}{_settings(part)}" for part in module.modules()}))
-    return f"{module}\n{parts}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")
+    return f"{module}\n{parts}"
