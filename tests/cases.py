@@ -9,7 +9,7 @@ import pandas as pd
 
 from guestlist.attacks import ATTACKS
 from guestlist.case import Case, Setting, Truth
-from guestlist.findings.choosing import mock_targets
+from guestlist.findings.choosing import stand_in_targets
 from guestlist.views.signals import Rotation
 from worlds import gaussian_world
 
@@ -24,7 +24,7 @@ def case_of(world: Rotation, names=SOME, population: int = 0, **changes) -> Case
     table["group_half"] = np.where(np.arange(records) < records / 2, "first", "second")
     truth = Truth(world.member[0].copy(), np.arange(records) < records - population)
     setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
-    mocks = mock_targets(world) if len(world.member) > 2 else None
+    mocks = stand_in_targets(world) if len(world.member) > 2 else None
     case = Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in names}, setting)
     return replace(case, **changes)
 

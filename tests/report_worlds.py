@@ -64,7 +64,9 @@ def hostile() -> Results:
     """The leaking world, with markup wherever a user's text can be."""
     base = leaking()
     names = {f.name: HOSTILE if f.name == "lira" else HOSTILE + f.name for f in base.outcomes}
-    outcomes = tuple(replace(f, name=names[f.name], summary=HOSTILE, paper=HOSTILE, who=HOSTILE) for f in base.outcomes)
+    outcomes = tuple(
+        replace(f, name=names[f.name], summary=HOSTILE, paper=HOSTILE, attacker_needs=HOSTILE) for f in base.outcomes
+    )
     return replace(
         base,
         subject=replace(base.subject, name=HOSTILE),
@@ -163,7 +165,7 @@ def _finding(name, summary, paper, sees, shift, members, nonmembers, rng) -> Att
         name=name,
         summary=summary,
         paper=paper,
-        who="",
+        attacker_needs="",
         oracle=False,
         auc=_around(area, 0.58 * math.sqrt(1 / members + 1 / nonmembers)),
         detectable_auc=0.5 + 2.8 * math.sqrt((1 / members + 1 / nonmembers) / 12),

@@ -122,7 +122,7 @@ def test_the_signals_of_another_model_are_refused_even_if_the_answers_are_gone(t
 
 def test_a_model_is_called_unusual_only_beyond_the_prediction_interval():
     place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
-    low, high = place.usual.low, place.usual.high
+    low, high = place.prediction_interval.low, place.prediction_interval.high
     assert low < min(place.aucs) < max(place.aucs) < high
     assert "leaks more than expected" in compare_with_recipe(high + 1e-6, place, "others")
     assert "leaks less than expected" in compare_with_recipe(low - 1e-6, place, "others")

@@ -32,7 +32,7 @@ from guestlist.case import Case, Setting, Truth
 from guestlist.collecting.until import UntilWidth, grow_references
 from guestlist.evaluate import Estimate, auc, pooled_auc
 from guestlist.findings import groups
-from guestlist.findings.choosing import choose, mock_targets
+from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.findings.headline import same_recipe
 from guestlist.findings.records import most_exposed, record_table
 from guestlist.findings.results import Results
@@ -65,9 +65,11 @@ def claims(results: Results) -> tuple[str, ...]:
         "another attack": any(found.beats_guessing for found in others),
         "group": bool(exposed),
         "group, of the file holder": any(group.exposed for group in results.file_holder_groups or ()),
-        "group beyond the rest": top is not None and top.beyond,
+        "group beyond the rest": top is not None and top.more_exposed,
         "recipe": place is not None and place.auc.low > 0.5,
-        "broken promise": any(level.broken for test in results.hypothesis_tests or () for level in test.levels),
+        "broken promise": any(
+            level.exceeds_nominal for test in results.hypothesis_tests or () for level in test.levels
+        ),
         "accuracy gap": gap is not None and gap.state == "issue",
     }
     return tuple(name for name, claimed in made.items() if claimed)
@@ -142,8 +144,8 @@ def luck(
         scores = np.round(scores / step) if step else scores
         place = same_recipe(scores[1:], world.member[1:], scores[0], world.member[0])
         own = auc(scores[0], world.member[0]).value
-        called["unlucky"] += place.usual is not None and own > place.usual.high
-        called["lucky"] += place.usual is not None and own < place.usual.low
+        called["unlucky"] += place.prediction_interval is not None and own > place.prediction_interval.high
+        called["lucky"] += place.prediction_interval is not None and own < place.prediction_interval.low
         by_rank += min(place.share_larger, 1 - place.share_larger) * references + 1 < 0.025 * (references + 1)
     return {
         "worlds": worlds,
@@ -167,7 +169,7 @@ def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
         place = results.headline.same_recipe
         assert place is not None
         for at, own in enumerate(place.aucs):
-            others = replace(place, aucs=(*place.aucs[:at], *place.aucs[at + 1 :])).usual
+            others = replace(place, aucs=(*place.aucs[:at], *place.aucs[at + 1 :])).prediction_interval
             judged += 1
             called += others is not None and not others.low <= own <= others.high
     return {"audits": audits, "judged": judged, "lucky or unlucky": called / judged}
@@ -197,7 +199,7 @@ def random_groups(
         found = [group for group in every if group.exposed]
         if found:
             top = max(found, key=lambda group: group.auc.low)
-            named_one, more, right = named_one + 1, more + top.beyond, right + (top.value == "0")
+            named_one, more, right = named_one + 1, more + top.more_exposed, right + (top.value == "0")
     return {
         "audits": audits,
         "an interval above guessing": apart / audits,
@@ -213,7 +215,7 @@ def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int
     ids = np.array([f"r{i}" for i in range(len(labels))])
     table = pd.DataFrame({"id": ids, "label": labels.astype(str), "class": labels, "group_random": of.astype(str)})
     truth = Truth(world.member[0].copy(), np.ones(len(labels), dtype=bool))
-    mocks = mock_targets(world) if len(world.member) > 2 else None
+    mocks = stand_in_targets(world) if len(world.member) > 2 else None
     setting = Setting("a model", 2, "logits", seed=seed)
     return Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in attacks}, setting)
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit
 
 from guestlist.attacks import ATTACKS
-from guestlist.findings.choosing import choose, mock_targets
+from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
@@ -100,7 +100,7 @@ def blurting(records: int, rng: np.random.Generator) -> Scores:
 def chosen(records: int, rng: np.random.Generator) -> Scores:
     """Gaussian noise on margins, seen by the attack that does best on mock targets of the same recipe."""
     world = gaussian_world(1.0, records=records, models=11, seed=int(rng.integers(2**31)))
-    found = choose(mock_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
+    found = choose(stand_in_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
     return ATTACKS[found.name].score(world.facing(0)), world.member[0]
 
 

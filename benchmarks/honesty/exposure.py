@@ -67,14 +67,14 @@ def lists(noise: str, repeats: int, records: int = 300, models: int = 33, share:
     for number in range(repeats):
         world = mixed_world(noise, records, models, share, np.random.default_rng([seed, models, number]))
         case = case_of(world.rotation, ("loss",), np.zeros(records, int))
-        own = exposure.listing(case)
+        own = exposure.flagged_records(case)
         assert own is not None
         member, margin = case.truth.member, world.rotation.values["margin"]
         counted = outsiders(margin[0], margin[1:], world.rotation.member[1:]).p_values
         over_records = conformal_p_values(margin[0], margin[0, ~member])
-        others = [exposure.listed(p_value, member) for p_value in (counted, over_records)]
+        others = [exposure.flagged(p_value, member) for p_value in (counted, over_records)]
         true = world.remembered & member
-        rows.append([_rates(one, true) for one in (own.listed, *others)])
+        rows.append([_rates(one, true) for one in (own.flagged, *others)])
     (false, found), (counted, counted_found), (_, over_records) = np.mean(rows, axis=0)
     error = np.std([row[0][0] for row in rows]) / np.sqrt(repeats)
     return Lists(*(float(x) for x in (false, error, found, counted, counted_found, over_records)))

@@ -22,8 +22,8 @@ from guestlist.attacks import ATTACKS
 from guestlist.case import Case, Setting, Truth
 from guestlist.evaluate.means import holm
 from guestlist.findings import class_gap, group_risks, slices
-from guestlist.findings.choosing import mock_targets
-from guestlist.findings.luck import SHOWN
+from guestlist.findings.choosing import stand_in_targets
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL
 from guestlist.selfcheck.worlds import signals_of_margin
 from guestlist.views.signals import Rotation
 
@@ -91,7 +91,7 @@ def mean_risks(
         rows = [
             row[0] for row in group_risks.mean_risks(case, judged, {law: values}, {law: None if exposed else bounds})
         ]
-        first = [part.of.get("random") == "0" for part in judged]
+        first = [part.values.get("random") == "0" for part in judged]
         claimed += any(row.differs for row, own in zip(rows, first, strict=True) if not (own and exposed))
         found += any(row.differs for row, own in zip(rows, first, strict=True) if own)
         by_welch += welch(values[case.truth.member], [part.mask[case.truth.member] for part in judged])
@@ -134,7 +134,7 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
         case = Case(view, case.truth, case.records, None, case.attacks, case.setting)
         for part in group_risks.of_slices(case, slices.groups(case), {}).judged:
             for name, true in truth.items():
-                interval, at = getattr(part, name), true[int(part.of["hard"])]
+                interval, at = getattr(part, name), true[int(part.values["hard"])]
                 held[name].append(bool(interval.low <= at <= interval.high))
     return {"worlds": worlds, **{f"{name} covered": float(np.mean(of)) for name, of in held.items()}}
 
@@ -169,15 +169,15 @@ def class_gaps(
             world.facing(0),
             Truth(member[0], base.truth.evaluated),
             base.records.assign(label=labels.astype(str)).assign(**{"class": labels}),
-            mock_targets(world),
+            stand_in_targets(world),
             base.attacks,
             Setting("a model", classes, "logits", seed=audit),
         )
         found = [one for one in class_gap.find(case) or () if not np.isnan(one.pearson.value)]
         fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
-        claims["claimed"] += any(one.shown for one in found)
+        claims["claimed"] += any(one.significant for one in found)
         claims["by intervals"] += any(not one.pearson.low <= 0 <= one.pearson.high for one in found)
-        claims["by Fisher's test and Holm"] += bool((holm(np.array(fisher)) <= SHOWN).any())
+        claims["by Fisher's test and Holm"] += bool((holm(np.array(fisher)) <= SIGNIFICANCE_LEVEL).any())
     return {"audits": audits, **{name: number / audits for name, number in claims.items()}}
 
 

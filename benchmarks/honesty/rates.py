@@ -18,7 +18,7 @@ from scipy import special, stats
 
 from guestlist.evaluate import Estimate, auc, tpr_at_fpr
 from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.findings.luck import SHOWN, Seen, luck_of
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL, TestFamily, attack_p_values
 
 HERE = Path(__file__).parent
 Draw = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
@@ -205,10 +205,10 @@ def claims(share: float, shift: float, repeats: int, n: int = 900, fprs: tuple[f
         scores[:n] += 6 * (rng.random(n) < share)
         excluded = {("attack", fpr) for fpr in fprs if tpr_at_fpr(scores, member, fpr).low > fpr}
         ranked = {("attack", None)} if auc(scores, member).low > 0.5 else set()
-        seen = Seen({"attack": scores}, {"attack": fprs}, "attack", frozenset(excluded | ranked), below=False)
-        adjusted = luck_of(seen, member, rng)
-        by_auc = bool(ranked) and adjusted.auc["attack"] <= SHOWN
-        by_rate = any(adjusted.rates[figure] <= SHOWN for figure in excluded)
+        seen = TestFamily({"attack": scores}, {"attack": fprs}, "attack", frozenset(excluded | ranked), below=False)
+        adjusted = attack_p_values(seen, member, rng)
+        by_auc = bool(ranked) and adjusted.auc["attack"] <= SIGNIFICANCE_LEVEL
+        by_rate = any(adjusted.rates[figure] <= SIGNIFICANCE_LEVEL for figure in excluded)
         counts["AUC"] += by_auc
         counts["TPR"] += by_rate
         counts["either"] += by_auc or by_rate

@@ -109,13 +109,14 @@ def judged(world: Rotation, target: int) -> dict[str, float]:
     doubt = case.of(training_set.find)
     found = case.of(exposure.find)
     place = case.of(headline.find).same_recipe
-    if doubt is None or found is None or place is None or place.usual is None:
+    if doubt is None or found is None or place is None or place.prediction_interval is None:
         raise ValueError("The simulation has too few reference models to compare with.")
     return {
         "doubted": doubt.doubted,
-        "flags a record": found.listed > 0,
-        "flagged": found.listed,
-        "unusual": not doubt.doubted and not place.usual.low <= doubt.auc <= place.usual.high,
+        "flags a record": found.flagged > 0,
+        "flagged": found.flagged,
+        "unusual": not doubt.doubted
+        and not place.prediction_interval.low <= doubt.auc <= place.prediction_interval.high,
         "auc": doubt.auc,
         "expected_auc": doubt.expected,
     }

@@ -56,9 +56,9 @@ def outside(models: Rotation, targets: Sequence[int], references: np.ndarray) ->
     found = []
     for target in targets:
         own, others = compared(models, target, references)
-        if others.usual is None:
+        if others.prediction_interval is None:
             raise ValueError("The reference models do not differ.")
-        found.append(not others.usual.low <= own <= others.usual.high)
+        found.append(not others.prediction_interval.low <= own <= others.prediction_interval.high)
     return found
 
 

@@ -63,9 +63,9 @@ class Added:
 
         case.Case.of = of
         for module, name in (
-            (attacks, "luck_of"),
+            (attacks, "attack_p_values"),
             (attacks, "_beyond"),
-            (groups, "luck_of_groups"),
+            (groups, "group_p_values"),
             (auditing, "_blind"),
             (checks, "twins_among"),
             (checks, "repeated_in_population"),

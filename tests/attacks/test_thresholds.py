@@ -9,7 +9,7 @@ from guestlist.attacks.metrics import average_threshold
 from guestlist.errors import InputError
 from guestlist.evaluate import best_threshold
 from guestlist.findings.attacks import evaluate_attack
-from guestlist.findings.choosing import choose, mock_targets
+from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.views.signals import Signals
 from worlds import gaussian_world, target_of
 
@@ -77,7 +77,7 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
         assert found.headline.name == "correctness"
         assert found.attack("optimal_threshold").balanced_accuracy.value > 0.5
     world = gaussian_world(2.0, records=200, models=9)
-    choice = choose(mock_targets(world), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
+    choice = choose(stand_in_targets(world), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
     assert list(choice.means) == ["loss"]
 
 

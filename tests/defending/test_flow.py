@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 import guestlist as gl
 from guestlist.collecting.engines.engine import Here
 from guestlist.defending.candidates import AGAIN
-from guestlist.defending.flow import Begun, foretell
+from guestlist.defending.flow import Begun, estimate_runtime
 from guestlist.errors import InputError
 
 REFERENCES = 3
@@ -160,7 +160,7 @@ def test_the_time_is_told_before_it_begins(tried):
 
 def test_an_estimate_alone_trains_one_model(model, blobs):
     Counted.fits = 0
-    forecast = foretell(model, *blobs, defences=["regularised", "label_only"], references=10, jobs=1)
+    forecast = estimate_runtime(model, *blobs, defences=["regularised", "label_only"], references=10, jobs=1)
     assert Counted.fits == 1
     assert forecast.models == 10 + 11 * (1 + 5 + 1)  # the plain audit; again, two sizes of leaves, three depths, labels
     assert forecast.times.judging is None

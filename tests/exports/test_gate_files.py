@@ -79,7 +79,7 @@ def test_the_place_of_a_result_is_a_uri(gated, path, uri):
 def test_nobody_is_named_and_markup_is_text(gated):
     hostile = replace(
         gated,
-        verdicts=tuple(replace(one, attack="<b>&\x1b]0;x\x07", pushing=("Ada",)) for one in gated.verdicts),
+        verdicts=tuple(replace(one, attack="<b>&\x1b]0;x\x07", drivers=("Ada",)) for one in gated.verdicts),
     )
     for text in (junit(hostile), sarif(hostile, "r.json")):
         assert "Ada" not in text

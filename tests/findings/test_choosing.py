@@ -7,7 +7,7 @@ from benchmarks.honesty.claims import luck, recipe, recipe_until
 from guestlist.attacks import ATTACKS, Attack
 from guestlist.errors import InputError
 from guestlist.evaluate import auc, tpr_at_fpr
-from guestlist.findings.choosing import ENOUGH, choose, halves, mean_auc, mean_tpr, mock_targets, some_of
+from guestlist.findings.choosing import ENOUGH, choose, halves, mean_auc, mean_tpr, some_of, stand_in_targets
 from guestlist.findings.headline import same_recipe
 from worlds import gaussian_world, noise_world
 
@@ -15,16 +15,16 @@ SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "l
 
 
 def test_the_attack_that_does_best_on_mock_targets_is_chosen():
-    choice = choose(mock_targets(gaussian_world(2.0, records=4000, models=17)), SOME)
+    choice = choose(stand_in_targets(gaussian_world(2.0, records=4000, models=17)), SOME)
     assert choice.measure == "tpr@0.01"
-    assert choice.mocks == 16
+    assert choice.stand_ins == 16
     assert choice.name in ("lira_pooled", "lira_bayes", "difficulty")
     assert list(choice.means.values()) == sorted(choice.means.values(), reverse=True)
     assert choice.means["loss"] < choice.means[choice.name]
 
 
 def test_few_records_are_judged_by_auc():
-    assert choose(mock_targets(gaussian_world(1.0, records=500, models=9)), SOME).measure == "auc"
+    assert choose(stand_in_targets(gaussian_world(1.0, records=500, models=9)), SOME).measure == "auc"
 
 
 def test_the_target_plays_no_part_in_the_choice():
@@ -35,7 +35,7 @@ def test_the_target_plays_no_part_in_the_choice():
     member = world.member.copy()
     member[0] = ~member[0]
     changed = replace(world, values=values, member=member)
-    assert choose(mock_targets(changed), SOME) == choose(mock_targets(world), SOME)
+    assert choose(stand_in_targets(changed), SOME) == choose(stand_in_targets(world), SOME)
 
 
 def test_only_asked_records_count():
@@ -43,7 +43,7 @@ def test_only_asked_records_count():
     asked = np.arange(600) < 300
     values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
-    mocks = mock_targets(replace(world, values=values))
+    mocks = stand_in_targets(replace(world, values=values))
     everyone, found = choose(mocks, only_loss).means["loss"], choose(mocks, only_loss, asked)
     assert found.scores.shape == (8, 300)
     some = found.means["loss"]
@@ -56,14 +56,14 @@ def test_an_attack_does_not_win_by_leaving_out_what_is_hard():
         return np.where(margin > 2, margin, np.nan)
 
     picky = {"loss": ATTACKS["loss"], "picky": Attack(score=sure_ones_only, summary="", needs=("margin",))}
-    means = choose(mock_targets(gaussian_world(1.0, records=400, models=9)), picky).means
+    means = choose(stand_in_targets(gaussian_world(1.0, records=400, models=9)), picky).means
     assert means["picky"] <= means["loss"]
 
 
 def test_attacks_that_need_more_references_are_passed_over():
-    assert "lira" not in choose(mock_targets(gaussian_world(1.0, records=100, models=5))).means
+    assert "lira" not in choose(stand_in_targets(gaussian_world(1.0, records=100, models=5))).means
     with pytest.raises(InputError, match="at least 2"):
-        mock_targets(gaussian_world(1.0, records=100, models=2))
+        stand_in_targets(gaussian_world(1.0, records=100, models=2))
 
 
 def test_rates_equal_those_of_the_evaluation():
@@ -76,7 +76,7 @@ def test_rates_equal_those_of_the_evaluation():
 
 def standing(world):
     """Where the target of a world stands among its mock targets, by the loss; and its own AUC."""
-    mocks, score = mock_targets(world), ATTACKS["loss"].score
+    mocks, score = stand_in_targets(world), ATTACKS["loss"].score
     own = score(world.facing(0))
     return same_recipe(score(mocks), mocks.member, own, world.member[0]), auc(own, world.member[0]).value
 

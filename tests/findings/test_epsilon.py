@@ -139,10 +139,10 @@ def test_a_claim_about_one_record_allows_more_of_a_person_with_several(case):
     """Half of the persons have four records, which are in or out together."""
     whose = np.where(np.arange(400) < 200, np.arange(400) // 4, np.arange(400))
     found = epsilon.find(replace(case, records=case.records.assign(person=whose)))
-    assert (found.together, found.allowed) == (4, group_privacy(1.0, 1e-5, 4))
+    assert (found.records_per_person, found.allowed) == (4, group_privacy(1.0, 1e-5, 4))
     assert found.advantage == pytest.approx(humphries(found.allowed.epsilon, found.allowed.delta))
     alone = epsilon.find(replace(case, records=case.records.assign(person=np.arange(400))))
-    assert (alone.together, alone.allowed) == (1, Claim(1.0))
+    assert (alone.records_per_person, alone.allowed) == (1, Claim(1.0))
     said = " ".join(claim_sentences(replace(Results(), epsilon=found)))
     assert "ε = 1 at δ = 1e-05 of one record, ε = 4 at δ = " in said
     assert "of the 4 records that a person has at most" in said
@@ -172,7 +172,7 @@ def test_no_claim_of_gaussian_noise_at_delta_0():
 def test_a_game_of_other_people_says_that_its_bound_does_not_hold():
     apart = epsilon.find(drawn({"name": "clusters"}, Claim(1.0)))
     mixed = epsilon.find(drawn({"name": "clusters", "iid": True}, Claim(1.0)))
-    assert (apart.apart, mixed.apart) == (True, False)
+    assert (apart.not_exchangeable, mixed.not_exchangeable) == (True, False)
     for found, said in ((apart, NOT_EXCHANGEABLE), (mixed, EXCHANGEABLE)):
         assert claim_sentences(replace(Results(), epsilon=found))[-1] == said
 

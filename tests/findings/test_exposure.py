@@ -25,14 +25,14 @@ def test_benjamini_and_hochberg_by_hand():
     p_value = np.array([0.01, 0.04, 0.03, 0.9, np.nan, 0.0001])
     member = np.array([True, True, True, True, True, False])
     # Of four members: .01 <= .1 * 1/4, .03 <= .1 * 2/4, .04 <= .1 * 3/4.
-    np.testing.assert_array_equal(exposure.listed(p_value, member, 0.1), [True, True, True, False, False, False])
-    np.testing.assert_array_equal(exposure.listed(p_value, member, 0.04), [True] + [False] * 5)
-    assert not exposure.listed(p_value, np.zeros(6, bool)).any()
+    np.testing.assert_array_equal(exposure.flagged(p_value, member, 0.1), [True, True, True, False, False, False])
+    np.testing.assert_array_equal(exposure.flagged(p_value, member, 0.04), [True] + [False] * 5)
+    assert not exposure.flagged(p_value, np.zeros(6, bool)).any()
 
 
 def test_p_values_count_what_mock_targets_did_not_train_on():
     case = leaking(records=60)
-    found = case.of(exposure.listing)
+    found = case.of(exposure.flagged_records)
     score = ATTACKS["lira_bayes_offline"].score
     own, outside = score(case.view), []
     for k in range(10):
@@ -45,21 +45,21 @@ def test_p_values_count_what_mock_targets_did_not_train_on():
 
 
 def test_where_nothing_leaks_hardly_anyone_is_listed():
-    listed = [exposure.find(case_of(noise_world(records=200, models=17, seed=k))).listed for k in range(20)]
+    listed = [exposure.find(case_of(noise_world(records=200, models=17, seed=k))).flagged for k in range(20)]
     assert np.mean(np.array(listed) > 0) < 0.3  # at most q, and twenty worlds
     found = exposure.find(case_of(noise_world(records=200, models=17, seed=3)))
-    assert found.listed or found.again is None
+    assert found.flagged or found.rate_in_models is None
 
 
 def test_a_leak_is_listed_steadily_and_only_among_members():
     case = case_of(gaussian_world(5.0, records=300, models=33))
     found = exposure.find(case)
-    assert found.listed > 0.9 * found.tested
-    assert found.again > 0.9
-    assert found.without < 0.2
+    assert found.flagged > 0.9 * found.tested
+    assert found.rate_in_models > 0.9
+    assert found.rate_out_models < 0.2
     table = case.of(records.record_table)
-    assert table["member"][table["listed"]].all()
-    assert table["listed"].sum() == found.listed
+    assert table["member"][table["flagged"]].all()
+    assert table["flagged"].sum() == found.flagged
 
 
 def test_there_is_none_without_models_to_compare_with():

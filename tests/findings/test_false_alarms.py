@@ -37,8 +37,8 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
     assert easy > 0.45
     margin, member = replace(POOL, records=4000, models=200).draw(np.random.default_rng(1))
     (calls,) = calls_on_models(margin, member, 0.05)
-    assert calls.false_alarms[:400].mean() == pytest.approx(easy, abs=0.01)
-    assert calls.false_alarms[400:].mean() == pytest.approx(hard, abs=0.003)
+    assert calls.per_record_fpr[:400].mean() == pytest.approx(easy, abs=0.01)
+    assert calls.per_record_fpr[400:].mean() == pytest.approx(hard, abs=0.003)
 
 
 def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
@@ -53,8 +53,8 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     assert far[~POOL.is_easy].mean() < 0.01
     assert found.far == far.sum()
     records = results.records
-    assert records["false_alarms"][POOL.is_easy].mean() == pytest.approx(easy, abs=0.04)
-    assert records["called_again"][POOL.is_easy].mean() > records["false_alarms"][POOL.is_easy].mean() + 0.2
+    assert records["per_record_fpr"][POOL.is_easy].mean() == pytest.approx(easy, abs=0.04)
+    assert records["per_record_tpr"][POOL.is_easy].mean() > records["per_record_fpr"][POOL.is_easy].mean() + 0.2
 
 
 def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
@@ -79,20 +79,20 @@ def test_counted_by_hand():
     assert calls.called_outside.tolist() == [1, 1, 0, 0]
     assert calls.inside.tolist() == [1, 2, 0, 1]
     assert calls.called_inside.tolist() == [0, 1, 0, 0]
-    np.testing.assert_array_equal(calls.false_alarms, [0.5, 1, 0, 0])
-    np.testing.assert_array_equal(calls.called_again, [0, 0.5, np.nan, 0])
+    np.testing.assert_array_equal(calls.per_record_fpr, [0.5, 1, 0, 0])
+    np.testing.assert_array_equal(calls.per_record_tpr, [0, 0.5, np.nan, 0])
     found = evenness("a", calls, 0.4)
     assert (found.records, found.models, found.rate) == (4, 1.75, 0.375)
 
 
 def test_the_page_says_whom_they_fall_on(judged):
     _, results = judged
-    text = per_record_fpr_sentence(results.false_alarms[-1])
-    assert f"{results.false_alarms[-1].far} of them (" in text
+    text = per_record_fpr_sentence(results.per_record_fpr[-1])
+    assert f"{results.per_record_fpr[-1].far} of them (" in text
     assert "are shown to be called more than 2 times as often as that rate says" in text
     assert text in page(results)
-    assert from_document(results.document()).false_alarms == results.false_alarms
-    even = replace(results.false_alarms[0], far=0)
+    assert from_document(results.document()).per_record_fpr == results.per_record_fpr
+    even = replace(results.per_record_fpr[0], far=0)
     assert "No record is shown to be called more than 2 times as often" in per_record_fpr_sentence(even)
 
 
@@ -100,4 +100,4 @@ def test_without_mock_targets_nothing_is_said():
     case = pool_case("loss", FinitePool(records=100, models=3))
     assert case.of(headline.chosen) is None
     assert false_alarms.find(case) is None
-    assert "false_alarms" not in judge(case).records
+    assert "per_record_fpr" not in judge(case).records

@@ -38,25 +38,25 @@ def found(case):
 
 
 def test_groups_pairs_and_classes_are_all_there_and_small_ones_are_named(case, found):
-    assert [(one.kind, dict(one.of)) for one in found.judged[:5]] == [
+    assert [(one.kind, dict(one.values)) for one in found.judged[:5]] == [
         ("group", {"half": "first"}),
         ("group", {"half": "second"}),
         ("group", {"sex": "f"}),
         ("group", {"sex": "m"}),
         ("group", {"rare": "u"}),
     ]
-    assert {"half": "first", "sex": "f"} in [dict(one.of) for one in found.judged if one.kind == "pair"]
-    assert [dict(one.of) for one in found.judged if one.kind == "class"] == [{"label": "0"}, {"label": "1"}]
+    assert {"half": "first", "sex": "f"} in [dict(one.values) for one in found.judged if one.kind == "pair"]
+    assert [dict(one.values) for one in found.judged if one.kind == "class"] == [{"label": "0"}, {"label": "1"}]
     small = found.small[0]
-    assert (small.kind, dict(small.of)) == ("group", {"rare": "t"})
+    assert (small.kind, dict(small.values)) == ("group", {"rare": "t"})
     member = case.truth.member[:12]
     assert (small.members, small.nonmembers) == (member.sum(), (~member).sum())
     assert all(min(one.members, one.nonmembers) < found.fewest for one in found.small)
-    assert not any(one.of.get("rare") == "t" for one in found.judged)
+    assert not any(one.values.get("rare") == "t" for one in found.judged)
 
 
 def test_figures_are_those_of_the_records_in_the_group(case, found):
-    part = next(one for one in found.judged if dict(one.of) == {"half": "first", "sex": "f"})
+    part = next(one for one in found.judged if dict(one.values) == {"half": "first", "sex": "f"})
     here = ((case.records["group_half"] == "first") & (case.records["group_sex"] == "f")).to_numpy()
     member, scores = case.truth.member, case.scores[found.attack]
     correct = case.view.target("correct")
@@ -85,7 +85,7 @@ def test_of_two_groups_that_are_each_others_rest_one_is_paid_for(case):
     both = group_risks.by_groups(case, ["sex", "half"], ["mu"])
     kinds = {part.kind for part in both.judged}
     assert kinds == {"group", "pair"}
-    (mu,) = {part.risks[0].p_value for part in both.judged if dict(part.of) == {"sex": "f"}}
+    (mu,) = {part.risks[0].p_value for part in both.judged if dict(part.values) == {"sex": "f"}}
     assert mu >= min(2 * alone[0], 1.0)
 
 
@@ -98,7 +98,7 @@ def test_persons_make_groups_smaller_and_intervals_wider(case, found):
         own, other = getattr(found.judged[0], figure), getattr(wider, figure)
         assert other.high - other.low > own.high - own.low
     assert len(group_risks.find(by_ten).small) > 0
-    (few,) = {one.members for one in group_risks.find(by_ten).small if dict(one.of) == {"rare": "t"}}
+    (few,) = {one.members for one in group_risks.find(by_ten).small if dict(one.values) == {"rare": "t"}}
     assert few < 10
 
 
@@ -146,18 +146,18 @@ def test_risk_follows_the_gap_of_classes_where_it_does():
     assert all(one.classes == 12 for one in found.values())
     assert found["mu"].pearson.low > 0.4
     assert found["mu"].spearman.low > 0.4
-    assert found["mu"].shown
+    assert found["mu"].significant
     assert "the mean of mu rises with the generalisation gap" in gap_sentence(found["mu"])
     # Not tested: both are estimated from the same members as the gap.
     assert {name for name, one in found.items() if one.p_value is None} == {"risk_score_own", "loss_tail"}
     assert "not tested" in gap_sentence(found["risk_score_own"])
     by_luck = replace(found["mu"], p_value=0.06)
-    assert not by_luck.shown
+    assert not by_luck.significant
     assert "no evidence" in gap_sentence(by_luck)
     rows = [one for one in group_risks.find(case).judged if one.kind == "class"]
     expected = np.corrcoef([one.gap.value for one in rows], [one.risks[-1].mean.value for one in rows])[0, 1]
     assert found["mu"].pearson.value == pytest.approx(expected)
-    assert [one.of["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
+    assert [one.values["label"] for one in rows] == [str(k) for k in range(12)]  # not 0, 1, 10, 11, 2
     assert class_gap.find(by_class(np.linspace(0, 0.5, 3))) is None
 
 
@@ -222,7 +222,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     said = group_differences(replace(found, judged=(several, *found.judged[1:])))[0]
     assert said.count("half = first") == 1  # one entry for each group, by the clearest of its risks
     assert "corrected p = 0.003, and 1 other risk" in said
-    hostile = replace(found, judged=tuple(replace(one, of={HOSTILE: HOSTILE}) for one in found.judged))
+    hostile = replace(found, judged=tuple(replace(one, values={HOSTILE: HOSTILE}) for one in found.judged))
     assert "<script>alert('x')" not in page(replace(results, group_risks=hostile))
     assert slice_name(first) == "half = first"
 
@@ -259,5 +259,5 @@ def test_a_group_that_is_not_there_is_an_error(case):
     with pytest.raises(InputError, match="There is no group 'age'; these are there: half, sex, rare"):
         group_risks.by_groups(case, ["age"])
     asked = group_risks.by_groups(case, ["sex"], ["mu"])
-    assert [one.of["sex"] for one in asked.judged] == ["f", "m"]
+    assert [one.values["sex"] for one in asked.judged] == ["f", "m"]
     assert [one.risk for one in asked.judged[0].risks] == ["mu"]

@@ -57,7 +57,7 @@ def test_the_only_group_has_no_rest_and_values_that_lack_are_no_group():
     case = case_of(world, ("loss",), np.zeros(200, int))
     (only,) = groups.find(case)
     assert np.isnan(only.beyond_rest.value)
-    assert not only.beyond
+    assert not only.more_exposed
     table = case.records.assign(group_random=np.where(np.arange(200) < 100, "a", None))
     (some,) = groups.find(replace(case, records=table))
     assert some.members + some.nonmembers == 100

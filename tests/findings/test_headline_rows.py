@@ -33,7 +33,7 @@ def test_an_attack_on_the_model_file_has_a_row_of_its_own():
     case = with_attacks("loss", "lira")
     assert case.of(headline.find).name in ("loss", "lira")
     second = case.of(headline.find_file_holder)
-    assert (second.name, second.measure, second.mocks) == ("leaf_shares", FIXED, 0)
+    assert (second.name, second.measure, second.stand_ins) == ("leaf_shares", FIXED, 0)
     assert headline.rows(case) == (case.of(headline.find).name, "leaf_shares")
 
 

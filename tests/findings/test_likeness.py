@@ -53,7 +53,9 @@ def test_places_equal_a_slow_count():
     assert (kept.sum(axis=1) <= (~member[0]).sum()).all()
     assert not (kept & member).any()
     own, *rest = np.array([places(k) for k in range(7)])
-    np.testing.assert_allclose((found.surer, found.steeper, found.farther), own - np.mean(rest, axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        (found.margin_shift, found.margin_slope, found.margin_dispersion), own - np.mean(rest, axis=0), atol=1e-12
+    )
     # A new value among others, as a prediction interval has it: checked by the textbook's t statistic of two samples.
     surer = np.array([own[0], *(one[0] for one in rest)])
     expected = stats.ttest_ind(surer[1:], surer[:1]).pvalue
@@ -67,7 +69,7 @@ def test_a_target_that_stands_where_no_reference_does_is_unlike():
     values["margin"][0] += 2.0
     moved = likeness.find(replace(case, view=replace(case.view, values=values)))
     assert moved.p_value < 1e-6
-    assert moved.surer > 0.3
+    assert moved.margin_shift > 0.3
 
 
 def test_few_references_or_records_say_nothing():

@@ -6,7 +6,14 @@ import pytest
 from guestlist.arrays.redraws import min_p_values, permutation_p_values
 from guestlist.evaluate import auc
 from guestlist.findings import luck
-from guestlist.findings.luck import SHARES, SHOWN, Seen, luck_of, luck_of_groups, paid, shown
+from guestlist.findings.luck import (
+    SHARES,
+    SIGNIFICANCE_LEVEL,
+    adjusted_p,
+    attack_p_values,
+    group_p_values,
+    is_significant,
+)
 
 RATES = (0.05,)
 
@@ -24,21 +31,21 @@ def several(rng, records, common=0.5, attacks=12, shift=0.0, member=None):
 def judged(scores, member, rng, persons=None, file_holder=None):
     """Every figure is asked for, whether its own interval lies beyond guessing or not."""
     every = frozenset((name, fpr) for name in scores for fpr in (None, *RATES))
-    seen = Seen(scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder)
-    return luck_of(seen, member, rng, persons)
+    seen = luck.TestFamily(scores, dict.fromkeys(scores, RATES), "a0", every, below=True, file_holder=file_holder)
+    return attack_p_values(seen, member, rng, persons)
 
 
 def claimed(found):
-    return any(p <= SHOWN for p in (*found.auc.values(), *found.rates.values(), found.reversed))
+    return any(p <= SIGNIFICANCE_LEVEL for p in (*found.auc.values(), *found.rates.values(), found.reversed))
 
 
 def test_the_error_is_spent_once():
     assert sum(SHARES.values()) == pytest.approx(1)
-    assert paid(SHOWN * SHARES["headline"], "headline") == pytest.approx(SHOWN)
-    assert paid(0.9, "others", 3) == 1
-    assert shown(None)
-    assert shown(SHOWN)
-    assert not shown(0.06)
+    assert adjusted_p(SIGNIFICANCE_LEVEL * SHARES["headline"], "headline") == pytest.approx(SIGNIFICANCE_LEVEL)
+    assert adjusted_p(0.9, "others", 3) == 1
+    assert is_significant(None)
+    assert is_significant(SIGNIFICANCE_LEVEL)
+    assert not is_significant(0.06)
 
 
 def test_two_headline_rows_divide_the_error_of_the_headline():
@@ -70,11 +77,11 @@ def test_what_stands_out_among_many_is_found():
     rng = np.random.default_rng(1)
     member = np.arange(200) < 100
     found = judged(several(rng, 200, shift=1.0, member=member), member, rng)
-    assert found.auc["a11"] <= SHOWN
-    assert found.rates["a11", 0.05] <= SHOWN
-    assert found.auc["a2"] > SHOWN
+    assert found.auc["a11"] <= SIGNIFICANCE_LEVEL
+    assert found.rates["a11", 0.05] <= SIGNIFICANCE_LEVEL
+    assert found.auc["a2"] > SIGNIFICANCE_LEVEL
     mirrored = {name: -values for name, values in several(rng, 200).items()} | {"a0": -rng.normal(size=200) - member}
-    assert judged(mirrored, member, rng).reversed <= SHOWN
+    assert judged(mirrored, member, rng).reversed <= SIGNIFICANCE_LEVEL
 
 
 def test_an_attack_is_judged_among_all_but_the_headline():
@@ -90,8 +97,8 @@ def test_an_attack_is_judged_among_all_but_the_headline():
 
 def test_without_other_attacks_or_rates():
     member = np.arange(40) < 20
-    seen = Seen({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
-    found = luck_of(seen, member, np.random.default_rng(0))
+    seen = luck.TestFamily({"a0": member * 1.0}, {"a0": ()}, "a0", frozenset({("a0", None)}), below=False)
+    found = attack_p_values(seen, member, np.random.default_rng(0))
     assert found.auc["a0"] == pytest.approx(1 / SHARES["headline"] / (luck.DRAWS + 1))
     assert (found.rates, found.reversed) == ({}, None)
 
@@ -101,9 +108,11 @@ def test_luck_is_asked_only_where_something_could_be_claimed():
     rng, member = np.random.default_rng(6), np.arange(100) < 50
     scores = several(rng, 100, attacks=5)
     rates = dict.fromkeys(scores, RATES)
-    assert luck_of(Seen(scores, rates, "a0", frozenset(), below=False), member, rng) == luck.Luck({}, {}, None)
-    some = Seen(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
-    found = luck_of(some, member, np.random.default_rng(0))
+    assert attack_p_values(
+        luck.TestFamily(scores, rates, "a0", frozenset(), below=False), member, rng
+    ) == luck.AdjustedPValues({}, {}, None)
+    some = luck.TestFamily(scores, rates, "a0", frozenset({("a3", None), ("a0", 0.05)}), below=False)
+    found = attack_p_values(some, member, np.random.default_rng(0))
     every = judged(scores, member, np.random.default_rng(0))
     assert found.auc == every.auc  # the AUC and the TPRs of the headline are tested together
     assert found.rates == {("a0", 0.05): every.rates["a0", 0.05]}
@@ -131,8 +140,8 @@ def test_a_few_memorised_records_are_claimed(monkeypatch):
         rng = np.random.default_rng(seed)
         scores = rng.normal(size=1800)
         scores[:900][rng.random(900) < 0.02] += 6
-        seen = Seen({"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False)
-        claims += luck_of(seen, member, rng).rates["a0", 0.01] <= SHOWN
+        seen = luck.TestFamily({"a0": scores}, {"a0": (0.01, 0.05)}, "a0", frozenset({("a0", 0.01)}), below=False)
+        claims += attack_p_values(seen, member, rng).rates["a0", 0.01] <= SIGNIFICANCE_LEVEL
     assert claims >= 32
 
 
@@ -145,8 +154,8 @@ def test_persons_change_sides_as_a_whole(monkeypatch):
     by_person = by_record = 0
     for _ in range(100):
         scores = {"a0": rng.normal(size=40)[persons] + rng.normal(size=400)}
-        by_person += judged(scores, member, rng, persons).auc["a0"] <= SHOWN
-        by_record += judged(scores, member, rng).auc["a0"] <= SHOWN
+        by_person += judged(scores, member, rng, persons).auc["a0"] <= SIGNIFICANCE_LEVEL
+        by_record += judged(scores, member, rng).auc["a0"] <= SIGNIFICANCE_LEVEL
     assert by_person <= 8  # 2.6 expected
     assert by_record > 15
 
@@ -160,13 +169,13 @@ def test_groups_keep_their_members_and_pay_for_each_other(monkeypatch):
     masks = [strata == g for g in range(10)]
     named = 0
     for _ in range(60):
-        p_values = luck_of_groups(rng.normal(size=400), member, masks, strata, 1, rng)
-        named += bool((p_values <= SHOWN).any())
+        p_values = group_p_values(rng.normal(size=400), member, masks, strata, 1, rng)
+        named += bool((p_values <= SIGNIFICANCE_LEVEL).any())
     assert named <= 2  # 0.75 % each
     exposed = rng.normal(size=400) + 2 * (member & (strata == 3))
-    p_values = luck_of_groups(exposed, member, masks, strata, 1, rng)
+    p_values = group_p_values(exposed, member, masks, strata, 1, rng)
     assert p_values.argmin() == 3
-    assert list(np.flatnonzero(p_values <= SHOWN)) == [3]
-    assert luck_of_groups(exposed, member, masks, strata, 4, np.random.default_rng(0))[3] == pytest.approx(
-        4 * luck_of_groups(exposed, member, masks, strata, 1, np.random.default_rng(0))[3]
+    assert list(np.flatnonzero(p_values <= SIGNIFICANCE_LEVEL)) == [3]
+    assert group_p_values(exposed, member, masks, strata, 4, np.random.default_rng(0))[3] == pytest.approx(
+        4 * group_p_values(exposed, member, masks, strata, 1, np.random.default_rng(0))[3]
     )

@@ -12,7 +12,7 @@ from cases import case_of, leaking, with_signals
 from guestlist.arrays.outsiders import outsiders
 from guestlist.findings import headline, persons, records
 from guestlist.findings.persons import p_value_of_person
-from guestlist.findings.places import first_places
+from guestlist.findings.places import top_k_ties
 from worlds import gaussian_world, noise_world
 
 
@@ -75,10 +75,10 @@ def test_of_many_that_tie_nobody_is_named_and_they_are_counted():
     case = with_signals(case, loss=-score)
     assert case.of(records.record_table)["p_value"].min() < 0.05
     assert records.find(case) == ()
-    assert records.standing(case) == records.Standing(0.05, int(member.sum()), 500, 500, "p_value")
+    assert records.exposure_summary(case) == records.ExposureSummary(0.05, int(member.sum()), 500, 500, "p_value")
     common = with_signals(case, loss=-1.0 * (np.arange(3000) % 3 == 0))  # as many non-members: no small p-value
     assert records.find(common) == ()
-    assert records.standing(common).left_out == 0
+    assert records.exposure_summary(common).left_out == 0
 
 
 def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
@@ -94,7 +94,7 @@ def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
 def test_nobody_is_listed_without_a_small_p_value(models):
     """In noise too; and the number of small p-values is that of a column of the table."""
     case = case_of(noise_world(records=400, models=models, seed=2), ("loss",))
-    listed, found = records.find(case), records.standing(case)
+    listed, found = records.find(case), records.exposure_summary(case)
     assert 0 < found.small < 0.09 * found.members
     table = case.of(records.record_table)
     assert found.small == (table["member"] & (table[found.column] <= 0.05)).sum()
@@ -117,14 +117,14 @@ def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
         assert len(left_out) > 20
         assert min(zip(left_out["p_exposure"], -left_out["gap"], strict=True)) >= max(keys)
     assert keys == sorted(keys)
-    flags = [bool(one.listed) for one in listed]
+    flags = [bool(one.flagged) for one in listed]
     assert flags == sorted(flags, reverse=True)  # flagged records first
 
 
 def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
     """Without margins there is no list of which few are false, and the tail itself is the p-value by distance."""
     case = case_of(gaussian_world(2.0, records=600, models=17, seed=4), ("loss",))
-    table = case.of(records.record_table).drop(columns=["p_exposure", "listed"])
+    table = case.of(records.record_table).drop(columns=["p_exposure", "flagged"])
     table["p_distance"] = records.p_of_gap(table)
     listed = records.most_exposed(table, "loss")
     shown = [one.p_distance for one in listed]
@@ -135,7 +135,7 @@ def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 8), st.integers(0, 8))
 def test_first_places_are_whole_places(values, room, more):
     """Against counting: a place is named as a whole or not at all, and the first that does not fit ends the list."""
-    places = first_places([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + more)
+    places = top_k_ties([np.array(values)], [f"r{at}" for at in range(len(values))], room, room + more)
     wanted, left_out = [], 0
     for value in sorted(set(values)):
         alike = [at for at, one in enumerate(values) if one == value]
@@ -225,10 +225,10 @@ def test_listed_members_carry_their_risks_and_whether_they_are_on_the_list():
         assert dict(one.risks) == pytest.approx(
             {name: table.loc[one.id, f"risk_{name}"] for name in risks}, nan_ok=True
         )
-        assert one.listed == table.loc[one.id, "listed"]
+        assert one.flagged == table.loc[one.id, "flagged"]
         assert one.features == {}
 
 
-@pytest.mark.parametrize(("members", "listed"), [(10, 20), (400, 20), (1000, 50), (50_000, 100)])
-def test_the_list_is_a_small_part_of_many_members(members, listed):
-    assert records.longest(members) == listed
+@pytest.mark.parametrize(("members", "expected"), [(10, 20), (400, 20), (1000, 50), (50_000, 100)])
+def test_the_list_is_a_small_part_of_many_members(members, expected):
+    assert records.longest(members) == expected

@@ -29,7 +29,7 @@ def test_quantiles_are_those_of_the_members_of_a_group(case):
     asked, member = case.truth.evaluated, case.truth.member
     sex = case.records["group_sex"].to_numpy()
     for name, values in risks_of(case).items():
-        rows = {(*row.of.items(),): row for row in found.spreads if row.risk == name}
+        rows = {(*row.values.items(),): row for row in found.quantiles if row.risk == name}
         assert [*rows] == [(), (("sex", "f"),), (("sex", "m"),), (("town", "here"),)]
         of = np.sort(values[asked & member & (sex == "f") & ~np.isnan(values)])
         row = rows[(("sex", "f"),)]
@@ -56,19 +56,19 @@ def test_correlations_are_over_members(case):
 def test_the_page_draws_each_risk_and_escapes_groups(case):
     results = judge(case)
     drawn = section.section(results)
-    assert len(drawn.charts) == len({row.risk for row in results.risk_spread.spreads})
+    assert len(drawn.charts) == len({row.risk for row in results.risk_distribution.quantiles})
     chart = drawn.charts["spread-0"]
-    assert chart.series[2].x == tuple(row.quantiles[2] for row in results.risk_spread.spreads[:4])
+    assert chart.series[2].x == tuple(row.quantiles[2] for row in results.risk_distribution.quantiles[:4])
     assert list(chart.y.names) == ["all members", "sex = f", "sex = m", "town = here"]
-    assert str(from_document(results.document()).risk_spread) == str(results.risk_spread)
-    spreads = tuple(replace(row, of={HOSTILE: HOSTILE}) for row in results.risk_spread.spreads)
-    made = page(replace(results, risk_spread=replace(results.risk_spread, spreads=spreads)))
+    assert str(from_document(results.document()).risk_spread) == str(results.risk_distribution)
+    spreads = tuple(replace(row, values={HOSTILE: HOSTILE}) for row in results.risk_distribution.quantiles)
+    made = page(replace(results, risk_distribution=replace(results.risk_distribution, quantiles=spreads)))
     assert "<script>alert('x')" not in made
     assert "<img src=x" not in made
 
 
 def test_many_groups_are_cut_to_the_largest():
-    rows = [risk_spread.Spread("mu", {}, 500, (0.0,) * 5)]
-    rows += [risk_spread.Spread("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
+    rows = [risk_spread.RiskQuantiles("mu", {}, 500, (0.0,) * 5)]
+    rows += [risk_spread.RiskQuantiles("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
     shown = section._shown(tuple(rows))
-    assert [row.of.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]
+    assert [row.values.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]

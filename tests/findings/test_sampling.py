@@ -11,7 +11,7 @@ from guestlist.case import Truth
 from guestlist.findings import attacks, exposure, headline, sampling
 from guestlist.findings.records import record_table
 from guestlist.findings.results import Results
-from guestlist.findings.sampling import Sampling, mocks_to_try, parts_of_records, sample, scores_part_by_part
+from guestlist.findings.sampling import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist.findings.table import judge
 from guestlist.report.sections.limits import sampling_sentences
 from worlds import gaussian_world, noise_world
@@ -34,7 +34,7 @@ def test_few_records_are_looked_at_all_of_them():
     case = case_of(world(), NAMES)
     assert case.of(sampling.find) is None
     assert case.of(sample) is None
-    assert case.of(mocks_to_try) is case.mocks
+    assert case.of(sampled_stand_ins) is case.mocks
     assert sampling_sentences(None) == ()
 
 
@@ -52,19 +52,19 @@ def test_every_record_is_in_one_part(few_cells):
 def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 100)
     case = case_of(world(), NAMES)
-    assert case.of(sampling.find) == Sampling(400, None, False, mu_learnt_on=100)
+    assert case.of(sampling.find) == Sampling(400, None, False, mu_fitted_on=100)
     monkeypatch.setattr(sampling, "MANY_RECORDS", 300)
     assert not replace(case).of(sampling.find).single_precision  # there are more digits
     values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
     single = replace(case, view=replace(case.view, values=values)).of(sampling.find)
-    assert single == Sampling(400, None, False, mu_learnt_on=100, single_precision=True)
+    assert single == Sampling(400, None, False, mu_fitted_on=100, single_precision=True)
     monkeypatch.setattr("guestlist.views.signals.ENOUGH", 500)
     assert (
-        replace(case, view=replace(case.view)).of(sampling.find).classes_learnt_on is None
+        replace(case, view=replace(case.view)).of(sampling.find).classes_fitted_on is None
     )  # no attack learns by class
-    taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_learnt_on
+    taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
-    assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_learnt_on=taught))[0]
+    assert f"about {taught} of them" in sampling_sentences(Sampling(400, None, False, classes_fitted_on=taught))[0]
     learnt, digits = sampling_sentences(single)
     assert "100 of them" in learnt
     assert "seven digits" in digits
@@ -108,13 +108,13 @@ def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
     case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
     full, whole = judge(case, Results), case.of(record_table)
     assert full.sampling is None
-    assert found.sampling.tried_on < 100
+    assert found.sampling.attack_sample < 100
     assert found.headline.name != "loss"
     assert found.outcomes[0].auc == full.outcomes[0].auc  # the target is judged on all records
     assert found.headline.same_recipe.auc.value == pytest.approx(full.headline.same_recipe.auc.value, abs=0.05)
     assert not table["p_among_models"].isna().any()
     assert np.corrcoef(table["p_among_models"], whole["p_among_models"])[0, 1] > 0.9
-    assert found.exposure.listed == pytest.approx(full.exposure.listed, rel=0.3)
+    assert found.exposure.flagged == pytest.approx(full.exposure.flagged, rel=0.3)
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_where_nothing_leaks_a_sampled_audit_claims_nothing(few_cells):
     for seed in range(60):
         case = case_of(noise_world(records=300, models=11, seed=seed), NAMES)
         claims += any(one.beats_guessing for one in case.of(attacks.find))
-        listed += case.of(exposure.find).listed > 0
+        listed += case.of(exposure.find).flagged > 0
         recipe = case.of(headline.find).same_recipe.auc
         outside += not recipe.low <= 0.5 <= recipe.high
     assert claims <= 8  # 3 expected at most; chance of more is .4 %

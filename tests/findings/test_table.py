@@ -37,9 +37,9 @@ def test_judging_writes_nothing_and_finds_all(tmp_path, monkeypatch):
     case = leaking(population=50)
     results = judge(case)
     assert not list(tmp_path.iterdir())
-    assert results.headline.mocks == 10
+    assert results.headline.stand_ins == 10
     subject = results.subject
-    assert (subject.members + subject.nonmembers, subject.population + subject.always) == (350, 50)
+    assert (subject.members + subject.nonmembers, subject.population + subject.always_members) == (350, 50)
     assert [g.value for g in results.groups] == ["first", "second"]
     assert len(results.records) == 350
     write_results(tmp_path, results, case.scores)
@@ -177,7 +177,7 @@ def empty_table():
 def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_table):
     found = judge(leaking())
     sure = {"auc": gl.Estimate(0.99, 0.98, 1.0), "p_value": 0.001, "beyond_headline": gl.Estimate(0.1, 0.05, 0.15)}
-    better = replace(found.outcomes[0], name="leaf_shares", who="has the model file", **sure)
+    better = replace(found.outcomes[0], name="leaf_shares", attacker_needs="has the model file", **sure)
     results = replace(found, outcomes=(better, *found.outcomes))
     before = [form(results) for form in (page, summary, fragment)]
     assert "run by someone who has the model file" in before[0]
@@ -189,8 +189,8 @@ def test_the_table_of_attacks_does_not_change_the_page_of_fixed_results(empty_ta
 @pytest.mark.slow
 def test_who_can_run_an_attack_is_in_the_results(tree, blobs):
     found = gl.audit(tree, *blobs, references=0, attacks=["loss", "leaf_shares", "optimal_threshold"])
-    assert found.attack("leaf_shares").who == "has the model file"
-    assert found.attack("loss").who == ""
+    assert found.attack("leaf_shares").attacker_needs == "has the model file"
+    assert found.attack("loss").attacker_needs == ""
     assert [outcome.oracle for outcome in found.outcomes] == [False, False, True]
     (test,) = found.hypothesis_tests
     assert (test.name, test.needs_population, test.levels) == ("loss", True, ())
@@ -216,7 +216,7 @@ def _texts(content):
 @pytest.mark.slow
 def test_few_references_fix_the_headline():
     found = judge(case_of(gaussian_world(1.0, records=200, models=4), ("entropy", "loss")))
-    assert (found.headline.name, found.headline.measure, found.headline.mocks) == ("loss", "fixed", 0)
+    assert (found.headline.name, found.headline.measure, found.headline.stand_ins) == ("loss", "fixed", 0)
     assert judge(case_of(gaussian_world(1.0, records=200, models=1), ("entropy",))).references is None
 
 

@@ -32,7 +32,7 @@ def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
     assert found.doubted
     assert found.expected > 0.7
     assert found.references == 16
-    assert case.of(exposure.find).listed == 0
+    assert case.of(exposure.find).flagged == 0
     assert records.find(case) == ()
     vouched = replace(case, ignore=(training_set.CODE,))
     assert not vouched.of(training_set.doubted)
@@ -63,8 +63,8 @@ def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():
 
 def test_the_chance_of_a_low_auc_agrees_with_the_prediction_interval():
     place = SameRecipe(Estimate(0.7, 0.6, 0.8), tuple(0.7 + 0.01 * np.sin(np.arange(32))), 0.0)
-    assert place.chance_below(place.usual.low, records=100) == pytest.approx(0.025)
-    assert place.chance_below(place.usual.high, records=100) == pytest.approx(0.975)
+    assert place.chance_below(place.prediction_interval.low, records=100) == pytest.approx(0.025)
+    assert place.chance_below(place.prediction_interval.high, records=100) == pytest.approx(0.975)
 
 
 def test_a_target_that_varies_more_than_its_references_has_larger_p_values():

@@ -127,7 +127,7 @@ def played(people, tmp_path_factory):
 def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
     _play, folder, results = played
     assert results.subject.members + results.subject.nonmembers == 40
-    assert (results.subject.canaries, results.subject.always, results.subject.population) == ("wrong", 260, 0)
+    assert (results.subject.canaries, results.subject.always_members, results.subject.population) == ("wrong", 260, 0)
     assert results.epsilon.contradicted
     assert gl.epsilon_bound(folder, claimed=0.5).bound.epsilon > 0.5
     assert results.subject.accuracy_members > 0.95  # it learnt the wrong labels

@@ -37,17 +37,17 @@ def test_records_that_push_are_members_that_are_called(results):
     verdict = judge(results, tpr_limit("0.01@0.05"), ("loss",))
     records = results.records.set_index("id")
     threshold = np.quantile(records.loc[~records["member"], "score_loss"], 0.95)
-    assert verdict.pushing
-    assert records.loc[list(verdict.pushing), "member"].all()
-    assert (records.loc[list(verdict.pushing), "score_loss"] > threshold).all()
-    assert judge(results, Limit(1.0)).pushing == ()
+    assert verdict.drivers
+    assert records.loc[list(verdict.drivers), "member"].all()
+    assert (records.loc[list(verdict.drivers), "score_loss"] > threshold).all()
+    assert judge(results, Limit(1.0)).drivers == ()
 
 
 def test_of_many_that_tie_nobody_is_named(results):
     """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
     records = results.records.assign(score_loss=results.records["member"].astype(float))
     tied = judge(replace(results, records=records), Limit(0.1), ("loss",))
-    assert (tied.pushing, tied.tied) == ((), int(records["member"].sum()))
+    assert (tied.drivers, tied.tied) == ((), int(records["member"].sum()))
     assert drivers_phrase(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
     first = records["id"][records["member"]].iloc[5]
     one = judge(
@@ -55,10 +55,10 @@ def test_of_many_that_tie_nobody_is_named(results):
         Limit(0.1),
         ("loss",),
     )
-    assert one.pushing == (first,)
+    assert one.drivers == (first,)
     assert drivers_phrase(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
     nobody = judge(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
-    assert (nobody.pushing, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
+    assert (nobody.drivers, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
 
 
 def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):
@@ -67,7 +67,7 @@ def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fa
     assert not verdict.passed
     assert "too few non-members" in words(verdict)
     assert "at least 10,000" in words(verdict)
-    assert (verdict.pushing, verdict.settled_by) == ((), None)
+    assert (verdict.drivers, verdict.sample_size_needed) == ((), None)
 
 
 @pytest.mark.parametrize("text", ["0.05", "a@b", "0.05@2", "-1@0.01", "0.1@0.1@0.1"])
@@ -93,7 +93,7 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
     close = judge(results, Limit((auc.value + auc.high) / 2), ("loss",))
     assert close.margin == pytest.approx(close.limit.most - auc.high)
     # Half of the room takes about four times the records; there are a thousand on either side.
-    assert 3900 < close.settled_by.members == close.settled_by.nonmembers < 4500
+    assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
     said = words(close)
     for part in (
         f"{auc.value:.3f}",
@@ -104,10 +104,10 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
     ):
         assert part in said
     beyond = judge(results, Limit(auc.value - 0.01), ("loss",))
-    assert beyond.settled_by is None
+    assert beyond.sample_size_needed is None
     assert "no number of records" in words(beyond)
     below = judge(results, Limit(auc.high + 0.05), ("loss",))
-    assert (below.settled_by, below.pushing) == (None, ())
+    assert (below.sample_size_needed, below.drivers) == (None, ())
     assert "0.050 below the limit" in words(below)
 
 

@@ -87,7 +87,11 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
     def told(low):
         rate = Rate(0.01, Estimate(0.48, low, 0.51), Estimate(0.98, 0.97, 0.99), 0.5, "good", 0.02, p_value=0.001)
         more = replace(
-            outcome, name="leaf_shares", who="has the model file", auc=Estimate(0.7, 0.68, 0.72), rates=(rate,)
+            outcome,
+            name="leaf_shares",
+            attacker_needs="has the model file",
+            auc=Estimate(0.7, 0.68, 0.72),
+            rates=(rate,),
         )
         return answer.verdict_text(replace(found, outcomes=(found.outcomes[0], more, *found.outcomes[2:])))
 

@@ -37,7 +37,7 @@ def with_risks():
             one,
             id=f"r{i}",
             risks={"mu": float((7 * i) % 20), "shapr": float("nan") if i == 3 else -i / 10},
-            listed=i % 3 == 0,
+            flagged=i % 3 == 0,
         )
         for i, one in enumerate(base.exposed)
     )

@@ -29,7 +29,7 @@ def with_file_holder(results, shown: bool = True):
     )
     auc = Estimate(0.9, 0.88, 0.92) if shown else Estimate(0.5, 0.46, 0.54)
     leaves = replace(
-        base, name="leaf_shares", who="has the model file", access="model file", rates=rates, auc=auc,
+        base, name="leaf_shares", attacker_needs="has the model file", access="model file", rates=rates, auc=auc,
         p_value=0.001 if shown else None,
     )  # fmt: skip
     groups = tuple(replace(one, auc=auc, p_value=0.001 if shown else None) for one in results.groups or ())

@@ -12,7 +12,7 @@ from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.exposure import Exposure
 from guestlist.findings.persons import ExposedPerson
-from guestlist.findings.records import Standing
+from guestlist.findings.records import ExposureSummary
 from guestlist.report import fragment, page, summary, words
 from guestlist.report.format import interval, interval_in_people, people_base, percent
 from guestlist.report.sections import answer, exposed, groups, headline, limits
@@ -313,7 +313,9 @@ def test_an_attack_clearly_better_than_the_headline_is_told():
 
 def test_a_better_attack_that_takes_more_than_answers_says_what_it_takes():
     found = leaking()
-    best = replace(found.outcomes[1], name="leaf_shares", who="has the model file", auc=Estimate(0.95, 0.93, 0.97))
+    best = replace(
+        found.outcomes[1], name="leaf_shares", attacker_needs="has the model file", auc=Estimate(0.95, 0.93, 0.97)
+    )
     outcomes = (found.outcomes[0], best, *found.outcomes[2:])
     said = answer.verdict_text(replace(found, outcomes=outcomes))
     assert "leaf_shares, run by someone who has the model file, does better still: AUC 0.950" in said
@@ -347,16 +349,16 @@ def test_a_list_of_records_is_called_what_it_is():
 
 def test_the_table_states_how_many_records_chance_alone_would_give():
     base = leaking()
-    standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
-    text = exposed.small_p_values_sentence(replace(base, standing=standing))
+    exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
+    text = exposed.small_p_values_sentence(replace(base, exposure_summary=exposure_summary))
     assert text.startswith("140 of 2,000 members have a distance p-value of 0.05 or less (column p_exposure")
     assert text.endswith("Chance alone would give about 100.")
-    assert exposed.small_p_values_sentence(replace(base, standing=None)) == ""
+    assert exposed.small_p_values_sentence(replace(base, exposure_summary=None)) == ""
 
 
 def test_no_record_is_listed_if_these_may_not_be_the_training_set():
-    standing = Standing(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
-    doubted = with_check(replace(leaking(), exposed=(), standing=standing), Check("GL129", "issue", {}))
+    exposure_summary = ExposureSummary(alpha=0.05, members=2000, small=140, left_out=0, column="p_exposure")
+    doubted = with_check(replace(leaking(), exposed=(), exposure_summary=exposure_summary), Check("GL129", "issue", {}))
     assert "GL129" in exposed.table_caption(doubted)
     assert "GL129" not in exposed.table_caption(with_check(doubted, Check("GL129", "ignored", {})))
 
@@ -389,7 +391,9 @@ def test_persons_are_listed_beside_records():
 def test_the_exposure_list_says_what_it_promises_and_what_not():
     base = quiet()
     assert exposed.flag_guarantee(replace(base, exposure=None)) == ""
-    told = exposed.flag_guarantee(replace(base, exposure=Exposure(0.1, 400, 30, again=0.75, without=0.02)))
+    told = exposed.flag_guarantee(
+        replace(base, exposure=Exposure(0.1, 400, 30, rate_in_models=0.75, rate_out_models=0.02))
+    )
     assert told.startswith("30 of 400 members are flagged")
     assert "at most 10 in 100 flagged records" in told
     assert "in 75% of cases; models trained without it, in 2%." in told

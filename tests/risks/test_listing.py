@@ -49,7 +49,7 @@ def test_members_in_the_order_of_the_report_are_those_of_its_list():
     assert members["id"].tolist()[: len(listed)] == [one.id for one in listed]
     scored = members["id"].isin(table["id"][table[f"score_{attack}"].notna()]).to_numpy()
     assert scored[: scored.sum()].all()
-    flagged = members["listed"].to_numpy()[scored]
+    flagged = members["flagged"].to_numpy()[scored]
     assert 0 < flagged.sum() < len(flagged)
     assert flagged[: flagged.sum()].all()
     risks = [name for name in members if name.startswith("risk_")]
@@ -81,7 +81,7 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
     )
     opposed = replace(part, risks=(more, *part.risks[1:-1], less))
     (said,) = group_contradictions(replace(found, judged=(opposed, *found.judged[1:])))
-    assert all(name in said for name in (more.risk, less.risk, *part.of.values()))
+    assert all(name in said for name in (more.risk, less.risk, *part.values.values()))
     agreeing = replace(opposed, risks=(more, *part.risks[1:-1], replace(less, p_value=0.2)))
     assert group_contradictions(replace(found, judged=(agreeing, *found.judged[1:]))) == []
 

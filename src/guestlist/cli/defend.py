@@ -53,7 +53,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     guestlist defend --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
     """
     from guestlist.defending.flow import defend as defended
-    from guestlist.defending.flow import foretell
+    from guestlist.defending.flow import estimate_runtime
     from guestlist.store import open_store
 
     folder = folder and folder.resolve()
@@ -66,7 +66,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         unread = ("attacks", "evidence", "prior", "ignore", "blind", "progress", "about")
         left = {name: value for name, value in given.items() if name not in unread}
         with show_warnings():
-            forecast = foretell(**left, **chosen, plain=folder)
+            forecast = estimate_runtime(**left, **chosen, plain=folder)
         click.echo(forecast_text(forecast))
         return
     with show_warnings():

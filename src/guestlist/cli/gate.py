@@ -80,7 +80,7 @@ def gate(
         gated = hold(read_results(folder), policy, attacks)
     _write(gated, junit, sarif, folder)
     if not show_ids:
-        gated = replace(gated, verdicts=tuple(replace(verdict, pushing=()) for verdict in gated.verdicts))
+        gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))
     if as_json:
         click.echo(json.dumps(to_json(gated), indent=1))
     else:

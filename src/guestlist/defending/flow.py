@@ -18,7 +18,7 @@ from guestlist.defences import Recipe
 from guestlist.defending.candidates import PLAIN, Situation, candidates
 from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_of_training, timed
 from guestlist.defending.judging import FPR, Defended, judged
-from guestlist.defending.trying import Bench, Plain, left_over
+from guestlist.defending.trying import DefenceRunner, Plain, left_over
 from guestlist.errors import InputError
 from guestlist.report.readable import Results
 from guestlist.store import folder_lock, open_store
@@ -131,7 +131,7 @@ def defend(
         clock, as_it_is = Clock(settings.progress), replace(settings, folder=place)
         results = audited(given, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
-        bench = Bench(Plain(given, results, place), root, replace(settings, about=_of_defences(results)), fpr)
+        bench = DefenceRunner(Plain(given, results, place), root, replace(settings, about=_of_defences(results)), fpr)
         left, again = left_over(bench, plan), None
         if tell is not None and left:
             times, again = timed(bench, clock, lambda: audited(given, as_it_is))
@@ -146,7 +146,7 @@ def defend(
         return found
 
 
-def foretell(
+def estimate_runtime(
     model,
     members,
     nonmembers,

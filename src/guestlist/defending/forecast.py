@@ -13,7 +13,7 @@ from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.engines.local import Local
 from guestlist.collecting.inputs import Inputs
 from guestlist.defending.candidates import Candidate
-from guestlist.defending.trying import Bench, trained
+from guestlist.defending.trying import DefenceRunner, trained
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.targets import Target
@@ -83,7 +83,7 @@ class Clock:
         self.seconds += time.perf_counter() - start
 
 
-def timed(bench: Bench, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
+def timed(bench: DefenceRunner, clock: Clock, judge: Callable[[], object]) -> tuple[Times, Target | None]:
     """How long things take: as it was found before in this folder, in the audit of the plain model, or by one training.
 
     That one training is the target's own, which is tried anyway: it is handed on.

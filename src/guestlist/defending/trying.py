@@ -91,7 +91,7 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Bench:
+class DefenceRunner:
     """Where defences are tried, and how.
 
     Args:
@@ -223,6 +223,6 @@ def without(inputs: Inputs, left: np.ndarray) -> Inputs:
     )
 
 
-def left_over(bench: Bench, plan: Sequence[Candidate]) -> list[Candidate]:
+def left_over(bench: DefenceRunner, plan: Sequence[Candidate]) -> list[Candidate]:
     """What is still to be tried."""
     return [one for one in plan if not one.unfit and bench.finished(one) is None]

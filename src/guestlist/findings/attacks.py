@@ -30,7 +30,7 @@ from guestlist.evaluate import (
 from guestlist.evaluate.low_fpr import Sides, band_of, rates_of, sides_of
 from guestlist.evaluate.ranking import Placements, placements
 from guestlist.findings import headline
-from guestlist.findings.luck import SHOWN, Luck, Seen, luck_of, shown
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL, AdjustedPValues, TestFamily, attack_p_values, is_significant
 from guestlist.randomness import stream
 from guestlist.views.signals import Signals
 
@@ -57,7 +57,7 @@ class Rate:
 
     @property
     def beats_guessing(self) -> bool:
-        return self.tpr.low > self.fpr and shown(self.p_value)
+        return self.tpr.low > self.fpr and is_significant(self.p_value)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Histogram:
 class AttackResult:
     """What one attack achieved.
 
-    ``who`` says what an attacker must have beyond the model's answers, as the end of a sentence; empty where answers do.
+    ``attacker_needs`` is what an attacker must have beyond the model's outputs, as the end of a sentence; empty for outputs.
     ``access`` is what of the model the attack takes, ``queries`` or the ``model file``.
     ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
     an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
@@ -99,7 +99,7 @@ class AttackResult:
     name: str
     summary: str
     paper: str
-    who: str
+    attacker_needs: str
     oracle: bool
     auc: Estimate
     detectable_auc: float
@@ -117,12 +117,12 @@ class AttackResult:
     @property
     def ranks_above(self) -> bool:
         """Whether it is shown to rank members above non-members, over all records."""
-        return self.auc.low > CHANCE and shown(self.p_value)
+        return self.auc.low > CHANCE and is_significant(self.p_value)
 
     @property
     def ranks_below(self) -> bool:
         """Whether it is shown to rank members below non-members."""
-        return self.auc.high < CHANCE and shown(self.p_reversed)
+        return self.auc.high < CHANCE and is_significant(self.p_reversed)
 
     @property
     def beats_guessing(self) -> bool:
@@ -130,7 +130,7 @@ class AttackResult:
         return self.ranks_above or any(rate.beats_guessing for rate in self.rates)
 
     @property
-    def apart(self) -> bool:
+    def interval_excludes_chance(self) -> bool:
         """Whether some 95 % interval of its own lies beyond guessing, paid for or not."""
         return self.auc.low > CHANCE or any(rate.tpr.low > rate.fpr for rate in self.rates)
 
@@ -146,7 +146,7 @@ def find(case: Case) -> tuple[AttackResult, ...]:
         found.append(replace(one, beyond_headline=gain))
     second = case.of(headline.find_file_holder)
     seen = replace(_seen(tuple(found), scores, first), file_holder=None if second is None else second.name)
-    luck = luck_of(seen, member, stream(case.setting.seed, "luck"), case.persons)
+    luck = attack_p_values(seen, member, stream(case.setting.seed, "luck"), case.persons)
     return tuple(_with_luck(one, luck, first) for one in found)
 
 
@@ -157,15 +157,15 @@ def _placed(scores: np.ndarray, member: np.ndarray) -> Placements | None:
     return placements(scores, member)
 
 
-def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> Seen:
+def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> TestFamily:
     above: list[tuple[str, float | None]] = [(one.name, None) for one in found if one.auc.low > CHANCE]
     above += [(one.name, rate.fpr) for one in found for rate in one.rates if rate.tpr.low > rate.fpr]
     below = any(one.name == first and one.auc.high < CHANCE for one in found)
     rates = {one.name: [rate.fpr for rate in one.rates if not np.isnan(rate.tpr.value)] for one in found}
-    return Seen(scores, rates, first, frozenset(above), below)
+    return TestFamily(scores, rates, first, frozenset(above), below)
 
 
-def _with_luck(found: AttackResult, luck: Luck, first: str) -> AttackResult:
+def _with_luck(found: AttackResult, luck: AdjustedPValues, first: str) -> AttackResult:
     rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
     found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
     return replace(found, p_reversed=luck.reversed) if found.name == first else found
@@ -182,7 +182,7 @@ def _beyond(
 ) -> Estimate:
     """By how much the AUC of an attack exceeds that of the headline."""
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
-    together = 1 - SHOWN / (len(scores) - 1)
+    together = 1 - SIGNIFICANCE_LEVEL / (len(scores) - 1)
     return auc_difference(
         scores[name], scores[first], member, persons=persons, confidence=together, placed_a=place, placed_b=beside
     )
@@ -208,7 +208,7 @@ def evaluate_attack(
         name=name,
         summary=attack.summary,
         paper=attack.paper,
-        who=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
+        attacker_needs=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
         auc=auc(scores, member, persons=persons, placed=placed),
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),

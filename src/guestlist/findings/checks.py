@@ -282,7 +282,7 @@ def copies(case: Case) -> Outcome:
 
 
 def some_places(asked: np.ndarray, most: int = 10_000) -> np.ndarray:
-    """Places of so many of the records that are asked about, evenly among them; of all where there are no more."""
+    """TopRanked of so many of the records that are asked about, evenly among them; of all where there are no more."""
     places = np.flatnonzero(asked)
     return places[:: max(1, -(-len(places) // most))]
 

@@ -52,7 +52,7 @@ class Choice:
     name: str
     measure: str
     means: Mapping[str, float]
-    mocks: int
+    stand_ins: int
     scores: np.ndarray = field(compare=False, repr=False)
     crossed: np.ndarray = field(compare=False, repr=False)
     crossed_names: tuple[str, ...]
@@ -158,7 +158,7 @@ def _runs(attack: Attack, mocks: Rotation) -> bool:
     return True
 
 
-def mock_targets(rotation: Rotation) -> Rotation:
+def stand_in_targets(rotation: Rotation) -> Rotation:
     """The references alone, each in turn as a target of the others."""
     models = np.flatnonzero(np.arange(len(rotation.member)) != TARGET)
     if len(models) < 2:

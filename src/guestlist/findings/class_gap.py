@@ -19,7 +19,7 @@ from guestlist.evaluate import Estimate
 from guestlist.evaluate.correlation import FEWEST, constant, pearson, spearman
 from guestlist.evaluate.means import holm
 from guestlist.findings import group_risks, slices
-from guestlist.findings.luck import SHOWN
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL
 from guestlist.findings.slices import CLASS
 from guestlist.randomness import stream
 from guestlist.risks import RISKS, risks_of
@@ -43,9 +43,9 @@ class GapCorrelation:
     p_value: float | None = None
 
     @property
-    def shown(self) -> bool:
+    def significant(self) -> bool:
         """Whether there is evidence of a correlation."""
-        return self.p_value is not None and self.p_value <= SHOWN
+        return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
 
 
 def find(case: Case) -> tuple[GapCorrelation, ...] | None:

@@ -89,14 +89,14 @@ class Epsilon:
     gaussian: bool = False
     runs: bool = False
     replaced: bool = False
-    believed: bool = False
-    together: int = 1
-    apart: bool = False
+    bayesian: bool = False
+    records_per_person: int = 1
+    not_exchangeable: bool = False
 
     @property
     def allowed(self) -> Claim | None:
         """What the claim promises about the records that were looked at: a record replaced is one less, and one more."""
-        return _allowed(self.claimed, 2 if self.replaced else self.together)
+        return _allowed(self.claimed, 2 if self.replaced else self.records_per_person)
 
     @property
     def about_other_noise(self) -> bool:
@@ -120,7 +120,9 @@ def find(case: Case) -> Epsilon | None:
         return epsilon_bound(case, claimed=claim)
     except NoBoundError as refusal:
         together, most = _together(case), _most(_allowed(claim, _together(case)))
-        return Epsilon(claim, most, None, None, refusal.code, together=together, apart=_apart(case))
+        return Epsilon(
+            claim, most, None, None, refusal.code, records_per_person=together, not_exchangeable=_apart(case)
+        )
 
 
 def epsilon_bound(
@@ -180,7 +182,7 @@ def _of_runs(
     if isinstance(how, (OneRun, OneRunCurve)):
         raise NoBoundError("runs")
     gaussian, believed = isinstance(how, GaussianRuns), isinstance(how, BayesianRuns)
-    found = Epsilon(claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, believed=believed)
+    found = Epsilon(claim, None, SIGNAL, None, gaussian=gaussian, runs=True, replaced=many.replaced, bayesian=believed)
     at = delta if found.allowed is None else found.allowed.delta
     bound = epsilon_lower_bound(many.scores, many.member, delta=at, how=how, threshold=threshold, confidence=confidence)
     return replace(found, advantage=_most(found.allowed), bound=bound)

@@ -29,7 +29,7 @@ from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
 from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.findings import training_set
-from guestlist.findings.sampling import asked_of_sample, mocks_to_try, tried
+from guestlist.findings.sampling import asked_of_sample, sampled_stand_ins, tried
 
 Q = 0.1
 
@@ -40,7 +40,7 @@ class Exposure:
 
     Args:
         q: the share of falsely listed records that is allowed, on average over audits.
-        tested, listed: members.
+        tested, flagged: members.
         again: of mock targets that trained on a listed record, the share in which it stands out as far; None: no list.
         without: of mock targets that did not train on a listed record, the share in which it stands out as far.
         inflation: factor by which the normal scores of the p-values were divided; 1 where the target varies no more around
@@ -49,31 +49,31 @@ class Exposure:
 
     q: float
     tested: int
-    listed: int
-    again: float | None = None
-    without: float | None = None
+    flagged: int
+    rate_in_models: float | None = None
+    rate_out_models: float | None = None
     inflation: float = 1.0
 
 
 @dataclass(frozen=True)
-class Listing:
+class FlaggedRecords:
     """(records,) of the asked records: p-values, NaN where there is none, and who is listed; and the inflation factor."""
 
     p_value: np.ndarray = field(repr=False)
-    listed: np.ndarray = field(repr=False)
+    flagged: np.ndarray = field(repr=False)
     inflation: float = 1.0
 
 
 def find(case: Case) -> Exposure | None:
     """The list of exposed members; None where too few references were compared with each other on the same records."""
-    found = case.of(listing)
+    found = case.of(flagged_records)
     if found is None:
         return None
     own, scores, member = _scores(case)
     tested = int((~np.isnan(found.p_value) & case.truth.member_evaluated).sum())
-    if not found.listed.any():
+    if not found.flagged.any():
         return Exposure(Q, tested, 0, inflation=found.inflation)
-    far, here = own[found.listed].min(), found.listed[tried(case)]
+    far, here = own[found.flagged].min(), found.flagged[tried(case)]
     scores, member = scores[:, here], member[:, here]
     known = ~np.isnan(scores)
     shares = [scores[known & side] >= far for side in (member, ~member)]
@@ -82,14 +82,14 @@ def find(case: Case) -> Exposure | None:
     return Exposure(
         q=Q,
         tested=tested,
-        listed=int(found.listed.sum()),
-        again=again,
-        without=without,
+        flagged=int(found.flagged.sum()),
+        rate_in_models=again,
+        rate_out_models=without,
         inflation=found.inflation,
     )
 
 
-def listing(case: Case) -> Listing | None:
+def flagged_records(case: Case) -> FlaggedRecords | None:
     """Who is listed at ``Q``, with p-values of members and, for comparison, of non-members."""
     mocks = case.mocks
     if mocks is None or len(mocks.member) < FEWEST_MOCKS or case.setting.predictions or "margin" not in mocks.values:
@@ -99,8 +99,8 @@ def listing(case: Case) -> Listing | None:
     factor = inflation(counted[~case.truth.member_evaluated])
     p_value = inflated(counted, factor)
     if case.of(training_set.doubted):
-        return Listing(p_value, np.zeros(len(p_value), dtype=bool), factor)
-    return Listing(p_value, listed(p_value, case.truth.member_evaluated), factor)
+        return FlaggedRecords(p_value, np.zeros(len(p_value), dtype=bool), factor)
+    return FlaggedRecords(p_value, flagged(p_value, case.truth.member_evaluated), factor)
 
 
 def inflation(p_value: np.ndarray) -> float:
@@ -123,7 +123,7 @@ def inflated(p_value: np.ndarray, factor: float) -> np.ndarray:
     return np.where(p_value < 0.5, ndtr(ndtri(p_value) / factor), p_value)
 
 
-def listed(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
+def flagged(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
     """(records,) true for members that Benjamini and Hochberg list at ``q``."""
     tested = np.flatnonzero(member & ~np.isnan(p_value))
     found = np.zeros(len(p_value), dtype=bool)
@@ -134,7 +134,7 @@ def listed(p_value: np.ndarray, member: np.ndarray, q: float = Q) -> np.ndarray:
 
 def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the asked records: the target's scores, those of mock targets where these are looked at, and what they trained on."""
-    mocks, asked = case.of(mocks_to_try), asked_of_sample(case)
+    mocks, asked = case.of(sampled_stand_ins), asked_of_sample(case)
     assert mocks is not None
     return case.of(_own)[case.truth.evaluated], columns(case.of(_of_mocks), asked), columns(mocks.member, asked)
 
@@ -146,6 +146,6 @@ def _own(case: Case) -> np.ndarray:
 
 
 def _of_mocks(case: Case) -> np.ndarray:
-    mocks = case.of(mocks_to_try)
+    mocks = case.of(sampled_stand_ins)
     assert mocks is not None
     return lira_bayes_offline(mocks)

@@ -27,7 +27,7 @@ Q = 0.05
 
 
 @dataclass(frozen=True)
-class FalseAlarms:
+class PerRecordFpr:
     """How often records are called by mock targets that did not train on them.
 
     Args:
@@ -61,17 +61,17 @@ class Calls:
     inside: np.ndarray = field(repr=False)
 
     @property
-    def false_alarms(self) -> np.ndarray:
+    def per_record_fpr(self) -> np.ndarray:
         """(records,) share of the models without a record that call it; NaN without any."""
         return _shares(self.called_outside, self.outside)
 
     @property
-    def called_again(self) -> np.ndarray:
+    def per_record_tpr(self) -> np.ndarray:
         """(records,) share of the models with a record that call it: one minus the flip rate of a call; NaN without any."""
         return _shares(self.called_inside, self.inside)
 
 
-def find(case: Case) -> tuple[FalseAlarms, ...] | None:
+def find(case: Case) -> tuple[PerRecordFpr, ...] | None:
     """One for each rate that the non-members of every mock target resolve; None where the headline was not tried on any."""
     attack = case.of(headline.find).name
     return tuple(evenness(attack, calls, fpr) for fpr, calls in case.of(calls_at_rates).items()) or None
@@ -84,7 +84,7 @@ def shown_calls(case: Case) -> Calls | None:
 
 def calls_at_rates(case: Case) -> Mapping[float, Calls]:
     """Of the asked records, the headline's calls on mock targets, at each rate that the non-members of all of them resolve."""
-    scores = case.of(headline.mock_scores)
+    scores = case.of(headline.stand_in_scores)
     if scores is None or case.mocks is None:
         return {}
     member = columns(case.mocks.member, case.truth.evaluated)
@@ -109,12 +109,12 @@ def calls_on_models(scores: np.ndarray, member: np.ndarray, *fprs: float) -> lis
     return found
 
 
-def evenness(attack: str, calls: Calls, fpr: float) -> FalseAlarms:
+def evenness(attack: str, calls: Calls, fpr: float) -> PerRecordFpr:
     """What the calls of records by models that did not train on them amount to."""
     asked = calls.outside > 0
     called, models = calls.called_outside[asked].astype(float), calls.outside[asked].astype(float)
     rate = float((called / models).mean()) if asked.any() else float("nan")
-    return FalseAlarms(
+    return PerRecordFpr(
         attack=attack,
         fpr=fpr,
         records=int(asked.sum()),

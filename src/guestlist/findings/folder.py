@@ -17,7 +17,7 @@ from guestlist.collecting.until import UntilWidth
 from guestlist.collecting.view import rotation_from_store
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
-from guestlist.findings.choosing import mock_targets
+from guestlist.findings.choosing import stand_in_targets
 from guestlist.findings.records import SAID
 from guestlist.privacy import Claim
 from guestlist.store import Store, open_store
@@ -52,7 +52,7 @@ def case_in(
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
     owners = owner_evidence()
     split, rotation = store.split, rotation_from_store(store, evidence.without(*owners), references, needed)
-    mocks = mock_targets(rotation) if len(rotation.member) > 2 else None
+    mocks = stand_in_targets(rotation) if len(rotation.member) > 2 else None
     models = [k for k in store.models() if references is None or k <= references]
     truth = Truth(split.members, split.evaluated[0], split.take(models))
     answers = store.answers()

@@ -48,7 +48,7 @@ class Verdict:
     Args:
         estimate: NaN where the attack has no figure for it, which cannot pass.
         margin: the limit minus the upper end; negative where it is beyond.
-        settled_by: about how many records would bring the upper end down to the limit at the present value. None: that
+        sample_size_needed: about how many records would bring the upper end down to the limit at the present value. None: that
             many do already, no number would, or it cannot be told.
         pushing: ids of the members that push the figure up; none where it passes.
         tied: how many members share the next place, too many to name.
@@ -59,8 +59,8 @@ class Verdict:
     estimate: Estimate
     passed: bool
     margin: float
-    settled_by: Sizes | None
-    pushing: tuple[str, ...]
+    sample_size_needed: Sizes | None
+    drivers: tuple[str, ...]
     tied: int = 0
 
 

@@ -19,7 +19,7 @@ from guestlist.evaluate import Estimate, advantage, balanced_accuracy, calls, ca
 from guestlist.evaluate.calls import CROSS_FIT
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import headline, slices
-from guestlist.findings.luck import SHOWN
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL
 from guestlist.findings.slices import FEWEST, Slice
 from guestlist.risks import RISKS, risks_of
 from guestlist.risks.asked import asked_risks
@@ -43,7 +43,7 @@ class MeanRisk:
     @property
     def differs(self) -> bool:
         """Whether it is shown that these members bear more risk than the others, or less."""
-        return self.p_value is not None and self.p_value <= SHOWN
+        return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class GroupRisk:
 
     Args:
         kind: ``group``, ``pair`` or ``class``.
-        of: column to value.
+        values: column to value.
         members, nonmembers: records.
         accuracy: balanced accuracy of the headline attack here, at a threshold learnt on the other half of all records.
         tpr: its TPR where a share ``fpr`` of *these* non-members is called.
@@ -62,7 +62,7 @@ class GroupRisk:
     """
 
     kind: str
-    of: Mapping[str, str]
+    values: Mapping[str, str]
     members: int
     nonmembers: int
     accuracy: Estimate
@@ -78,7 +78,7 @@ class TooSmall:
     """A group, pair of groups or class that is not judged: it has too few members or too few non-members."""
 
     kind: str
-    of: Mapping[str, str]
+    values: Mapping[str, str]
     members: int
     nonmembers: int
 
@@ -132,7 +132,7 @@ def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray
         FPR,
         FEWEST,
         tuple(_judged(case, part, attack, own) for part, own in zip(judged, found, strict=True)),
-        tuple(TooSmall(part.kind, part.of, part.members, part.nonmembers) for part in parts if not part.enough),
+        tuple(TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough),
     )
 
 
@@ -202,7 +202,7 @@ def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...
     outside = here & ~member & ~np.isnan(attack.at_fpr)
     return GroupRisk(
         kind=part.kind,
-        of=part.of,
+        values=part.values,
         members=part.members,
         nonmembers=part.nonmembers,
         accuracy=balanced_accuracy(attack.best[here], member[here], 0.5, persons=persons),

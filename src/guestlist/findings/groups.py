@@ -16,7 +16,7 @@ from guestlist.evaluate import WITHHELD, Estimate, auc
 from guestlist.evaluate.intervals import difference_of
 from guestlist.findings import headline, slices
 from guestlist.findings.attacks import CHANCE
-from guestlist.findings.luck import SHOWN, luck_of_groups, shown
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL, group_p_values, is_significant
 from guestlist.findings.records import group_columns
 from guestlist.findings.slices import Slice
 from guestlist.randomness import stream
@@ -42,10 +42,10 @@ class GroupResult:
     @property
     def exposed(self) -> bool:
         """Whether it is shown that members of this group can be told from its non-members."""
-        return self.auc.low > CHANCE and shown(self.p_value)
+        return self.auc.low > CHANCE and is_significant(self.p_value)
 
     @property
-    def beyond(self) -> bool:
+    def more_exposed(self) -> bool:
         """Whether it is shown that they can be told more easily than in the rest."""
         return self.beyond_rest is not None and self.beyond_rest.low > 0
 
@@ -89,12 +89,12 @@ def _of_column(
     for part in parts:
         whose = None if case.persons is None else case.persons[part.mask]
         estimate = auc(scores[part.mask], member[part.mask], persons=whose)
-        found.append(GroupResult(name, part.of[name], part.members, part.nonmembers, estimate))
+        found.append(GroupResult(name, part.values[name], part.members, part.nonmembers, estimate))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
     strata = pd.factorize(case.records[f"group_{name}"][case.truth.evaluated], use_na_sentinel=False)[0]
     masks = [part.mask for part in parts]
-    p_values = luck_of_groups(scores, member, masks, strata, columns, rng, case.persons)
+    p_values = group_p_values(scores, member, masks, strata, columns, rng, case.persons)
     return [replace(one, p_value=float(p_value)) for one, p_value in zip(found, p_values, strict=True)]
 
 
@@ -102,7 +102,7 @@ def _beyond_rest(
     scores: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, persons: np.ndarray | None
 ) -> Estimate:
     """The AUC in a group minus that in the rest: two samples that share no record."""
-    together = 1 - SHOWN / groups
+    together = 1 - SIGNIFICANCE_LEVEL / groups
     own, rest = (
         auc(scores[part], member[part], persons=None if persons is None else persons[part], confidence=together)
         for part in (group, ~group)

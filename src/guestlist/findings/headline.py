@@ -25,7 +25,7 @@ from guestlist.collecting.until import FEWEST_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
 from guestlist.findings.choosing import Choice, choose
-from guestlist.findings.sampling import asked_of_sample, mocks_to_try, sample, scores_part_by_part, tried
+from guestlist.findings.sampling import asked_of_sample, sample, sampled_stand_ins, scores_part_by_part, tried
 
 # Fixed before the audit where there are too few references to choose on: the first of these that was run. From 2 references
 # on lira_bayes has the largest mean TPR at 1 % FPR over six datasets for each of four types of model. With one reference base
@@ -38,9 +38,10 @@ FIXED = "fixed"
 class SameRecipe:
     """Models trained by the same recipe on other halves of these records.
 
-    The rank of the target among them is too coarse to call it unusual: one model in 33 is the first of 33. ``usual`` is finer.
-    It compares with other members *and* other seeds. Models with the target's members and other seeds are not among them, so
-    it does not predict the effect of training again on the same members (``benchmarks/honesty/typical.py``).
+    The rank of the target among them is too coarse to call it unusual: one model in 33 is the first of 33.
+    ``prediction_interval`` is finer. It compares with other members *and* other seeds. Models with the target's members and
+    other seeds are not among them, so it does not predict the effect of training again on the same members
+    (``benchmarks/honesty/typical.py``).
 
     ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` the share
     of them with a larger AUC than the target's, equals counting one half. ``attacks`` are the attacks that were run, one for
@@ -53,7 +54,7 @@ class SameRecipe:
     attacks: tuple[str, ...] = ()
 
     @property
-    def usual(self) -> Estimate | None:
+    def prediction_interval(self) -> Estimate | None:
         """Mean AUC of these models with a 95% prediction interval for one more of them.
 
         Student's prediction interval on the arcsine scale, on which AUCs near 1 vary as much as others. Models that share
@@ -97,7 +98,7 @@ class Headline:
 
     name: str
     measure: str
-    mocks: int
+    stand_ins: int
     same_recipe: SameRecipe | None
 
 
@@ -106,11 +107,11 @@ def find(case: Case) -> Headline:
     choice = case.of(chosen)
     if choice is None:
         return _fixed(_candidates(case))
-    mocks, seen = case.of(mocks_to_try), tried(case)
+    mocks, seen = case.of(sampled_stand_ins), tried(case)
     assert mocks is not None  # there was something to choose on
     member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.evaluated][seen]
     place = same_recipe(choice.crossed, member, own, case.truth.member_evaluated[seen], of_those(case.persons, seen))
-    return Headline(choice.name, choice.measure, choice.mocks, replace(place, attacks=choice.crossed_names))
+    return Headline(choice.name, choice.measure, choice.stand_ins, replace(place, attacks=choice.crossed_names))
 
 
 def find_file_holder(case: Case) -> Headline | None:
@@ -121,7 +122,7 @@ def find_file_holder(case: Case) -> Headline | None:
     choice = _choose(case, attacks) if all(attack.on_mocks for attack in attacks.values()) else None
     if choice is None:
         return Headline(next(iter(attacks)), FIXED, 0, None)
-    return Headline(choice.name, choice.measure, choice.mocks, None)
+    return Headline(choice.name, choice.measure, choice.stand_ins, None)
 
 
 def rows(case: Case) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ def chosen(case: Case) -> Choice | None:
 
 
 def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
-    mocks = case.of(mocks_to_try)
+    mocks = case.of(sampled_stand_ins)
     if mocks is None or len(mocks.member) < FEWEST_MOCKS:
         return None
     try:
@@ -146,7 +147,7 @@ def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
         return None
 
 
-def mock_scores(case: Case) -> np.ndarray | None:
+def stand_in_scores(case: Case) -> np.ndarray | None:
     """(mock targets, asked records) of the headline; None where it was not tried on any."""
     choice = case.of(chosen)
     if choice is None or case.of(sample) is None:

@@ -11,7 +11,7 @@ from guestlist.attacks.hypotheses import population_p_value
 from guestlist.case import Case
 from guestlist.collecting.evidence.table import with_perfect_fit
 from guestlist.evaluate import Estimate, rates_at_level
-from guestlist.findings.luck import SHARES, SHOWN
+from guestlist.findings.luck import SHARES, SIGNIFICANCE_LEVEL
 from guestlist.views.signals import Signals
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
@@ -24,18 +24,18 @@ _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy":
 class Level:
     """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised.
 
-    ``least_fpr`` is the low end of an interval that pays for the number of levels at which tests were held to their promise.
+    ``adjusted_fpr_low`` is the lower end of an interval that is corrected for the number of levels tested.
     """
 
     alpha: float
     fpr: Estimate
     tpr: Estimate
-    least_fpr: float | None = None
+    adjusted_fpr_low: float | None = None
 
     @property
-    def broken(self) -> bool:
+    def exceeds_nominal(self) -> bool:
         """Whether it is shown to raise more false alarms than it was asked for."""
-        return self.fpr.low > self.alpha and (self.least_fpr is None or self.least_fpr > self.alpha)
+        return self.fpr.low > self.alpha and (self.adjusted_fpr_low is None or self.adjusted_fpr_low > self.alpha)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def find(case: Case) -> tuple[HypothesisTest, ...]:
         name: levels_of(tests[name], values, case.view, asked, member, case.persons)
         for name, values in case.p_values.items()
     }
-    error = SHOWN * SHARES["promises"] / max(sum(map(len, found.values())), 1)
+    error = SIGNIFICANCE_LEVEL * SHARES["promises"] / max(sum(map(len, found.values())), 1)
     found = {
         name: tuple(_with_least(level, case.p_values[name][asked], member, error, case.persons) for level in levels)
         for name, levels in found.items()
@@ -95,7 +95,7 @@ def _with_least(
     level: Level, p_values: np.ndarray, member: np.ndarray, error: float, persons: np.ndarray | None
 ) -> Level:
     fpr, _ = rates_at_level(p_values, member, level.alpha, persons=persons, confidence=1 - 2 * error)
-    return replace(level, least_fpr=fpr.low)
+    return replace(level, adjusted_fpr_low=fpr.low)
 
 
 def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:

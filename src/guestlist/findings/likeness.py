@@ -28,16 +28,16 @@ class Likeness:
     """The target among its references, on records that none of them trained on: how it differs from a reference.
 
     Args:
-        surer: its margin is larger than those of others, in shares of models.
-        steeper: it is surer of easy records and less sure of hard ones.
-        farther: it is away from the middle of them, to either side; mean square.
+        margin_shift: its margin is larger than those of others, in shares of models.
+        margin_slope: it is surer of easy records and less sure of hard ones.
+        margin_dispersion: it is away from the middle of them, to either side; mean square.
         p_value: of the hypothesis that the target is trained as they are.
         references: how many the target was compared with.
     """
 
-    surer: float
-    steeper: float
-    farther: float
+    margin_shift: float
+    margin_slope: float
+    margin_dispersion: float
     p_value: float
     references: int
 
@@ -78,9 +78,9 @@ def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:
         2 * min(_above(farther - np.square(surer)), _above(-farther)),
     )
     return Likeness(
-        surer=_away(surer),
-        steeper=_away(steeper),
-        farther=_away(farther),
+        margin_shift=_away(surer),
+        margin_slope=_away(steeper),
+        margin_dispersion=_away(farther),
         p_value=min(1.0, len(doubts) * min(doubts)),  # each way to be unlike has its part of the level
         references=len(records) - 1,
     )

@@ -1,9 +1,10 @@
-"""What luck alone would have given, so that a claim pays for everything that was looked at.
+"""Significance of an audit's metrics, corrected for multiple testing.
 
-An audit looks at many figures: the headline's AUC and its rates, those of every other attack, those of every group. If each
-had the usual error of 5 %, an audit that has nothing to find would often claim something. Here the error is spent once, in
-``SHARES``, and within a share membership is dealt out anew to see how good the best figure is by luck. A p-value from here has
-been paid for: where nothing leaks, the chance that an audit has any p-value of at most ``SHOWN`` is at most ``SHOWN``.
+An audit reports many metrics: the AUC and the TPRs of the headline attack, those of every other attack and of every group. If
+each were tested at 5 %, an audit of a model that leaks nothing would often claim a leak. Here the error is divided once, in
+``SHARES``. Within a share, membership labels are permuted to see how large the best metric gets by chance. The adjusted
+p-values control the family-wise error rate: if nothing leaks, the probability that any of them is at most
+``SIGNIFICANCE_LEVEL`` is at most that level.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from guestlist.arrays.redraws import (
     tprs_of_draws,
 )
 
-SHOWN = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 # Parts of the error. The headline attack has most of it, for its AUC and its TPRs in one min-P test (Westfall & Young 1993):
 # leaks that many members share show in the AUC, leaks of a few memorised records in the TPR at a low FPR. Where there is a
 # second headline row, for someone who holds the model file, the two rows divide this part equally.
@@ -42,8 +43,8 @@ DRAWS = 1999
 
 
 @dataclass(frozen=True)
-class Luck:
-    """The p-values of figures of attacks, paid for; of those alone whose own interval lies beyond guessing.
+class AdjustedPValues:
+    """The p-values of figures of attacks, adjusted_p for; of those alone whose own interval lies beyond guessing.
 
     Args:
         auc: attack to the chance of such an AUC.
@@ -60,7 +61,7 @@ Figure = tuple[str, float | None]  # an attack and a false-positive rate; None s
 
 
 @dataclass(frozen=True)
-class Seen:
+class TestFamily:
     """What was looked at: every figure, and which of them have an interval beyond guessing of their own.
 
     Args:
@@ -84,17 +85,19 @@ class Seen:
         return (self.headline,) if self.file_holder is None else (self.headline, self.file_holder)
 
 
-def shown(p_value: float | None) -> bool:
+def is_significant(p_value: float | None) -> bool:
     """Whether luck does not explain it; results of earlier versions did not ask."""
-    return p_value is None or p_value <= SHOWN
+    return p_value is None or p_value <= SIGNIFICANCE_LEVEL
 
 
-def paid(p_value: float, share: str, parts: float = 1) -> float:
+def adjusted_p(p_value: float, share: str, parts: float = 1) -> float:
     """A p-value that pays for being one of ``parts`` equal parts of a share of the error."""
     return float(min(1.0, p_value * parts / SHARES[share]))
 
 
-def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None) -> Luck:
+def attack_p_values(
+    seen: TestFamily, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None
+) -> AdjustedPValues:
     """What luck gives for all attacks together, with the headline apart from the others.
 
     Args:
@@ -107,21 +110,23 @@ def luck_of(seen: Seen, member: np.ndarray, rng: np.random.Generator, persons: n
     needed = {statistic for family in asked for statistic in family.statistics}
     needed |= {own} if seen.below else set()
     if not needed:
-        return Luck({}, {}, None)
+        return AdjustedPValues({}, {}, None)
     found, drawn = _found_and_drawn(seen.scores, needed, member, redraws(member, DRAWS, rng, persons=persons))
     p_values: dict[Figure, float] = {}
     for family in asked:
         adjusted = family.adjusted_p_values(found, drawn)
-        p_values |= {f: paid(p, family.share, family.parts) for f, p in zip(family.figures, adjusted, strict=True)}
+        p_values |= {
+            f: adjusted_p(p, family.share, family.parts) for f, p in zip(family.figures, adjusted, strict=True)
+        }
     below = (1 + (drawn[own] <= found[own]).sum()) / (1 + DRAWS) if seen.below else None
-    return Luck(
+    return AdjustedPValues(
         {name: p_value for (name, fpr), p_value in p_values.items() if fpr is None},
         {(name, fpr): p_value for (name, fpr), p_value in p_values.items() if fpr is not None},
-        None if below is None else paid(below, "reversed"),
+        None if below is None else adjusted_p(below, "reversed"),
     )
 
 
-def luck_of_groups(
+def group_p_values(
     scores: np.ndarray,
     member: np.ndarray,
     groups: Sequence[np.ndarray],
@@ -145,7 +150,7 @@ def luck_of_groups(
 
     blocks = [gaps(block) for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)]
     best = p_values_of_best(gaps(Masks(member[None]))[:, 0], np.concatenate(blocks, axis=1))
-    return np.array([paid(p_value, "groups", columns) for p_value in best])
+    return np.array([adjusted_p(p_value, "groups", columns) for p_value in best])
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ def _p_values(figure: Figure, found: Mapping[Figure, float], drawn: Mapping[Figu
     return permutation_p_values(-smallest[:1], -smallest[None, 1:])[0]
 
 
-def _families(seen: Seen) -> tuple[_Family, ...]:
+def _families(seen: TestFamily) -> tuple[_Family, ...]:
     rows, others = seen.rows, [name for name in seen.scores if name not in seen.rows]
     kinds = sorted({fpr for name in others for fpr in seen.rates[name]})
     at = {fpr: tuple((name, fpr) for name in others if fpr in seen.rates[name]) for fpr in kinds}

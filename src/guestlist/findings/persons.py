@@ -16,7 +16,7 @@ from guestlist.arrays.samples import rows_of_each
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline, training_set
-from guestlist.findings.places import SMALL, Name, natural
+from guestlist.findings.places import MAX_P_VALUE, Name, natural_key
 
 MOST = 20
 
@@ -32,7 +32,7 @@ class ExposedPerson:
 
     person: str
     records: int
-    place: float
+    mean_rank: float
     p_value: float
     p_among_models: float | None = None
     models: int | None = None
@@ -53,7 +53,7 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
     inside, outside = member & scored, scored & ~np.isin(persons, persons[member])
     theirs = _means(places, persons, inside)
     p_values = conformal_p_values(theirs, _means(places, persons, outside))
-    scores, found = case.of(headline.mock_scores), []
+    scores, found = case.of(headline.stand_in_scores), []
     others = None if case.mocks is None else columns(case.mocks.member, asked)
     for own in rows_of_each(np.where(inside, persons, -1)):
         code, among, models = persons[own[0]], None, None
@@ -102,12 +102,12 @@ def _means(places: np.ndarray, persons: np.ndarray, mask: np.ndarray) -> np.ndar
 def _small(person: ExposedPerson) -> bool:
     """Whether the p-value is small: that among models, and where they are too few for a small one, that among persons."""
     if person.p_among_models is None or person.models is None:
-        return person.p_value <= SMALL
-    if (1 + person.models) * SMALL >= 1:
-        return person.p_among_models <= SMALL
-    return person.p_among_models * (1 + person.models) <= 1 and person.p_value <= SMALL
+        return person.p_value <= MAX_P_VALUE
+    if (1 + person.models) * MAX_P_VALUE >= 1:
+        return person.p_among_models <= MAX_P_VALUE
+    return person.p_among_models * (1 + person.models) <= 1 and person.p_value <= MAX_P_VALUE
 
 
 def _first(person: ExposedPerson) -> tuple[float, float, Name]:
     among = 1.0 if person.p_among_models is None else person.p_among_models
-    return among, -person.place, natural(person.person)
+    return among, -person.mean_rank, natural_key(person.person)

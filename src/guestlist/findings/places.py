@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 
-SMALL = 0.05  # nobody is named whose p-value is larger
+MAX_P_VALUE = 0.05  # nobody is named whose p-value is larger
 
 Name = tuple[tuple[tuple[int, str], ...], str]
 
 
 @dataclass(frozen=True)
-class Places:
+class TopRanked:
     """The first places.
 
     Args:
@@ -29,12 +29,12 @@ class Places:
     left_out: int
 
 
-def first_places(by: Sequence[np.ndarray], names: Sequence, room: int, most: int) -> Places:
+def top_k_ties(by: Sequence[np.ndarray], names: Sequence, room: int, most: int) -> TopRanked:
     """Those who come first, whole places only: of many who share one, naming some would be arbitrary.
 
     Args:
         by: arrays (rows,), the first of which decides first; smaller comes first, NaN last.
-        names: (rows,) those that share a place stand in their natural order.
+        names: (rows,) those that share a place stand in their natural_key order.
         room: how many are named, unless
         most: those of the place that reaches it are no more than this in all.
     """
@@ -48,16 +48,16 @@ def first_places(by: Sequence[np.ndarray], names: Sequence, room: int, most: int
         if len(rows) >= room:
             break
         if end > most:
-            return Places(np.array(rows, dtype=int), np.array(tied, dtype=int), end - begin)
-        rows += sorted(order[begin:end].tolist(), key=lambda row: natural(names[row]))
+            return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), end - begin)
+        rows += sorted(order[begin:end].tolist(), key=lambda row: natural_key(names[row]))
         tied += [end - begin] * (end - begin)
-    return Places(np.array(rows, dtype=int), np.array(tied, dtype=int), 0)
+    return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), 0)
 
 
-def natural(name: object) -> Name:
+def natural_key(name: object) -> Name:
     """A key by which numbers within names count as numbers.
 
-    >>> sorted(["r10", "r9", "r", "q11"], key=natural)
+    >>> sorted(["r10", "r9", "r", "q11"], key=natural_key)
     ['q11', 'r', 'r9', 'r10']
     """
     text = str(name)

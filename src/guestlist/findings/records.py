@@ -3,10 +3,10 @@
 A high score alone says little about a record: under an attack that looks at the target alone, easy records have high scores,
 under any model. So a record is compared with itself under models that did not train on it, where there are such models.
 
-A member is on the list if one p-value, a column of the table, is at most ``SMALL``: that of its distance, or that among
+A member is on the list if one p-value, a column of the table, is at most ``MAX_P_VALUE``: that of its distance, or that among
 non-members without reference models. Of members with equal values either all are listed or none. The list is ordered by the same
 p-value, then by the gap. The members that are flagged with a controlled false discovery rate have the smallest p-values, so
-they come first. Without any leak about 5% of the members still have such a p-value, and :class:`Standing` counts them. No
+they come first. Without any leak about 5% of the members still have such a p-value, and :class:`ExposureSummary` counts them. No
 member is listed if these records may not be the training set at all (GL129).
 """
 
@@ -24,7 +24,7 @@ from guestlist.arrays.outsiders import outsiders
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline, training_set
-from guestlist.findings.places import SMALL, Places, first_places
+from guestlist.findings.places import MAX_P_VALUE, TopRanked, top_k_ties
 from guestlist.risks import RISKS, risk_columns, steadiness
 from guestlist.targets.scales import Labels
 
@@ -43,7 +43,7 @@ class Exposed:
     the record, the target counted in, under which it scores at least as high; ``p_distance``, finer than a share of few, that of
     its distance from what they say; ``gap`` by how many of their standard deviations its score is above them, None where they
     all agree; all None where there are no such models. ``tied`` members share its place.
-    ``risks`` are those of the table of records; ``listed`` says whether it is on the list of which few are false, None where
+    ``risks`` are those of the table of records; ``flagged`` says whether it is on the list of which few are false, None where
     there is no such list. ``features`` is empty unless somebody asks for a page that shows them: no audit keeps any.
     """
 
@@ -55,7 +55,7 @@ class Exposed:
     p_among_models: float | None = None
     models: int | None = None
     risks: Mapping[str, float] = field(default_factory=dict)
-    listed: bool | None = None
+    flagged: bool | None = None
     features: Mapping[str, str] = field(default_factory=dict)
     p_distance: float | None = None
     tied: int = 1
@@ -63,7 +63,7 @@ class Exposed:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExposureSummary:
     """How many could have been on the list of the most exposed.
 
     Args:
@@ -88,14 +88,14 @@ def find(case: Case) -> tuple[Exposed, ...]:
     return most_exposed(case.of(record_table), case.of(headline.find).name)
 
 
-def standing(case: Case) -> Standing:
+def exposure_summary(case: Case) -> ExposureSummary:
     """From how many members these were taken."""
     table = case.of(record_table)
     attack = case.of(headline.find).name
     candidates, places = _placed(table, attack)
     scored = table[f"score_{attack}"].notna() & case.truth.member_evaluated
-    return Standing(
-        alpha=SMALL,
+    return ExposureSummary(
+        alpha=MAX_P_VALUE,
         members=int(scored.sum()),
         small=len(candidates),
         left_out=places.left_out,
@@ -111,8 +111,8 @@ def record_table(case: Case) -> pd.DataFrame:
 
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own. Where the
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
-    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them; ``false_alarms`` and
-    ``called_again`` are the shares of those without it, and of those with it, that call it at a rate of 5 % over all. ``listed``
+    many that did not train on it, and ``gap`` by how many of their standard deviations it is above them; ``per_record_fpr`` and
+    ``per_record_tpr`` are the shares of those without it, and with it, that call it at a rate of 5 % over all. ``flagged``
     are the members on the list of which few are false, by ``p_exposure``; without that list, ``p_distance`` is Student's
     tail of the gap.
     """
@@ -138,16 +138,16 @@ def record_table(case: Case) -> pd.DataFrame:
     score = records[f"score_{case.of(headline.find).name}"].to_numpy()
     calibration = score[~member & ~np.isnan(score)]
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
-    scores = case.of(headline.mock_scores)
+    scores = case.of(headline.stand_in_scores)
     if scores is not None and case.mocks is not None:
         among = outsiders(score.astype(scores.dtype), scores, columns(case.mocks.member, asked))
         records["p_among_models"], records["models"], records["gap"] = among.p_values, among.count, among.gap
     calls = case.of(false_alarms.shown_calls)
     if calls is not None:
-        records["false_alarms"], records["called_again"] = calls.false_alarms, calls.called_again
-    listing = case.of(exposure.listing)
+        records["per_record_fpr"], records["per_record_tpr"] = calls.per_record_fpr, calls.per_record_tpr
+    listing = case.of(exposure.flagged_records)
     if listing is not None:
-        records["p_exposure"], records["listed"] = listing.p_value, listing.listed
+        records["p_exposure"], records["flagged"] = listing.p_value, listing.flagged
     elif "gap" in records:
         records["p_distance"] = p_of_gap(records)
     return records
@@ -181,7 +181,7 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     compared, deciding = "p_among_models" in records, deciding_column(records)
     members, places = _placed(records, attack)
     top = records.iloc[members.iloc[places.rows].index].assign(tied=places.tied)
-    groups, listed = group_columns(records), "listed" in records
+    groups, has_flags = group_columns(records), "flagged" in records
     risks = [name for name in RISKS if f"risk_{name}" in records]
     return tuple(
         Exposed(
@@ -193,7 +193,7 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
             p_among_models=float(row["p_among_models"]) if compared else None,
             models=int(row["models"]) if compared else None,
             risks={name: float(row[f"risk_{name}"]) for name in risks},
-            listed=bool(row["listed"]) if listed else None,
+            flagged=bool(row["flagged"]) if has_flags else None,
             p_distance=float(row[deciding]) if compared else None,
             tied=int(row["tied"]),
             gap=float(row["gap"]) if compared and np.isfinite(row["gap"]) else None,
@@ -202,15 +202,15 @@ def most_exposed(records: pd.DataFrame, attack: str) -> tuple[Exposed, ...]:
     )
 
 
-def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, Places]:
+def _placed(records: pd.DataFrame, attack: str) -> tuple[pd.DataFrame, TopRanked]:
     """What decides about the members with a small p-value, by their place in the table, and who of them comes first."""
     score = f"score_{attack}"
     places = np.flatnonzero(records["member"] & records[score].notna())
     deciding = records[[name for name in ("id", score, *DECIDING) if name in records]]  # of very many columns, few
     members = deciding.iloc[places].set_axis(places)
     room = longest(len(members))
-    members = members[members[deciding_column(records)].to_numpy(float) <= SMALL]
-    return members, first_places(_order(members, score), members["id"].to_numpy(), room, max(room, MOST))
+    members = members[members[deciding_column(records)].to_numpy(float) <= MAX_P_VALUE]
+    return members, top_k_ties(_order(members, score), members["id"].to_numpy(), room, max(room, MOST))
 
 
 def exposure_order(records: pd.DataFrame, attack: str) -> np.ndarray:
@@ -218,7 +218,7 @@ def exposure_order(records: pd.DataFrame, attack: str) -> np.ndarray:
     members = np.flatnonzero(records["member"])
     table, score = records.iloc[members], f"score_{attack}"
     keys = [table[score].isna().to_numpy(), *_order(table, score)]
-    return members[first_places(keys, table["id"].to_numpy(), len(members), len(members)).rows]
+    return members[top_k_ties(keys, table["id"].to_numpy(), len(members), len(members)).rows]
 
 
 def _order(members: pd.DataFrame, score: str) -> list[np.ndarray]:

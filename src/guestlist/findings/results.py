@@ -25,7 +25,7 @@ from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.epsilon import Epsilon
 from guestlist.findings.exposure import Exposure
-from guestlist.findings.false_alarms import FalseAlarms
+from guestlist.findings.false_alarms import PerRecordFpr
 from guestlist.findings.gated import Gated
 from guestlist.findings.group_risks import GroupRisks
 from guestlist.findings.groups import GroupResult
@@ -33,9 +33,9 @@ from guestlist.findings.headline import Headline
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.persons import ExposedPerson
 from guestlist.findings.provenance import Provenance
-from guestlist.findings.records import Exposed, Standing
+from guestlist.findings.records import Exposed, ExposureSummary
 from guestlist.findings.references import References
-from guestlist.findings.risk_spread import RiskSpread
+from guestlist.findings.risk_spread import RiskDistribution
 from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.reaching import is_there, unreached
@@ -74,13 +74,13 @@ class Results:
     group_risks: GroupRisks | None = None
     class_gap: tuple[GapCorrelation, ...] | None = None
     exposed: tuple[Exposed, ...] | None = None
-    standing: Standing | None = None
+    exposure_summary: ExposureSummary | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
     risks: tuple[Worth, ...] | None = None
-    risk_spread: RiskSpread | None = None
+    risk_distribution: RiskDistribution | None = None
     calibrated: tuple[CalibratedScore, ...] | None = None
     exposure: Exposure | None = None
-    false_alarms: tuple[FalseAlarms, ...] | None = None
+    per_record_fpr: tuple[PerRecordFpr, ...] | None = None
     checks: tuple[Check, ...] | None = None
     sampling: Sampling | None = None
     untested: tuple[str, ...] | None = None

@@ -45,7 +45,7 @@ def members_by_exposure(table: pd.DataFrame, attack: str) -> pd.DataFrame:
     who = [name for name in ("id", "label", "person") if name in table] + [
         name for name in table if name.startswith("group_")
     ]
-    deciding = [name for name in ("listed", records.deciding_column(table), "gap") if name in table]
+    deciding = [name for name in ("flagged", records.deciding_column(table), "gap") if name in table]
     columns = [*who, *deciding, *(f"risk_{name}" for name in dict.fromkeys(risks))]
     return table.iloc[records.exposure_order(table, attack)][columns].reset_index(drop=True)
 

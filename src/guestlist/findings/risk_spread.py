@@ -19,11 +19,11 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
-class Spread:
+class RiskQuantiles:
     """Quantiles of one risk, at ``LEVELS``, over members: those with the values ``of`` some columns, or all."""
 
     risk: str
-    of: Mapping[str, str]
+    values: Mapping[str, str]
     members: int
     quantiles: tuple[float, ...]
 
@@ -35,38 +35,38 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class RiskSpread:
+class RiskDistribution:
     """The spread of each risk, and rank correlations over members.
 
     ``names`` are those of the risks and, last, of the headline attack; ``spearman`` is theirs, NaN where one of two is constant.
     """
 
-    spreads: tuple[Spread, ...]
+    quantiles: tuple[RiskQuantiles, ...]
     names: tuple[str, ...]
     spearman: tuple[tuple[float, ...], ...]
 
 
-def find(case: Case) -> RiskSpread | None:
+def find(case: Case) -> RiskDistribution | None:
     """None where there is no risk. Parts that are too small to judge are left out: their quantiles are single people."""
     asked, member = case.truth.evaluated, case.truth.member_evaluated
     found = {name: values[asked] for name, values in risks_of(case).items()}
     if not found:
         return None
     parts: list[tuple[Mapping[str, str], np.ndarray]] = [({}, member)]
-    parts += [(part.of, part.mask & member) for part in slices.groups(case) if part.enough]
+    parts += [(part.values, part.mask & member) for part in slices.groups(case) if part.enough]
     spreads = [_spread(name, of, values[mask]) for name, values in found.items() for of, mask in parts]
     attack = case.of(headline.find).name
     ranked = {**found, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
     matrix = tuple(rounded(row) for row in _rank_correlations(of_members))
-    return RiskSpread(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
+    return RiskDistribution(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
 
 
-def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> Spread:
+def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> RiskQuantiles:
     known = values[~np.isnan(values)]
     # Quantiles that some record has: between infinite values there is nothing to interpolate.
     quantiles = np.quantile(known, LEVELS, method="closest_observation") if len(known) else ()
-    return Spread(risk, of, len(known), tuple(float(quantile) for quantile in quantiles))
+    return RiskQuantiles(risk, of, len(known), tuple(float(quantile) for quantile in quantiles))
 
 
 def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -35,26 +35,26 @@ class Sampling:
 
     Args:
         records: of the pool.
-        tried_on: records on which attacks were tried on mock targets; None: on all.
+        attack_sample: records on which attacks were tried on mock targets; None: on all.
         shifted: whether chance was judged by shifting sides along the records, not by dealing them out anew.
-        mu_learnt_on: records that taught how mu is spread; None: all that have one.
+        mu_fitted_on: records that taught how mu is spread; None: all that have one.
         single_precision: whether what models say was kept in single precision.
-        classes_learnt_on: records that taught what is common to a class, such as its thresholds; None: all.
+        classes_fitted_on: records that taught what is common to a class, such as its thresholds; None: all.
     """
 
     records: int
-    tried_on: int | None
-    shifted: bool
-    mu_learnt_on: int | None = None
+    attack_sample: int | None
+    cyclic_shifts: bool
+    mu_fitted_on: int | None = None
     single_precision: bool = False
-    classes_learnt_on: int | None = None
+    classes_fitted_on: int | None = None
 
 
 def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
     chosen, many = case.of(sample), shifted(int(case.truth.evaluated.sum()), DRAWS)
-    tried_on = None if chosen is None else len(chosen)
-    found = Sampling(len(case.records), tried_on, many, _mu_learnt_on(case), _single(case), _taught(case))
+    attack_sample = None if chosen is None else len(chosen)
+    found = Sampling(len(case.records), attack_sample, many, _mu_learnt_on(case), _single(case), _taught(case))
     return None if found == Sampling(len(case.records), None, False) else found
 
 
@@ -92,7 +92,7 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
     return [np.sort(part) for part in np.array_split(order, parts)]
 
 
-def mocks_to_try(case: Case) -> Rotation | None:
+def sampled_stand_ins(case: Case) -> Rotation | None:
     """The mock targets, on the sample where there is one."""
     records = case.of(sample)
     return case.mocks if records is None or case.mocks is None else case.mocks.of_records(records)

@@ -28,14 +28,14 @@ class Slice:
 
     Args:
         kind: ``group``, ``pair`` (of groups: records in both) or ``class``.
-        of: column to the value that its records have there.
+        values: column to the value that its records have there.
         members, nonmembers: how many records there are.
         enough: whether there are enough of either to judge it.
         mask: (asked records,).
     """
 
     kind: str
-    of: Mapping[str, str]
+    values: Mapping[str, str]
     members: int
     nonmembers: int
     enough: bool

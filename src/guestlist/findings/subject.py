@@ -16,8 +16,8 @@ class Subject:
 
     ``member_persons`` and ``nonmember_persons`` are the numbers of those whose records these are, where that is known.
     A classifier has accuracies; a regression model has R² (None where all labels are equal) and root mean square errors.
-    ``canaries`` says which labels they have, ``wrong`` or ``own``, where members and non-members are such; ``always`` is how
-    many records train for certain, and are not asked about.
+    ``canaries`` says which labels they have, ``wrong`` or ``own``, where members and non-members are such;
+    ``always_members`` is how many records train for certain, and are not evaluated.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Subject:
     member_persons: int | None = None
     nonmember_persons: int | None = None
     canaries: str | None = None
-    always: int = 0
+    always_members: int = 0
 
 
 def find(case: Case) -> Subject:
@@ -48,7 +48,7 @@ def find(case: Case) -> Subject:
         member_persons=_persons(case, member),
         nonmember_persons=_persons(case, ~member),
         canaries=case.setting.game["labels"] if case.setting.game.get("name") == Canaries.name else None,
-        always=int((case.truth.member & ~case.truth.evaluated).sum()),
+        always_members=int((case.truth.member & ~case.truth.evaluated).sum()),
         **_fit(case),
     )
 

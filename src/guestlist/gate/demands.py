@@ -15,7 +15,7 @@ from guestlist.case import Figure
 from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import CHANCE, AttackResult
 from guestlist.findings.gated import Demand
-from guestlist.findings.luck import SHOWN
+from guestlist.findings.luck import SIGNIFICANCE_LEVEL
 from guestlist.findings.results import Results
 from guestlist.gate.policy import REQUIRED, Policy
 
@@ -36,7 +36,7 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
     if ignored_by_audit or GL112 in policy.ignore:
         return None
-    highs = {outcome.name: upper_end(outcome.auc, SHOWN / 2 / len(judged)) for outcome in judged}
+    highs = {outcome.name: upper_end(outcome.auc, SIGNIFICANCE_LEVEL / 2 / len(judged)) for outcome in judged}
     lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
     high = highs[lowest.name]
     figures: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
@@ -51,7 +51,7 @@ def upper_end(estimate: Estimate, error: float) -> float:
     value, high = logit(np.array([estimate.value, estimate.high]))
     if not np.isfinite(value) or not np.isfinite(high):  # 0 and 1 have no log-odds, and no estimate has none either
         return estimate.high
-    return float(expit(value + (high - value) * norm.isf(error) / norm.isf(SHOWN / 2)))
+    return float(expit(value + (high - value) * norm.isf(error) / norm.isf(SIGNIFICANCE_LEVEL / 2)))
 
 
 def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | None:

@@ -8,7 +8,7 @@ from guestlist.errors import FolderError
 from guestlist.evaluate import Estimate, conformal_p_values, threshold_at_fpr, tpr_at_fpr
 from guestlist.findings.attacks import AttackResult
 from guestlist.findings.gated import Limit, Sizes, Verdict
-from guestlist.findings.places import SMALL, first_places
+from guestlist.findings.places import MAX_P_VALUE, top_k_ties
 from guestlist.findings.results import Results
 from guestlist.gate.settling import times_as_many
 
@@ -37,8 +37,8 @@ def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verd
         estimate=estimate,
         passed=passed,
         margin=limit.most - estimate.high,
-        settled_by=None if passed else _settled_by(results, estimate, limit),
-        pushing=pushing,
+        sample_size_needed=None if passed else _settled_by(results, estimate, limit),
+        drivers=pushing,
         tied=tied,
     )
 
@@ -75,9 +75,9 @@ def _pushing(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
         return (), 0
     member, scores = results.records["member"].to_numpy(bool), results.records[f"score_{attack}"].to_numpy(float)
     outside = scores[~member & ~np.isnan(scores)]
-    pushes = member & (conformal_p_values(scores, outside) <= SMALL)
+    pushes = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
     if limit.fpr is not None:
         pushes &= scores >= threshold_at_fpr(outside, limit.fpr)
     names = results.records["id"].to_numpy()[pushes]
-    places = first_places([-scores[pushes]], names, PUSHING, PUSHING)
+    places = top_k_ties([-scores[pushes]], names, PUSHING, PUSHING)
     return tuple(str(names[row]) for row in places.rows), places.left_out

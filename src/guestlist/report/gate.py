@@ -66,8 +66,8 @@ def limit_text(one: Verdict) -> str:
 def drivers_phrase(one: Verdict) -> str:
     """Who pushes a figure up; empty where nobody is to be named."""
     alike = f"{count(one.tied)} members who share one score, too many to name"
-    if one.pushing:
-        return f"pushed by {', '.join(one.pushing)}" + (f", and then {alike}" if one.tied else "")
+    if one.drivers:
+        return f"pushed by {', '.join(one.drivers)}" + (f", and then {alike}" if one.tied else "")
     return f"pushed by {alike}" if one.tied else ""
 
 
@@ -120,8 +120,8 @@ def limit_name(one: Limit) -> str:
 
 
 def _settling(one: Verdict) -> str:
-    if one.settled_by is not None:
-        sizes = f"{_about(one.settled_by.members)} members and {_about(one.settled_by.nonmembers)} non-members"
+    if one.sample_size_needed is not None:
+        sizes = f"{_about(one.sample_size_needed.members)} members and {_about(one.sample_size_needed.nonmembers)} non-members"
         return f"at this value about {sizes} would settle it"
     if one.estimate.value >= one.limit.most:
         return "at this value no number of records would make it pass"

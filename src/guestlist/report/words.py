@@ -88,7 +88,7 @@ def _canaries(who: Subject) -> str:
     if who.canaries is None:
         return ""
     label = "with a wrong label, " if who.canaries == "wrong" else ""
-    always = f"; the other {count(who.always)} records always train. " if who.always else ". "
+    always = f"; the other {count(who.always_members)} records always train. " if who.always_members else ". "
     told = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
     return (
         f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{told}"

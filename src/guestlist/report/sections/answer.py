@@ -183,7 +183,7 @@ def _no(results: Results, attack: AttackResult) -> str:
 
 def _by_luck(results: Results) -> list[str]:
     """Which attacks have an interval beyond guessing that does not pay for all that was looked at."""
-    apart = [outcome.name for outcome in results.outcomes or () if outcome.apart]
+    apart = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
     if not apart:
         return []
     who = f"{apart[0]} has" if len(apart) == 1 else f"{count(len(apart))} attacks have"
@@ -261,7 +261,7 @@ def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:
 
 def _by_whom(outcome: AttackResult) -> str:
     """Who can run an attack that takes more than answers."""
-    return f", run by someone who {outcome.who}," if outcome.who else ""
+    return f", run by someone who {outcome.attacker_needs}," if outcome.attacker_needs else ""
 
 
 def _evidence(outcome: AttackResult) -> str:

@@ -34,7 +34,11 @@ def claim_sentences(results: Results) -> tuple[str, ...]:
     found = results.epsilon
     if found is None or found.claimed is None:
         return ()
-    return epsilon_verdict(found), _allowed(results, found), NOT_EXCHANGEABLE if found.apart else EXCHANGEABLE
+    return (
+        epsilon_verdict(found),
+        _allowed(results, found),
+        NOT_EXCHANGEABLE if found.not_exchangeable else EXCHANGEABLE,
+    )
 
 
 class BoundTexts(NamedTuple):
@@ -73,12 +77,12 @@ BELIEF = BoundTexts(
 
 def epsilon_verdict(found: Epsilon) -> str:
     """What was proved, or is believed, in words."""
-    claim, bound, put = found.claimed, found.bound, BELIEF if found.believed else PROOF
+    claim, bound, put = found.claimed, found.bound, BELIEF if found.bayesian else PROOF
     if bound is None:
         claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
         return f"Whether {claimed} holds was not tested: {REFUSED[found.refused or 'own split']}."
     scores = _perfect(found, bound)
-    scores = scores[0].lower() + scores[1:] if found.believed else scores
+    scores = scores[0].lower() + scores[1:] if found.bayesian else scores
     could = put.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(found))
     shown = _shown(found, bound, put)
     if claim is None or found.allowed is None:
@@ -122,7 +126,7 @@ def claim_text(claim: Claim) -> str:
 
 def exchangeability_clause(found: Epsilon) -> str:
     """When a bound that is drawn holds."""
-    if found.apart:
+    if found.not_exchangeable:
         return " where members and non-members are exchangeable, which they are not in this game"
     return ", if members and non-members are exchangeable"
 
@@ -130,9 +134,9 @@ def exchangeability_clause(found: Epsilon) -> str:
 def person_claim_text(found: Epsilon) -> str:
     """What is claimed, and of a person's records together, where they are several."""
     assert found.claimed is not None
-    if found.together == 1 or found.allowed is None:
+    if found.records_per_person == 1 or found.allowed is None:
         return claim_text(found.claimed)
-    several = f"the {words.counted(found.together, 'record')} that a person has at most"
+    several = f"the {words.counted(found.records_per_person, 'record')} that a person has at most"
     return f"{claim_text(found.claimed)} of one record, {claim_text(found.allowed)} of {several},"
 
 

@@ -20,7 +20,7 @@ P_VALUES = {"p_exposure": "distance p-value", "p_distance": "distance p-value", 
 
 def section(results: Results) -> Section | None:
     listed = results.exposed or ()
-    if not listed and results.standing is None and not results.exposed_persons:
+    if not listed and results.exposure_summary is None and not results.exposed_persons:
         return None
     first = listed[0] if listed else None
     body = fill_template(
@@ -31,7 +31,7 @@ def section(results: Results) -> Section | None:
         groups=sorted(first.groups) if first else (),
         risks=sorted(first.risks) if first else (),
         features=tuple(first.features) if first else (),
-        listed=first is not None and first.listed is not None,
+        flagged=first is not None and first.flagged is not None,
         distances=first is not None and first.p_distance is not None,
         gaps=_gaps(results),
         nan=math.nan,
@@ -71,7 +71,7 @@ def _order(results: Results) -> str:
         return ", sorted by score"
     if not _gaps(results):
         return ""
-    flagged = " flagged members first," if any(record.listed for record in results.exposed or ()) else ""
+    flagged = " flagged members first," if any(record.flagged for record in results.exposed or ()) else ""
     return f",{flagged} sorted by distance p-value, then by gap"
 
 
@@ -84,7 +84,7 @@ def no_records_reason(results: Results) -> str:
     check = results.check("GL129")
     if check is not None and check.state == "issue":
         return NOT_THE_TRAINING_SET
-    found = results.standing
+    found = results.exposure_summary
     if found is None:
         return ""
     if found.left_out:
@@ -101,7 +101,7 @@ def no_records_reason(results: Results) -> str:
 
 def small_p_values_sentence(results: Results) -> str:
     """How many members have a small p-value, and how many would have one by chance alone."""
-    found = results.standing
+    found = results.exposure_summary
     if found is None:
         return ""
     where = f" (column {found.column} of records.parquet)" if found.column else ""
@@ -113,12 +113,12 @@ def small_p_values_sentence(results: Results) -> str:
 
 
 def _p_value(results: Results) -> str:
-    return P_VALUES.get(results.standing.column if results.standing else "", "p-value")
+    return P_VALUES.get(results.exposure_summary.column if results.exposure_summary else "", "p-value")
 
 
 def _alike(results: Results) -> str:
     """Who shares a place, on the list and behind it."""
-    listed, found = results.exposed or (), results.standing
+    listed, found = results.exposed or (), results.exposure_summary
     tied = sum(record.tied > 1 for record in listed)
     said = f"{count(tied)} of those listed have the same values as others, and are sorted by id. " if tied else ""
     if found is not None and found.left_out:
@@ -136,14 +136,14 @@ def _has_risks(results: Results) -> bool:
 def exposed_title(results: Results) -> str:
     """The heading: records are called exposed only if some are flagged, or the attack beats guessing without such a list."""
     attack = words.headline_attack(results)
-    if not results.exposed and results.standing is not None:
+    if not results.exposed and results.exposure_summary is not None:
         return "Most exposed records: none listed"
     if not has_model_p_values(results):
         return "Members with the highest scores"
     if results.exposure is None:
         exposed = attack is not None and attack.beats_guessing
         return "Most exposed records" if exposed else "Members with the smallest p-values"
-    return "Most exposed records" if results.exposure.listed else "Members with the smallest p-values: none flagged"
+    return "Most exposed records" if results.exposure.flagged else "Members with the smallest p-values: none flagged"
 
 
 def p_value_explanation(results: Results) -> str:
@@ -193,16 +193,16 @@ def flag_guarantee(results: Results) -> str:
     found = results.exposure
     if found is None:
         return ""
-    size = f"{count(found.listed)} of {words.counted(found.tested, 'member')}" if found.listed else "No member"
+    size = f"{count(found.flagged)} of {words.counted(found.tested, 'member')}" if found.flagged else "No member"
     text = (
-        f"{size} {'is' if found.listed < 2 else 'are'} flagged (column listed of records.parquet). The false discovery rate is "
+        f"{size} {'is' if found.flagged < 2 else 'are'} flagged (column flagged of records.parquet). The false discovery rate is "
         f"controlled at {percent(found.q)}: on average across audits, at most {count(found.q * 100)} in 100 flagged records are "
         "no more exposed than if the model had never seen them."
     )
-    if found.again is not None and found.without is not None:
+    if found.rate_in_models is not None and found.rate_out_models is not None:
         text += (
-            f" Models trained again with a flagged record score it as high in {percent(found.again)} of cases; models trained "
-            f"without it, in {percent(found.without)}."
+            f" Models trained again with a flagged record score it as high in {percent(found.rate_in_models)} of cases; models "
+            f"trained without it, in {percent(found.rate_out_models)}."
         )
     return text + (
         " A flag is no proof for a single record. Records without a flag may still be exposed, to another attack or by less than "

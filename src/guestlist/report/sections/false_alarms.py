@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from guestlist.findings.false_alarms import FalseAlarms
+from guestlist.findings.false_alarms import PerRecordFpr
 from guestlist.findings.results import Results
 from guestlist.report.format import count, percent
 from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
-    if not results.false_alarms:
+    if not results.per_record_fpr:
         return None
     body = fill_template(
         "false_alarms.html",
-        rows=results.false_alarms,
-        said=[per_record_fpr_sentence(row) for row in results.false_alarms],
+        rows=results.per_record_fpr,
+        said=[per_record_fpr_sentence(row) for row in results.per_record_fpr],
     )
     return Section("false_alarms", "Whom false alarms fall on", body)
 
 
-def per_record_fpr_sentence(found: FalseAlarms) -> str:
+def per_record_fpr_sentence(found: PerRecordFpr) -> str:
     """Whether the rate that was asked for holds for single records."""
     start = (
         f"At a false-positive rate of {percent(found.fpr)} over all non-members, {found.attack} calls a record under "

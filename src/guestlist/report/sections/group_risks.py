@@ -55,7 +55,7 @@ def section(results: Results) -> Section | None:
 
 def slice_name(part: GroupRisk | TooSmall) -> str:
     """A group in words: ``sex = f and race = b``."""
-    return " and ".join(f"{column} = {value}" for column, value in part.of.items())
+    return " and ".join(f"{column} = {value}" for column, value in part.values.items())
 
 
 def group_differences(found: GroupRisks) -> list[str]:
@@ -85,7 +85,7 @@ def too_small_sentence(found: GroupRisks, kind: str) -> str:
     """Which of a kind are not judged, with their numbers of members and non-members."""
     small = [one for one in found.small if one.kind == kind]
     most = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
-    named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.of)))
+    named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.values)))
     more = f"; and {count(len(small) - most)} more, in results.json" if len(small) > most else ""
     return (
         f"Too small to judge, with fewer than {count(found.fewest)} members or {count(found.fewest)} non-members, are "
@@ -96,10 +96,10 @@ def too_small_sentence(found: GroupRisks, kind: str) -> str:
 
 def _named(small: list[TooSmall]) -> str:
     """Groups of the same columns, with their numbers; one column is named once."""
-    if len(small[0].of) > 1:
+    if len(small[0].values) > 1:
         return "; ".join(f"{slice_name(one)} {_numbers(one)}" for one in small)
-    (column,) = small[0].of
-    return f"{column} = " + ", ".join(f"{one.of[column]} {_numbers(one)}" for one in small)
+    (column,) = small[0].values
+    return f"{column} = " + ", ".join(f"{one.values[column]} {_numbers(one)}" for one in small)
 
 
 def _numbers(one: TooSmall) -> str:
@@ -117,7 +117,7 @@ def gap_sentence(found: GapCorrelation) -> str:
             f"non-members: {figures}."
         )
     figures += f", corrected p = {compact(found.p_value)}"
-    if not found.shown:
+    if not found.significant:
         return f"{start}there is no evidence that the mean of {found.risk} varies with {gap}: {figures}."
     how = "rises" if found.pearson.value > 0 else "falls"
     return f"{start}the mean of {found.risk} {how} with {gap}: {figures}."

@@ -77,7 +77,7 @@ def _exposure(group: GroupResult) -> tuple[bool, float]:
 
 def _tpr(results: Results, group: GroupResult) -> Estimate | None:
     judged = results.group_risks.judged if results.group_risks else ()
-    return next((one.tpr for one in judged if one.kind == GROUP and one.of == {group.group: group.value}), None)
+    return next((one.tpr for one in judged if one.kind == GROUP and one.values == {group.group: group.value}), None)
 
 
 def exposed_group_sentence(results: Results) -> str | None:
@@ -118,6 +118,6 @@ def _beside_rest(group: GroupResult) -> str:
     rest = group.beyond_rest
     if rest is None or math.isnan(rest.value):
         return ""
-    if group.beyond:
+    if group.more_exposed:
         return f"This AUC is above that among the other records, by {with_interval(rest)}."
     return "This AUC is not shown to be above that among the other records."

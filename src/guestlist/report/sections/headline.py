@@ -112,7 +112,7 @@ def _how(found: Headline) -> str:
     if found.measure == FIXED:
         return "fixed before the audit"
     measure = MEASURES.get(found.measure, found.measure)
-    return f"chosen by its {measure} on the {found.mocks} references, each in turn as a mock target"
+    return f"chosen by its {measure} on the {found.stand_ins} references, each in turn as a mock target"
 
 
 def typical_sentence(results: Results) -> str | None:
@@ -194,7 +194,7 @@ def _of_called(rate: Rate) -> str:
 
 def compare_with_recipe(auc: float, others: SameRecipe, models: str) -> str:
     """Compare a model's AUC with the prediction interval of ``models``, which the sentence names."""
-    usual = others.usual
+    usual = others.prediction_interval
     if usual is None or math.isnan(auc):
         return (
             "Whether this model leaks more or less than expected cannot be computed: it takes three reference models or more, "

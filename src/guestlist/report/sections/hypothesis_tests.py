@@ -91,7 +91,7 @@ def exceeded_levels_sentence(results: Results) -> str | None:
     """Which tests raise more false alarms than they were asked to, each at its worst; None where none is shown to."""
     worst = []
     for test in tests_with_levels(results):
-        over = [level for level in test.levels if level.broken]
+        over = [level for level in test.levels if level.exceeds_nominal]
         if over:
             level = max(over, key=lambda level: level.fpr.low / level.alpha)
             realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"

@@ -35,24 +35,24 @@ def detection_limits(results: Results) -> tuple[str, ...]:
 def sampling_sentences(found: Sampling | None) -> tuple[str, ...]:
     """What was done on part of the records."""
     said = []
-    if found is not None and found.tried_on is not None:
+    if found is not None and found.attack_sample is not None:
         said.append(
-            f"Of {count(found.records)} records a random sample of {count(found.tried_on)} decided which attack is the headline "
-            "and how other models of the recipe do. The attacks on this model itself are judged on all records."
+            f"Of {count(found.records)} records a random sample of {count(found.attack_sample)} decided which attack is the "
+            "headline and how other models of the recipe do. The attacks on this model itself are judged on all records."
         )
-    if found is not None and found.shifted:
+    if found is not None and found.cyclic_shifts:
         said.append(
             "With so many records, chance was judged by shifting the sides along them in a random order, not by dealing them out "
             "anew; the p-values keep their promise all the same."
         )
-    if found is not None and found.classes_learnt_on is not None:
+    if found is not None and found.classes_fitted_on is not None:
         said.append(
             "What is common to many records, such as the threshold that tells the members of a class best, was learnt from what "
-            f"references say about {count(found.classes_learnt_on)} of them or fewer, drawn at random."
+            f"references say about {count(found.classes_fitted_on)} of them or fewer, drawn at random."
         )
-    if found is not None and found.mu_learnt_on is not None:
+    if found is not None and found.mu_fitted_on is not None:
         said.append(
-            f"How mu is spread over records was learnt from a random sample of {count(found.mu_learnt_on)} of them."
+            f"How mu is spread over records was learnt from a random sample of {count(found.mu_fitted_on)} of them."
         )
     if found is not None and found.single_precision:
         said.append("What models say about so many records was kept in single precision: about seven digits.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from guestlist.findings.results import Results
-from guestlist.findings.risk_spread import Spread
+from guestlist.findings.risk_spread import RiskQuantiles
 from guestlist.report.charts import Axis, Chart, Series
 from guestlist.report.format import decimal
 from guestlist.report.section import Section, fill_template
@@ -24,10 +24,10 @@ class RiskChart:
 
 
 def section(results: Results) -> Section | None:
-    found = results.risk_spread
+    found = results.risk_distribution
     if found is None:
         return None
-    of_risk = {risk: tuple(rows) for risk, rows in groupby(found.spreads, key=lambda row: row.risk)}
+    of_risk = {risk: tuple(rows) for risk, rows in groupby(found.quantiles, key=lambda row: row.risk)}
     shown = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
     drawn = {id: _chart(rows) for id, rows in shown.items()}
     told = [RiskChart(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
@@ -36,22 +36,22 @@ def section(results: Results) -> Section | None:
     return Section("spread", "How risks are spread", body, drawn, appendix=True)
 
 
-def _shown(rows: tuple[Spread, ...]) -> tuple[Spread, ...]:
+def _shown(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
     """All members, and the groups with most members, in their order."""
     most = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
     return (rows[0], *(row for row in rows[1:] if row in most))
 
 
-def _name(row: Spread) -> str:
-    return ", ".join(f"{column} = {value}" for column, value in row.of.items()) or "all members"
+def _name(row: RiskQuantiles) -> str:
+    return ", ".join(f"{column} = {value}" for column, value in row.values.items()) or "all members"
 
 
-def _label(rows: tuple[Spread, ...]) -> str:
+def _label(rows: tuple[RiskQuantiles, ...]) -> str:
     medians = "; ".join(f"{_name(row)}: {decimal(row.quantiles[2])}" for row in rows)
-    return f"Spread of {rows[0].risk}, medians: {medians}."
+    return f"RiskQuantiles of {rows[0].risk}, medians: {medians}."
 
 
-def _chart(rows: tuple[Spread, ...]) -> Chart:
+def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
     """A thin line from the 5 % to the 95 % quantile, a thick one over the middle half, a dot at the median."""
     places = tuple(map(float, range(len(rows))))
     medians = tuple(row.quantiles[2] for row in rows)
