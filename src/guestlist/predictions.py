@@ -25,7 +25,7 @@ from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Check, Origin
 from guestlist.collecting.evidence.full_answers import FullAnswers, write_full_answers
 from guestlist.collecting.evidence.gathering import read_evidence
-from guestlist.collecting.inputs import Duplicates, check_about, check_folder, digest, repeats
+from guestlist.collecting.inputs import Duplicates, check_about, check_folder, repeats
 from guestlist.cover import Cover, noted
 from guestlist.errors import InputError
 from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
@@ -42,6 +42,7 @@ from guestlist.store import Manifest, Store, folder_lock, open_store
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import PREDICTIONS
 from guestlist.store.passing import audit_folder
+from guestlist.store.seals import text_digest
 from guestlist.targets.predictions import Predictions
 
 UNLABELLED = ("entropy",)
@@ -144,7 +145,7 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     split = _split(parts)
     manifest = Manifest(
         data=_fingerprint(parts),
-        split=digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
+        split=text_digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
         recipe=PREDICTIONS,
         seed=0,
         game=options_of(Sides(int(split.members.sum()), int(split.nonmembers.sum()))),

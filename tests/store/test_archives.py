@@ -56,21 +56,21 @@ def test_plain_headers_are_read_as_numpy_reads_them(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "all.npz") as archive:
 
         def claimed():
-            return {part.filename: archives._claimed(part, archive.open(part)) for part in archive.infolist()}
+            return {part.filename: archives._claimed_size(part, archive.open(part)) for part in archive.infolist()}
 
         quick = claimed()
-        plain = [name for name in arrays if archives.PLAIN.search(archive.read(f"{name}.npy"))]
+        plain = [name for name in arrays if archives.PLAIN_HEADER.search(archive.read(f"{name}.npy"))]
         assert len(plain) == 9 * len(shapes) + 1  # texts and dates are numpy's
-        monkeypatch.setattr(archives, "PLAIN", re.compile(b"never"))
+        monkeypatch.setattr(archives, "PLAIN_HEADER", re.compile(b"never"))
         assert quick == claimed() == {f"{name}.npy": array.nbytes for name, array in arrays.items()}
 
 
 @pytest.mark.parametrize("header", ["'f3'", "'<f16'", "'<i3'", "'|O'"])
 def test_odd_headers_are_left_to_numpy(header):
     text = f"{{'descr': {header}, 'fortran_order': False, 'shape': (3,), }}\n".encode()
-    assert not archives.PLAIN.fullmatch(text)
-    assert not archives.PLAIN.fullmatch(text.replace(header.encode(), b"'<f8'").replace(b"(3,)", b"(03,)"))
-    assert archives.PLAIN.fullmatch(text.replace(header.encode(), b"'<f8'"))
+    assert not archives.PLAIN_HEADER.fullmatch(text)
+    assert not archives.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'").replace(b"(3,)", b"(03,)"))
+    assert archives.PLAIN_HEADER.fullmatch(text.replace(header.encode(), b"'<f8'"))
 
 
 def test_little_that_unpacks_to_much(tmp_path, monkeypatch):

@@ -202,7 +202,7 @@ def test_only_the_signals_that_are_asked_for_are_read(tree, blobs, tmp_path, mon
         return plain(path, seal, *names, **more)
 
     monkeypatch.setattr(folder, "read_checked_npz", noted)
-    rotation = folder.open_store(tmp_path).rotation(together=["loss", "p_y", "nothing"])
+    rotation = folder.open_store(tmp_path).rotation(preload=["loss", "p_y", "nothing"])
     assert set(rotation.values) == set(gl.SIGNALS)
     rotation.facing(0).target("loss")
     rotation.target("p_y")

@@ -1,13 +1,14 @@
 """The folder of an audit: one at a time, its owner's alone, and no trace of what came to nothing."""
 
+import errno
 import os
+import subprocess
 import sys
-import types
 
 import pytest
 
 import guestlist as gl
-from guestlist.errors import FolderError, InputError
+from guestlist.errors import FolderError, InputError, UnwrittenError
 from guestlist.store import folder_lock, lock
 from guestlist.store.files import write_text
 
@@ -65,31 +66,71 @@ def test_work_that_fails_before_anything_is_written_leaves_nothing(tmp_path):
     assert sorted(path.name for path in (tmp_path / "begun").iterdir()) == [lock.LOCK, "a.txt"]
 
 
+def test_a_folder_has_one_audit_at_a_time(tmp_path):
+    with folder_lock(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
+        pass
+    with folder_lock(tmp_path):
+        assert (tmp_path / lock.LOCK).exists()
+    assert (tmp_path / lock.LOCK).exists()  # it marks the folder as private
+
+
+def test_a_killed_process_leaves_no_lock_behind(tmp_path):
+    code = (
+        "import sys, time; from pathlib import Path; from guestlist.store import folder_lock\n"
+        "with folder_lock(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline().strip() == b"held"
+        with pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
+            pass
+    finally:
+        process.kill()
+        process.communicate()
+    with folder_lock(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSYS, errno.ENOLCK])
+def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
+    """A disk that can only be read, and a network file system without locks."""
+
+    def fail(self):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(lock.FileLock, "_acquire", fail)
+    with pytest.raises(UnwrittenError, match="cannot be written"), folder_lock(tmp_path):
+        pass
+
+
 # -- Windows -------------------------------------------------------------------------------------------------------
 
 
-class Kernel32:
+class WindowsApi:
     """As Windows answers about one process that runs, one that has exited, and no other."""
+
+    STILL_ACTIVE = 259
 
     def __init__(self):
         self.exit_codes, self.open = {11: 259, 12: 1}, set()
 
     def OpenProcess(self, rights, inherited, process):  # noqa: N802
-        self.open |= {process} & set(self.exit_codes)
-        return process if process in self.exit_codes else 0
+        if process not in self.exit_codes:
+            raise OSError(87, "The parameter is incorrect")
+        self.open.add(process)
+        return process
 
-    def GetExitCodeProcess(self, handle, code):  # noqa: N802
-        code._obj.value = self.exit_codes[handle]
-        return 1
+    def GetExitCodeProcess(self, handle):  # noqa: N802
+        return self.exit_codes[handle]
 
     def CloseHandle(self, handle):  # noqa: N802
         self.open.remove(handle)
 
 
 def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
-    system = Kernel32()
-    monkeypatch.setattr(lock, "WINDOWS", True)
-    monkeypatch.setattr(lock, "_kernel32", lambda: system)
+    system = WindowsApi()
+    monkeypatch.setitem(sys.modules, "_winapi", system)
+    monkeypatch.setattr(sys, "platform", "win32")
 
     def kill(process, number):
         raise AssertionError("on Windows this ends the process")
@@ -97,18 +138,3 @@ def test_on_windows_a_process_is_looked_at_and_never_signalled(monkeypatch):
     monkeypatch.setattr(os, "kill", kill)
     assert [lock.is_running(process) for process in (11, 12, 13)] == [True, False, False]
     assert system.open == set()
-
-
-def test_on_windows_there_is_a_lock_too(monkeypatch, tmp_path):
-    held = set()
-
-    def locking(descriptor, mode, count):
-        path = os.readlink(f"/proc/self/fd/{descriptor}") if os.path.exists("/proc/self/fd") else "the one"
-        if path in held:
-            raise PermissionError(13, "folder_lock")
-        held.add(path)
-
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(locking=locking, LK_NBLCK=2))
-    with folder_lock(tmp_path), pytest.raises(FolderError, match="Another audit is writing"), folder_lock(tmp_path):
-        pass

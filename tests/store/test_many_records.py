@@ -41,20 +41,20 @@ def test_what_is_said_of_some_records_is_read_without_the_rest(monkeypatch, tmp_
     monkeypatch.setattr("guestlist.store.folder.MANY_CELLS", 50)
     audit(tmp_path)
     rotation, whole = (open_store(tmp_path).rotation() for _ in range(2))
-    made, plain = [], folder._stacked
+    made, plain = [], folder._stack
 
     def noted(parts, names, models):
         found = plain(parts, names, models)
         made.extend((name, values.shape) for name, values in found.items())
         return found
 
-    monkeypatch.setattr(folder, "_stacked", noted)
+    monkeypatch.setattr(folder, "_stack", noted)
     records = np.array([3, 4, 17, 60])
     for name in ("mentr", "correct", "margin"):
         for view in (rotation.of_records(records), rotation.take(np.arange(1, 9)).of_records(records)):
             expected = whole.target(name)[:, records].astype(np.float64)[-len(view.member) :]
             made.clear()
             assert np.array_equal(view.target(name), expected)
-            assert set(made) <= {(name, (9, 80 if name in folder.KEPT else 4))}
+            assert set(made) <= {(name, (9, 80 if name in folder.ALWAYS_WHOLE else 4))}
     assert np.array_equal(rotation.facing(0).reference("mentr", records), whole.target("mentr")[1:, records])
     assert np.array_equal(rotation.target("mentr"), whole.target("mentr"))

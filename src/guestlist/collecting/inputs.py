@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import write_manifest
+from guestlist.store.seals import text_digest
 from guestlist.targets import Target, as_target
 from guestlist.targets.estimators import with_fit_params
 
@@ -222,9 +222,9 @@ def planned(inputs: Inputs, references: int, seed: int) -> Split:
 def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping[str, Any] | None = None) -> Manifest:
     target, split = inputs.target, inputs.split
     return Manifest(
-        data=digest(fingerprint(inputs.pool, inputs.hashes)),
-        split=digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
-        recipe=digest(target.recipe),
+        data=text_digest(fingerprint(inputs.pool, inputs.hashes)),
+        split=text_digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
+        recipe=text_digest(target.recipe),
         seed=seed,
         game=game,
         scale=target.scale.name,
@@ -240,10 +240,6 @@ def _about(inputs: Inputs) -> dict[str, Any]:
     if inputs.target.training is not None:
         found["training"] = to_json(inputs.target.training)
     return found
-
-
-def digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:

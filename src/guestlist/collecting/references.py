@@ -18,7 +18,7 @@ from guestlist.targets.target import Trainer
 
 def train_references(context: CollectContext) -> None:
     """Bring the folder to hold the signals of all references that the context plans."""
-    there = context.store.checked({k: model_path(context.store.folder, k) for k in context.store.models()})
+    there = context.store.check_files({k: model_path(context.store.folder, k) for k in context.store.models()})
     missing = [k for k in range(1, 1 + context.references) if k not in there]
     if missing:
         told = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."

@@ -16,7 +16,7 @@ from guestlist.views.signals import Rotation
 
 
 def rotation_from_store(
-    store: Store, evidence: Evidence = NO_EVIDENCE, references: int | None = None, together: Collection[str] = ()
+    store: Store, evidence: Evidence = NO_EVIDENCE, references: int | None = None, preload: Collection[str] = ()
 ) -> Rotation:
     """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
 
@@ -25,7 +25,7 @@ def rotation_from_store(
         references: take only the first so many.
         together: signals that will be asked for.
     """
-    rotation = _without(store.rotation(references, together), store.split.told)
+    rotation = _without(store.rotation(references, preload), store.split.told)
     evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
     mocks = evidence.for_mocks()
     return replace(

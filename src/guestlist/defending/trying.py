@@ -15,7 +15,7 @@ from guestlist.arrays.samples import numbered
 from guestlist.arrays.threads import one_thread
 from guestlist.auditing import Settings, audited
 from guestlist.calling import model_code, query
-from guestlist.collecting.inputs import Inputs, digest, reset_rows
+from guestlist.collecting.inputs import Inputs, reset_rows
 from guestlist.defending.candidates import Candidate
 from guestlist.errors import AuditError, FolderError
 from guestlist.evaluate import Estimate, share, tpr_at_fpr
@@ -29,6 +29,7 @@ from guestlist.risks.listing import members_by_risk
 from guestlist.store import open_store
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import from_json, to_json
+from guestlist.store.seals import text_digest
 from guestlist.targets import Target
 from guestlist.targets.answering import answering
 
@@ -110,7 +111,7 @@ class DefenceRunner:
         wanted = [asked.references, asked.prior, list(asked.ignore), self.fpr]
         attacks = None if asked.attacks is None else list(asked.attacks)
         parts = (known.data, known.split, known.recipe, str(known.seed), repr(wanted), describe(attacks))
-        return digest(*parts, describe(list(asked.evidence)), candidate.describe())
+        return text_digest(*parts, describe(list(asked.evidence)), candidate.describe())
 
     def finished(self, candidate: Candidate) -> Tried | None:
         """What came of it in an earlier run, if that came to an end."""

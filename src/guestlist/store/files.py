@@ -1,4 +1,4 @@
-"""Writing files so that present means whole."""
+"""Atomic writing of files: a file that is present is complete."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from guestlist.store.passing import is_temporary
 
 T = TypeVar("T")
 MANY_ROWS = 100_000  # of a table
-STREAMS = (1, 2)  # what a command prints, and what it says of errors
+STREAMS = (1, 2)  # standard output and standard error
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write aside, flush to the disk, then rename: a reader sees the old file or the new one, never a part.
+    """Write a file atomically: a reader sees the old content or the new, never a part.
 
-    What ends with this process is not flushed: no power cut leaves anybody to read it.
-    In the folder of an audit it is its owner's alone: it tells who was a member.
+    A file in a temporary folder is not flushed to the disk, since it ends with this process. A file in the folder of an audit
+    is private, since it holds membership.
     """
     with atomic_file(path) as file:
         file.write(content)
@@ -35,19 +35,19 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """The same for what is written piece by piece: a file that takes its place once it is whole.
+    """Yield a file that replaces the one at ``path`` once it is complete.
 
-    Where a user names a link, the file that it points to is replaced and the link stays; what is no file, such as a pipe or a
-    device, cannot be replaced, and is written to once all is there. In the folder of an audit neither has any business: whoever
-    put it there does not decide what else is overwritten, and it is replaced.
+    If a user names a link, the file that it points to is replaced and the link stays. A pipe or a device cannot be replaced; the
+    complete content is written to it. In the folder of an audit both are replaced: another user may have put them there, and
+    must not decide which file is overwritten.
     """
     try:
         private = is_private(path)
-        found = None if private else _standing(path)
-        if found is not None and not _replaceable(found):
-            whole = io.BytesIO()
-            yield whole
-            _write_through(path, found, whole.getvalue())
+        status = None if private else _status(path)
+        if status is not None and not _is_replaceable(status):
+            buffer = io.BytesIO()
+            yield buffer
+            _write_through(path, status, buffer.getvalue())
             return
         if path.is_symlink() and not private:
             path = Path(os.path.realpath(path))
@@ -60,48 +60,50 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(path: Path, private: bool) -> Iterator[BinaryIO]:
-    # The process id keeps two writers of one file apart; both write the same bits.
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # The process id separates two writers of one file; both write the same bytes.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    mode = 0o600 if private else 0o666
     try:
         _make_folder(path.parent, private)
-        with open(aside, "w+b", opener=lambda name, flags: os.open(name, flags, 0o600 if private else 0o666)) as file:
+        with open(partial, "w+b", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
             if not is_temporary(path):
                 os.fsync(file.fileno())
-        os.replace(aside, path)
+        os.replace(partial, path)
     finally:
         with suppress(OSError):
-            aside.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
-def _standing(path: Path) -> os.stat_result | None:
-    """What stands at a path, links followed; None where there is nothing."""
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of the file at a path, links followed; None if there is none."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
-def _replaceable(found: os.stat_result) -> bool:
-    """Whether a file may take the place of this one: not that of a pipe, a device, or what we print to.
+def _is_replaceable(status: os.stat_result) -> bool:
+    """Return whether a file may be replaced: not a pipe, a device or a standard stream.
 
-    A folder is in the way, and whoever replaces it hears of that.
+    For a folder it is true, so that the attempt raises an error that names it.
     """
-    return stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and _stream(found) is None)
+    return stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and _standard_stream(status) is None)
 
 
-def _write_through(path: Path, found: os.stat_result, content: bytes) -> None:
-    stream = _stream(found)  # not opened by its name, /dev/stdout: a file would be written from its beginning again
+def _write_through(path: Path, status: os.stat_result, content: bytes) -> None:
+    # A stream is not opened by its name, /dev/stdout: a file would be overwritten from its beginning.
+    stream = _standard_stream(status)
     with os.fdopen(os.open(path, os.O_WRONLY) if stream is None else os.dup(stream), "wb") as file:
         file.write(content)
 
 
-def _stream(found: os.stat_result) -> int | None:
-    """The number of our own output that this is, if it is one."""
+def _standard_stream(status: os.stat_result) -> int | None:
+    """Return the number of the standard stream that a file is, if it is one."""
     for number in STREAMS:
-        with suppress(OSError):  # it is closed
-            if os.path.samestat(os.fstat(number), found):
+        with suppress(OSError):  # The stream is closed.
+            if os.path.samestat(os.fstat(number), status):
                 return number
     return None
 
@@ -115,22 +117,23 @@ def _make_folder(folder: Path, private: bool) -> None:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what a killed writer left unfinished; the process id in the name tells whether it still writes.
+    """Remove unfinished files of processes that no longer run.
 
-    One of our own is of somebody before us: in a container, every run may have the same number.
+    A file with the number of this process is of an earlier one: in a container, every run may have the same number.
     """
-    for part in folder.rglob(".*.part"):
-        process = part.name.split(".")[-2]
+    for partial in folder.rglob(".*.part"):
+        process = partial.name.split(".")[-2]
         if not process.isdecimal() or int(process) == os.getpid() or not is_running(int(process)):
-            part.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, content: str) -> None:
+    """Write a text file atomically."""
     write_bytes(path, content.encode("utf-8"))
 
 
 def write_json(path: Path, content: Mapping) -> None:
-    """JSON with sorted keys, so that equal contents are equal bytes, one line each; NaN is not JSON and is refused."""
+    """Write JSON with sorted keys, one per line: equal contents are equal bytes. NaN is refused."""
     lines = (
         f"{json.dumps(name)}: {json.dumps(content[name], sort_keys=True, allow_nan=False)}" for name in sorted(content)
     )
@@ -138,7 +141,7 @@ def write_json(path: Path, content: Mapping) -> None:
 
 
 def read_json(path: Path) -> dict:
-    """The object in a JSON file; ValueError where there is none."""
+    """Read the object in a JSON file; raise a ValueError if there is none."""
     content = json.loads(path.read_text("utf-8"))
     if not isinstance(content, dict):
         raise ValueError("it holds no object")
@@ -146,41 +149,44 @@ def read_json(path: Path) -> dict:
 
 
 def read_npz(path: Path, *names: str) -> dict[str, np.ndarray]:
-    """Arrays of an npz file, all or those named; ValueError where it is damaged, and never a pickle."""
+    """Read arrays of an npz file, all or those named; raise a ValueError if it is damaged. Pickles are refused."""
     return with_npz(path, lambda archive: {name: archive[name] for name in names or archive.files})
 
 
-def with_npz(path: Path, look: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
-    """What ``look`` finds in an npz file; ValueError where it is damaged.
+def with_npz(path: Path, read: Callable[[np.lib.npyio.NpzFile], T], *, known: bool = False) -> T:
+    """Return the result of ``read`` on an npz file; raise a ValueError if the file is damaged.
 
     Args:
-        known: whether the same file was looked through before: what its headers claim need not be checked again.
+        known: Whether the headers of the same file were checked before.
     """
-    with open(path, "rb") as file:  # numpy leaves a damaged file open if it opened it itself
+    with open(path, "rb") as file:  # NumPy leaves a damaged file open if it opened it itself.
         try:
             with opened_archive(file) if known else checked_archive(file) as archive:
-                return look(archive)
+                return read(archive)
         except (OSError, ValueError, KeyError):
             raise
-        except Exception as error:  # zlib, zipfile and numpy have many words for a damaged file
+        except Exception as error:  # zlib, zipfile and NumPy have many errors for a damaged file.
             raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
+    """Write arrays by name to an npz file."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
     write_bytes(path, buffer.getvalue())
 
 
 def write_npy(path: Path, array: np.ndarray) -> None:
+    """Write one array to an npy file."""
     buffer = io.BytesIO()
     np.save(buffer, array)
     write_bytes(path, buffer.getvalue())
 
 
 def write_parquet(path: Path, table) -> None:
+    """Write a table without its index."""
     options = {}
-    if len(table) > MANY_ROWS:  # hardly two numbers are equal: to look for those that are would take most of the time
-        options["use_dictionary"] = [name for name, kind in table.dtypes.items() if kind.kind not in "fiu"]
+    if len(table) > MANY_ROWS:  # Few numbers are equal, and the search for equal ones would take most of the time.
+        options["use_dictionary"] = [name for name, dtype in table.dtypes.items() if dtype.kind not in "fiu"]
     with atomic_file(path) as file:
         table.to_parquet(file, index=False, **options)

@@ -1,4 +1,7 @@
-"""Frozen dataclasses to JSON and back, by their type hints."""
+"""Conversion of frozen dataclasses to JSON and back, by their type hints.
+
+Written by hand: no library in the core turns NaN into null and back, or reads tuples and unions of dataclasses.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 
 
 def to_json(value) -> Any:
-    """Plain lists, dicts, numbers and text. NaN and infinities become null: JSON has no others."""
+    """Convert a value to lists, dicts, numbers and text. NaN and infinities become null."""
     if type(value) is float:
         return value if math.isfinite(value) else None
     if is_dataclass(value):
@@ -21,7 +24,7 @@ def to_json(value) -> Any:
     if isinstance(value, Mapping):
         return {str(k): to_json(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        # Most of what there is are curves: finite numbers, which stay what they are.
+        # Most lists are curves: finite numbers, which stay as they are.
         return [v if type(v) is float and math.isfinite(v) else to_json(v) for v in value]
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
@@ -33,44 +36,51 @@ def to_json(value) -> Any:
 
 
 def from_json(hint, value) -> Any:
-    """A value of type ``hint`` from what :func:`to_json` made of it; null becomes NaN where a float is wanted.
+    """Convert the result of :func:`to_json` back to a value of type ``hint``; null becomes NaN for a float.
 
-    What is lacking takes the dataclass's default; where there is none, it is a KeyError. What it has no field for is left out.
-    A value of another type is a ValueError: somebody edited the file, or wrote it with another program.
+    A missing field takes its default. Keys without a field are ignored.
+
+    Raises:
+        KeyError: A field without a default is missing.
+        ValueError: A value has a different type, for example because the file was edited.
     """
     if hint is float:
-        return float("nan") if value is None else float(_of(value, int, float))
+        return float("nan") if value is None else float(_checked(value, int, float))
     if hint in (int, str, bool):
-        return _of(value, hint)
+        return _checked(value, hint)
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is Literal:  # a newer version may know a word more
-        return _of(value, *{type(one) for one in inner})
+    if origin is Literal:  # A newer version may have more choices.
+        return _checked(value, *{type(choice) for choice in inner})
     if origin in (Union, types.UnionType):
-        return _one_of(inner, value)
+        return _from_union(inner, value)
     if isinstance(hint, type) and is_dataclass(hint):
-        hints, optional = get_type_hints(hint), {f.name for f in fields(hint) if _has_default(f)}
-        given = [f.name for f in fields(hint) if f.name in _of(value, dict) or f.name not in optional]
-        return hint(**{name: from_json(hints[name], value[name]) for name in given})
+        hints = get_type_hints(hint)
+        content = _checked(value, dict)
+        names = [f.name for f in fields(hint) if f.name in content or not _has_default(f)]
+        return hint(**{name: from_json(hints[name], content[name]) for name in names})
     if origin is tuple:
-        return tuple(from_json(one, v) for one, v in zip(_each(inner, _of(value, list)), value, strict=True))
+        hints = _hints_of_items(inner, _checked(value, list))
+        return tuple(from_json(item_hint, item) for item_hint, item in zip(hints, value, strict=True))
     if origin in (dict, Mapping, collections.abc.Mapping):
-        return {k: from_json(inner[1], v) for k, v in _of(value, dict).items()}
-    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # a NamedTuple of floats
-        if len(_of(value, list)) != len(hint._fields):
+        return {k: from_json(inner[1], v) for k, v in _checked(value, dict).items()}
+    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # NamedTuple of floats
+        if len(_checked(value, list)) != len(hint._fields):
             raise ValueError(f"found {len(value)} numbers where {', '.join(hint._fields)} belong")
         return hint(*(from_json(float, v) for v in value))
     return value
 
 
-def _of(value, *kinds: type):
-    """The value, refused where it is of another kind; true and false are no numbers."""
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise ValueError(f"found {type(value).__name__} where {' or '.join(kind.__name__ for kind in kinds)} belongs")
+def _checked(value, *expected: type):
+    """Return the value; raise if it has a different type. True and false are not numbers."""
+    if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
+        raise ValueError(
+            f"found {type(value).__name__} where {' or '.join(kind.__name__ for kind in expected)} belongs"
+        )
     return value
 
 
-def _one_of(hints, value) -> Any:
-    """By the first of several types that it fits."""
+def _from_union(hints, value) -> Any:
+    """Convert by the first of several types that the value fits."""
     if value is None and type(None) in hints:
         return None
     known = [hint for hint in hints if hint is not type(None)]
@@ -82,9 +92,11 @@ def _one_of(hints, value) -> Any:
     return from_json(known[-1], value)
 
 
-def _each(inner, values: list) -> tuple:
-    """The types of a tuple's values: all alike where it ends in dots."""
-    return (inner[0],) * len(values) if len(inner) == 2 and inner[1] is ... else inner
+def _hints_of_items(inner, items: list) -> tuple:
+    """Return one type per item of a tuple; with an ellipsis all have the first."""
+    if len(inner) == 2 and inner[1] is ...:
+        return (inner[0],) * len(items)
+    return inner
 
 
 def _has_default(field: Field) -> bool:

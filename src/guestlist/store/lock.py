@@ -1,4 +1,4 @@
-"""One audit at a time in a folder, which only its owner can read: it tells who was a member."""
+"""Exclusive access to an audit folder, which is private because it holds membership."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 from guestlist.errors import FolderError, unwritten
 from guestlist.reaching import is_there
@@ -18,93 +19,76 @@ PRIVATE = 0o700
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock while an audit works in it; the system lets go of it however the process ends.
+    """Hold the lock of an audit folder; the system releases it however the process ends.
 
-    A folder that is made for it, or was empty, is its owner's alone from then on. Where the work fails before anything is
-    written, nothing is left behind.
+    A new or empty folder becomes private. If the work fails before it writes anything, the folder is left as it was.
+
+    Raises:
+        FolderError: Another process holds the lock, or the path is a file.
+        UnwrittenError: The folder cannot be written.
     """
     check_not_a_file(folder)
+    # The lock file stays: it marks the folder as private. Without it a lock would also be replaced by a mere marker on
+    # file systems that have no locks, and a killed process would leave that marker behind.
+    lock = FileLock(folder / LOCK, mode=0o600, blocking=False, thread_local=False, preserve_lock_file=True)
     try:
         new = not folder.exists()
         before = frozenset[str]() if new else frozenset(os.listdir(folder))
         folder.mkdir(parents=True, exist_ok=True)
         if not before:
-            with suppress(PermissionError):  # somebody else's, who lets us write there
+            with suppress(PermissionError):  # The folder belongs to another user, who lets this one write there.
                 folder.chmod(PRIVATE)
-        descriptor = os.open(folder / LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.") from error
     except OSError as error:
         raise unwritten(folder, error) from error
-    with open(descriptor, "w") as file:
-        if not _hold(file):
-            raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.")
-        try:
-            yield
-        except BaseException:
-            if LOCK not in before and frozenset(os.listdir(folder)) == before | {LOCK}:
+    try:
+        yield
+    except BaseException:
+        if LOCK not in before and frozenset(os.listdir(folder)) == before | {LOCK}:
+            with suppress(OSError):  # Windows cannot remove an open file.
                 (folder / LOCK).unlink()
                 if new:
                     folder.rmdir()
-            raise
+        raise
+    finally:
+        lock.release()
 
 
 def is_private(path: Path) -> bool:
-    """Whether a file stands, or would, in a folder that an audit works in."""
+    """Return whether a file is, or would be, in the folder of an audit."""
     return any((folder / LOCK).exists() for folder in path.absolute().parents[:4])
 
 
 def check_not_a_file(folder: Path) -> None:
+    """Raise if the path of an audit folder is a file."""
     if is_there(folder) and not folder.is_dir():
         raise FolderError(f"{folder} is a file; an audit needs a folder.")
 
 
 def is_running(process: int) -> bool:
-    """Whether a process runs."""
-    if WINDOWS:  # where a signal of 0 would end it
-        return _alive_on_windows(process)
+    """Return whether a process with this number runs."""
+    if sys.platform == "win32":  # There, a signal of 0 would end the process.
+        return _is_running_on_windows(process)
     try:
         os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
     except PermissionError:
         return True
+    except (ProcessLookupError, OverflowError):
+        return False
     return True
 
 
-WINDOWS = sys.platform == "win32"
-_QUERY, _STILL_ACTIVE = 0x1000, 259  # PROCESS_QUERY_LIMITED_INFORMATION, and the exit code of what has not exited
+def _is_running_on_windows(process: int) -> bool:
+    import _winapi as api
 
-
-def _alive_on_windows(process: int) -> bool:
-    import ctypes
-
-    system = _kernel32()
-    handle = system.OpenProcess(_QUERY, False, process)
-    if not handle:
-        return False
+    query_limited_information = 0x1000
     try:
-        code = ctypes.c_ulong()
-        return not system.GetExitCodeProcess(handle, ctypes.byref(code)) or code.value == _STILL_ACTIVE
-    finally:
-        system.CloseHandle(handle)
-
-
-def _kernel32():
-    import ctypes
-
-    return ctypes.WinDLL("kernel32")  # type: ignore[attr-defined]  # on Windows alone
-
-
-def _hold(file: IO[str]) -> bool:
-    """Take the lock; false where somebody has it."""
-    try:
-        try:
-            import fcntl
-        except ImportError:  # on Windows
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        handle = api.OpenProcess(query_limited_information, False, process)  # type: ignore[attr-defined]
     except OSError:
         return False
-    return True
+    try:
+        return api.GetExitCodeProcess(handle) == api.STILL_ACTIVE  # type: ignore[attr-defined]
+    finally:
+        api.CloseHandle(handle)  # type: ignore[attr-defined]

@@ -1,8 +1,7 @@
-"""What the signals in a folder depend on: two audits share signals only if all of it is equal."""
+"""Manifest of an audit folder: everything that its signals depend on."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,27 +10,30 @@ from typing import Any
 from guestlist.errors import FolderError
 from guestlist.games import Game, game_of
 from guestlist.store.files import read_json
-from guestlist.store.seals import IntegrityError, read_checked_json, write_checked_json
+from guestlist.store.seals import IntegrityError, read_checked_json, text_digest, write_checked_json
 
 FORMAT = 4
-# Stands for a recipe where there is no model, only what it answered.
+# Recipe of an audit of predictions, which has no model.
 PREDICTIONS = "predictions"
+_PROVENANCE = {"file": "manifest.json"}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the signals in a folder depend on.
+    """Everything that the signals in a folder depend on.
+
+    Two audits share signals only if all of it is equal, ``about`` and ``files`` excepted.
 
     Args:
-        data: digest of the records: features, labels, ids and groups.
-        split: digest of whom the target was trained on and who is asked about.
-        recipe: digest of how models are trained.
-        seed: of everything random.
-        game: name and options of the game that draws who trains on what.
-        scale: of the answers.
-        classes: labels, as text, in the order of the answers; none for regression.
-        about: what does not decide the signals, and is kept for people and for later commands.
-        files: name to digest of the files whose content the audit rests on: the records, and what the target answered.
+        data: Digest of the records: features, labels, ids and groups.
+        split: Digest of the target's members and of the evaluated records.
+        recipe: Digest of the training recipe.
+        seed: Random seed.
+        game: Name and options of the game that draws the training sets.
+        scale: Name of the scale of the outputs.
+        classes: Labels, as text, in the order of the outputs; empty for regression.
+        about: Notes for people and for later commands, which do not affect the signals.
+        files: Name to digest of the files that the audit rests on: the records and the target's outputs.
     """
 
     data: str
@@ -47,48 +49,48 @@ class Manifest:
 
     @property
     def rows_seed(self) -> int:
-        """Of the references' training sets: its own for every seed, pool and choice of members.
+        """Seed of the references' training sets, which depends on seed, pool and members.
 
-        From the seed alone, every pool of one size would have references in the same places, and members that somebody drew
-        by the same generator could be those of a reference. The same records are drawn whatever the recipe is, so that
-        two models of the same members can be compared.
+        From the seed alone, references of all pools of one size would train on records at the same positions, and members that
+        a user drew with the same generator could be those of a reference. The recipe plays no part, so that two models of the
+        same members can be compared.
         """
-        return int(hashlib.sha256(f"{self.seed} {self.data} {self.split}".encode()).hexdigest()[:16], 16)
+        return int(text_digest(f"{self.seed} {self.data} {self.split}")[:16], 16)
 
     def make_game(self) -> Game:
+        """Return the game that draws the training sets."""
         return game_of(dict(self.game))
 
 
-# What decides whose audit a folder holds.
+# Fields that decide which audit a folder holds.
 PARTS = ("data", "split", "recipe", "seed", "game", "scale", "classes")
 
 
-def differences(one: Manifest, other: Manifest) -> list[str]:
-    """The parts in which two manifests differ."""
-    return [name for name in PARTS if getattr(one, name) != getattr(other, name)]
+def differences(first: Manifest, second: Manifest) -> list[str]:
+    """Return the names of the fields in which two manifests differ."""
+    return [name for name in PARTS if getattr(first, name) != getattr(second, name)]
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    write_checked_json(path, _SEAL, {**asdict(manifest), "classes": list(manifest.classes)})
-
-
-_SEAL = {"file": "manifest.json"}
+    """Write a manifest with integrity metadata."""
+    write_checked_json(path, _PROVENANCE, {**asdict(manifest), "classes": list(manifest.classes)})
 
 
 def read_manifest(path: Path) -> Manifest:
+    """Read a manifest; raise a FolderError if it is damaged or of a different format."""
     try:
-        found = read_json(path)
-        if "format" not in found:
+        document = read_json(path)
+        if "format" not in document:
             raise ValueError("no format number")
     except (OSError, ValueError) as error:
         raise FolderError(f"{path} is damaged or was not written by guestlist ({error}).") from error
-    if found["format"] != FORMAT:
+    if document["format"] != FORMAT:
         raise FolderError(
-            f"{path.parent} has format {found['format']}, this version of guestlist reads format {FORMAT}. "
+            f"{path.parent} has format {document['format']}, this version of guestlist reads format {FORMAT}. "
             "Run the audit again in a new folder."
         )
     try:
-        content, _ = read_checked_json(path, _SEAL)
+        content, _ = read_checked_json(path, _PROVENANCE)
         return Manifest(**{**content, "classes": tuple(content["classes"])})
     except IntegrityError as error:
         raise FolderError(

@@ -1,4 +1,4 @@
-"""A folder to work in where the user gave none: it lasts as long as the work."""
+"""Temporary folders, which end with the process that made them."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ PREFIX = "guestlist-"
 
 @contextmanager
 def audit_folder(folder: str | Path | None) -> Iterator[Path]:
-    """The folder, or one that lasts as long as the work in it; either way a polite stop puts away what was begun."""
+    """Yield the folder of an audit, or a temporary one for None; a signal to stop cleans up first."""
     with stoppable():
         if folder is None:
-            with temporary_folder(PREFIX) as place:
-                yield place / "audit"
+            with temporary_folder(PREFIX) as parent:
+                yield parent / "audit"
             return
         with told(f"What was finished is kept in {folder}: the same once more goes on from there."):
-            yield Path(folder).absolute()  # a model's code may change the working directory
+            yield Path(folder).absolute()  # The code of a model may change the working directory.
 
 
 @contextmanager
 def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
-    """A folder of one's own for as long as this lasts; those that killed processes have left are removed.
+    """Yield a new folder and remove it afterwards, with those that killed processes left.
 
     Args:
-        prefix: the process's number follows it.
-        parent: by default where the system wants such folders.
+        prefix: Start of the folder's name; the number of the process follows.
+        parent: Where to make it; by default the system's folder for temporary files.
     """
     parent = parent or tempfile.gettempdir()
     for path in Path(parent).glob(f"{prefix}[0-9]*-*"):
         process = path.name.removeprefix(prefix).split("-")[0]
-        if process.isdecimal() and not is_running(int(process)) and _ours(path):
+        if process.isdecimal() and not is_running(int(process)) and _is_own_folder(path):
             shutil.rmtree(path, ignore_errors=True)
     try:
-        place = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)
+        folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)
     except OSError as error:
         raise unwritten(Path(parent), error) from error
     try:
-        yield Path(place)
+        yield Path(folder)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file stands, or would, in a folder that ends with this process: what lies there need not outlive a power cut."""
-    own = f"{PREFIX}{os.getpid()}-"
-    return any(folder.name.startswith(own) for folder in path.absolute().parents)
+    """Return whether a file is, or would be, in a temporary folder of this process."""
+    prefix = f"{PREFIX}{os.getpid()}-"
+    return any(folder.name.startswith(prefix) for folder in path.absolute().parents)
 
 
-def _ours(path: Path) -> bool:
+def _is_own_folder(path: Path) -> bool:
     try:
         return not path.is_symlink() and path.is_dir() and (os.name != "posix" or path.stat().st_uid == os.getuid())
-    except OSError:  # it is gone
+    except OSError:  # It was removed meanwhile.
         return False

@@ -1,11 +1,11 @@
-"""Files tied to the audit that they were made for: each says which file it is, what it was made of, and what it holds.
+"""Integrity metadata of files: which file it is, what it was computed from, and a digest of its content.
 
-A seal is protection against mistakes: a file copied over another, a folder mixed of two audits, a figure that somebody edited.
-It holds no secret: whoever wants to deceive can seal what they like.
+The metadata protect against mistakes: a file copied over another, a folder mixed from two audits, an edited number. They hold
+no secret, so they do not protect against forgery.
 
-An npz file carries its seal as the comment of the archive, a line of JSON (``unzip -z`` shows it), and a JSON file under the
-key ``seal``. What an npz file holds is told by the checksums that it has of each array, which are compared when the array
-is first read, and again once the file has changed since (by its time, size or number): the seal costs next to nothing.
+An npz file carries its metadata as the comment of the archive, a line of JSON (``unzip -z`` prints it), and a JSON file under
+the key ``seal``. The digest of an npz file covers the checksums that the archive has of each array. A checksum is compared
+when its array is first read, and again once the file has changed (time, size or inode), so that the check costs little.
 """
 
 from __future__ import annotations
@@ -22,102 +22,117 @@ import numpy as np
 from guestlist.store.archives import stored_array
 from guestlist.store.files import atomic_file, read_json, with_npz, write_json
 
-# By part: what a file was made of, in the words of messages.
-Seal = Mapping[str, str]
-SEAL, HOLDS, FILE = "seal", "holds", "file"
+# Name of an input to its digest.
+Provenance = Mapping[str, str]
+# Keys in files on disk.
+METADATA = "seal"
+CONTENT = "holds"
+FILE = "file"
 
 
 class IntegrityError(ValueError):
-    """A file is not what belongs in its place."""
+    """A file is not the one that belongs at its path."""
 
 
 def digest(*parts: str | bytes) -> str:
-    """Of texts and bytes, each told apart from the next."""
-    found = hashlib.sha256()
+    """Return the SHA-256 digest of texts and bytes, each preceded by its length."""
+    sha256 = hashlib.sha256()
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
-        found.update(len(content).to_bytes(8, "big"))
-        found.update(content)
-    return found.hexdigest()
+        sha256.update(len(content).to_bytes(8, "big"))
+        sha256.update(content)
+    return sha256.hexdigest()
 
 
-def write_checked_npz(path: Path, seal: Seal, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write arrays with a seal; returns the digest of what the file holds."""
-    with atomic_file(path) as file:  # not first in memory: with many classes, answers are large
+def text_digest(*lines: str) -> str:
+    """Return the SHA-256 digest of lines of text."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def write_checked_npz(path: Path, provenance: Provenance, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write arrays with integrity metadata, and return the digest of the content."""
+    with atomic_file(path) as file:  # Not first in memory: with many classes, outputs are large.
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stubs take every name for that of an option
         with zipfile.ZipFile(file, "a") as archive:
-            holds = _holds(archive)
-            archive.comment = json.dumps({**seal, HOLDS: holds}, sort_keys=True).encode()
-    return holds
+            content = _archive_digest(archive)
+            archive.comment = json.dumps({**provenance, CONTENT: content}, sort_keys=True).encode()
+    return content
 
 
 def read_checked_npz(
-    path: Path, seal: Seal, *names: str, known: bool = False, compared: Collection[str] = ()
+    path: Path, provenance: Provenance, *names: str, known: bool = False, compared: Collection[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Arrays of a sealed file, all or those named; an error where it is not what belongs there.
+    """Read arrays of a file, all or those named, and check its metadata.
 
     Args:
-        known: whether the same file was checked before.
-        compared: the arrays whose checksums were compared then.
+        known: Whether the same file was checked before.
+        compared: Arrays with checksums that were compared then.
+
+    Raises:
+        IntegrityError: The file is not the one that belongs at its path.
     """
 
-    def look(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
-        _check_archive(archive.zip, seal)
-        return {
-            name: stored_array(archive, name) if name in compared else archive[name] for name in names or archive.files
-        }
+    def read(archive: np.lib.npyio.NpzFile) -> dict[str, np.ndarray]:
+        _check_archive(archive.zip, provenance)
+        arrays = {}
+        for name in names or archive.files:
+            arrays[name] = stored_array(archive, name) if name in compared else archive[name]
+        return arrays
 
-    return with_npz(path, look, known=known)
+    return with_npz(path, read, known=known)
 
 
-def check_npz(path: Path, seal: Seal) -> list[str]:
-    """The names of the arrays in a sealed file, which are not read; an error where it is not what belongs there."""
+def check_npz(path: Path, provenance: Provenance) -> list[str]:
+    """Check the metadata of a file, and return the names of its arrays without reading them."""
 
-    def look(archive: np.lib.npyio.NpzFile) -> list[str]:
-        _check_archive(archive.zip, seal)
+    def read(archive: np.lib.npyio.NpzFile) -> list[str]:
+        _check_archive(archive.zip, provenance)
         return list(archive.files)
 
-    return with_npz(path, look)
+    return with_npz(path, read)
 
 
-def write_checked_json(path: Path, seal: Seal, content: Mapping[str, Any]) -> None:
-    write_json(path, {**content, SEAL: {**seal, HOLDS: _digest_of(content)}})
+def write_checked_json(path: Path, provenance: Provenance, content: Mapping[str, Any]) -> None:
+    """Write a JSON file with integrity metadata."""
+    write_json(path, {**content, METADATA: {**provenance, CONTENT: _json_digest(content)}})
 
 
-def read_checked_json(path: Path, seal: Seal) -> tuple[dict[str, Any], Seal]:
-    """What a sealed file holds, and its seal; an error where it is not what belongs there."""
+def read_checked_json(path: Path, provenance: Provenance) -> tuple[dict[str, Any], Provenance]:
+    """Read a JSON file and its metadata, and check them."""
     content = read_json(path)
-    found = content.pop(SEAL, None)
-    _check(found, seal, _digest_of(content))
-    return content, found
+    metadata = content.pop(METADATA, None)
+    _check(metadata, provenance, _json_digest(content))
+    return content, metadata
 
 
-def _check_archive(archive: zipfile.ZipFile | None, seal: Seal) -> None:
-    holds = _holds(archive)
+def _check_archive(archive: zipfile.ZipFile | None, provenance: Provenance) -> None:
+    if archive is None:
+        raise ValueError("it is not an archive")
+    content = _archive_digest(archive)
     try:
-        found = json.loads(archive.comment) if archive is not None else None
+        metadata = json.loads(archive.comment)
     except ValueError:
-        found = None
-    _check(found, seal, holds)
-    if seal.get(HOLDS, holds) != holds:
+        metadata = None
+    _check(metadata, provenance, content)
+    if provenance.get(CONTENT, content) != content:
         raise IntegrityError("it holds something else than manifest.json notes of it")
 
 
-def _check(found: Any, seal: Seal, holds: str) -> None:
-    """Raise unless a seal says what it is expected to say; it may say more."""
-    if not isinstance(found, dict):
+def _check(metadata: Any, provenance: Provenance, content: str) -> None:
+    """Raise unless the metadata hold what is expected; they may hold more."""
+    if not isinstance(metadata, dict):
         raise IntegrityError("it carries no seal, so guestlist did not write it, or somebody wrote it anew")
-    if found.get(FILE) != seal.get(FILE):
-        raise IntegrityError(f"it was written as {found.get(FILE)}")
-    differ = [name for name in seal if name != HOLDS and found.get(name) != seal[name]]
-    if differ:
-        raise IntegrityError(f"it was made of {' and '.join(MEANS.get(name, name) for name in differ)}")
-    if found.get(HOLDS) != holds:
+    if metadata.get(FILE) != provenance.get(FILE):
+        raise IntegrityError(f"it was written as {metadata.get(FILE)}")
+    different = [name for name in provenance if name != CONTENT and metadata.get(name) != provenance[name]]
+    if different:
+        raise IntegrityError(f"it was made of {' and '.join(DESCRIPTIONS.get(name, name) for name in different)}")
+    if metadata.get(CONTENT) != content:
         raise IntegrityError("it was changed after it was written")
 
 
-# What a user calls what a file or a folder was made of, for messages.
-MEANS = {
+# How messages describe an input of a file or a folder that differs.
+DESCRIPTIONS = {
     "data": "other records or labels",
     "split": "other members or non-members",
     "recipe": "another model or other parameters",
@@ -131,13 +146,11 @@ MEANS = {
 }
 
 
-def _holds(archive: zipfile.ZipFile | None) -> str:
-    """Digest of the names, sizes and checksums of the arrays; a checksum is compared where the array is first read."""
-    if archive is None:
-        raise ValueError("it is not an archive")
+def _archive_digest(archive: zipfile.ZipFile) -> str:
+    """Return a digest of the names, sizes and checksums of the arrays."""
     parts = sorted((info.filename, info.file_size, info.CRC) for info in archive.infolist())
     return digest(*(f"{name} {size} {checksum}" for name, size, checksum in parts))
 
 
-def _digest_of(content: Mapping[str, Any]) -> str:
+def _json_digest(content: Mapping[str, Any]) -> str:
     return digest(json.dumps(content, sort_keys=True))

@@ -65,7 +65,7 @@ class Distilled:
 
     def collect(self, context: CollectContext) -> None:
         plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
-        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
         soft, train = context.extractor.scale.soft(context.store.required_answers()), context.target.needs("distil")
         taught = self._taught(context)
         # As many records as the target had; all of them where there are no more.

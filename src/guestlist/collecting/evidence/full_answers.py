@@ -47,7 +47,7 @@ class FullAnswers:
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
         task = Answering(train_reference(context), frozenset(context.store.models()), folder)
         context.run(task, [k for k in range(1, 1 + context.references) if k not in there])
 

@@ -74,7 +74,7 @@ class Perturbed:
 
     def collect(self, context: CollectContext) -> None:
         plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
-        there = context.store.checked({k: _path(folder, k) for k in file_numbers(folder, "copy")})
+        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "copy")})
         asked = np.flatnonzero(context.store.split.evaluated[0])
         task = Asking(
             context.target.predict, self, column_scales(context.pool.x), asked, context.seed, context.extractor, folder
