@@ -59,8 +59,8 @@ def from_json(hint, value) -> Any:
         names = [f.name for f in fields(hint) if f.name in content or not _has_default(f)]
         return hint(**{name: from_json(hints[name], content[name]) for name in names})
     if origin is tuple:
-        hints = _hints_of_items(inner, _checked(value, list))
-        return tuple(from_json(item_hint, item) for item_hint, item in zip(hints, value, strict=True))
+        item_hints = _hints_of_items(inner, _checked(value, list))
+        return tuple(from_json(item_hint, item) for item_hint, item in zip(item_hints, value, strict=True))
     if origin in (dict, Mapping, collections.abc.Mapping):
         return {k: from_json(inner[1], v) for k, v in _checked(value, dict).items()}
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):  # NamedTuple of floats
