@@ -14,7 +14,7 @@ def honesty_table() -> str:
     rows = ["| what | measured | wanted | from |", "| --- | --- | --- | --- |"]
     for parts in (
         _persons(),
-        _blind(),
+        _baseline(),
         _claims(),
         _group_risks(),
         _ties(),
@@ -69,10 +69,10 @@ def _persons() -> Iterator[tuple[str, ...]]:
     yield told, _percent(least["told"]), "≥ 93 %", f"{found['samples']:,} samples"
 
 
-def _blind() -> Iterator[tuple[str, ...]]:
+def _baseline() -> Iterator[tuple[str, ...]]:
     for name, world in _read("blind")["worlds"].items():
         if "at_most" in world:
-            what = f"blind baseline is flagged, one source: {name}"
+            what = f"model-free baseline is flagged, one source: {name}"
             yield what, _percent(world["flagged"]), f"≤ {_percent(world['at_most'])}", f"{world['repeats']} splits"
         elif "second_order_flagged" in world:
             what = f"model-free baseline is flagged, {name.removesuffix(': flagged')}"
@@ -112,7 +112,7 @@ def _weighted(name: str, world: dict) -> Iterator[tuple[str, ...]]:
     held = f"{_percent(world['auc_held'])} ({beside} {_percent(world['oracle_held'])})"
     yield f"its 95 % interval covers: {name}", held, "≥ 93 %", count
     yield f"95 % intervals of weighted rates cover: {name}", _percent(world["tpr_held"]), "≥ 93 %", count
-    yield f"the interval of attack minus blind covers: {name}", _percent(world["gain_held"]), "≥ 93 %", count
+    yield f"the interval of attack minus baseline covers: {name}", _percent(world["gain_held"]), "≥ 93 %", count
 
 
 def _claims() -> Iterator[tuple[str, ...]]:

@@ -41,9 +41,9 @@ def test_an_audit_of_a_model_takes_one(tmp_path):
     x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     model = LogisticRegression().fit(x[:20], y[:20])
     sides = (x[:20], y[:20]), (x[20:], y[20:])
-    results = gl.audit(model, *sides, references=0, blind=False, attacks=["loss"], cover=gl.Cover(owner="Risk"))
+    results = gl.audit(model, *sides, references=0, baseline=False, attacks=["loss"], cover=gl.Cover(owner="Risk"))
     assert results.cover == gl.Cover(owner="Risk")
-    assert gl.audit(model, *sides, references=0, blind=False, attacks=["loss"]).cover is None
+    assert gl.audit(model, *sides, references=0, baseline=False, attacks=["loss"]).cover is None
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_the_command_takes_it_for_predictions(predictions, tmp_path):
     file, out = tmp_path / "said.npz", tmp_path / "out"
     np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)
     options = [part for name, words in SAID.items() for part in (f"--{name}", words)]
-    told = CliRunner().invoke(main, ["audit", "--predictions", str(file), "--out", str(out), "--no-blind", *options])
+    told = CliRunner().invoke(main, ["audit", "--predictions", str(file), "--out", str(out), "--no-baseline", *options])
     assert told.exit_code == 0, told.output
     assert gl.read_results(out).cover == gl.Cover(**SAID)
 
@@ -130,7 +130,7 @@ def test_what_is_collected_and_defended_has_it(tmp_path):
     x, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     model = LogisticRegression().fit(x[:20], y[:20])
     sides = (x[:20], y[:20]), (x[20:], y[20:])
-    common = {"blind": False, "jobs": 1, "progress": False}
+    common = {"baseline": False, "jobs": 1, "progress": False}
     gl.collect(model, *sides, references=2, folder=tmp_path / "a", cover=gl.Cover(**SAID), **common)
     assert gl.audit(model, *sides, references=2, folder=tmp_path / "a", attacks=["loss"], **common).cover == gl.Cover(
         **SAID

@@ -79,7 +79,7 @@ def test_the_story_of_a_model_that_leaks_runs(real_data, tmp_path, monkeypatch):
     text = re.sub(r"\b([123])000\b", r"\g<1>00", text).replace("min_frequency=20", "min_frequency=5")
     chosen = {"boosted": ["label_only"], "network": ["early_stopping"]}
     for name, defences in chosen.items():
-        quick = f"attacks=['loss'], defences={defences!r}, jobs=1, blind=False, folder=\"audits/{name}\""
+        quick = f"attacks=['loss'], defences={defences!r}, jobs=1, baseline=False, folder=\"audits/{name}\""
         text = text.replace(f'folder="audits/{name}"', quick)
     page.write_text(text.replace("references=16", "references=2").replace("epochs=20", "epochs=2"), "utf-8")
     with warnings.catch_warnings():

@@ -52,7 +52,7 @@ def losses(tmp_path):
         model = Tree(form).fit(X[:HALF], (y if fitted_on is None else fitted_on)[:HALF])
         sides = (x[:HALF], y[:HALF]), (x[HALF:], y[HALF:])
         folder = tmp_path / str(next(numbers))
-        case = gl.collect(model, *sides, folder=folder, references=1, jobs=1, progress=False, blind=False)
+        case = gl.collect(model, *sides, folder=folder, references=1, jobs=1, progress=False, baseline=False)
         return np.stack([case.view.target("loss"), *case.view.reference("loss")])
 
     return collected
@@ -141,7 +141,7 @@ def test_half_of_a_surrogate_pair_in_names_is_escaped(tmp_path):
     columns = {"label": "y", "group": "group", "folder": tmp_path / "audit"}
     for name in ("id", "person"):
         options = {**columns, name: "who", "folder": tmp_path / name}
-        results = gl.audit(model, table[:HALF], table[HALF:], references=0, attacks=["loss"], blind=False, **options)
+        results = gl.audit(model, table[:HALF], table[HALF:], references=0, attacks=["loss"], baseline=False, **options)
         assert results.records[name][0] == r"r\udc800"
         assert set(results.records["group_group"]) == {"u", r"v\ud800"}
         results.to_html(tmp_path / "report.html")

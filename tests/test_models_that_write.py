@@ -146,8 +146,8 @@ def test_a_model_that_writes_on_its_input_is_audited_as_one_that_does_not(name, 
 
 @pytest.mark.slow
 def test_processes_pass_nothing_from_one_model_to_the_next(tmp_path):
-    expected, _ = audited("power", False, gl.Here(), tmp_path / "plain", blind=False)
-    found, _ = audited("power", True, gl.Local(2), tmp_path / "writes", blind=False)
+    expected, _ = audited("power", False, gl.Here(), tmp_path / "plain", baseline=False)
+    found, _ = audited("power", True, gl.Local(2), tmp_path / "writes", baseline=False)
     assert found == expected
 
 
@@ -171,7 +171,7 @@ def test_a_torch_module_that_writes_on_its_input(tmp_path):
         fit = gl.Fit(epochs=2)
         target = gl.torch_target(Module(writes), train=fit, recipe="the same")
         folder = tmp_path / str(writes)
-        gl.audit(target, members, others, references=2, engine=gl.Here(), folder=folder, progress=False, blind=False)
+        gl.audit(target, members, others, references=2, engine=gl.Here(), folder=folder, progress=False, baseline=False)
         found[writes] = arrays_in(folder)
         assert np.array_equal(x, X.astype(np.float32))
     assert found[True] == found[False]
@@ -187,7 +187,7 @@ def test_a_game_and_a_defence_keep_the_records(tmp_path):
         small = gl.Fit(epochs=1)
         guard = gl.MemGuard(held_out, classifier=small, hidden=(4,), steps=2)
         target = gl.answering(power(writes).fit(members[0].copy(), members[1]), guard, members=members)
-        gl.audit(target, members, others, references=2, jobs=1, folder=tmp_path / f"guard-{writes}", blind=False)
+        gl.audit(target, members, others, references=2, jobs=1, folder=tmp_path / f"guard-{writes}", baseline=False)
         assert np.array_equal(x, X)
         assert np.array_equal(held_out.x, X[120:])
     for kind in ("play", "guard"):
@@ -257,7 +257,7 @@ def test_sys_exit_in_a_model_is_an_error_that_names_it(when):
     if when == "fit":
         model = Leaving().fit(*members).set_params(how="exit")
         with pytest.raises(AuditError, match=r"Reference 1 .*sys\.exit\(3\)"):
-            gl.audit(model, members, others, references=1, jobs=1, blind=False)
+            gl.audit(model, members, others, references=1, jobs=1, baseline=False)
         with pytest.raises(AuditError, match=r"target could not be trained .*sys\.exit\(3\)"):
             gl.play(gl.Sides(40, 40), Leaving("exit"), (X, Y), references=0)
         return
@@ -274,7 +274,7 @@ def test_a_fit_that_changes_the_directory_leaves_the_folder_where_it_was(tmp_pat
     members, others = sides(X)
     model = Leaving(place=str(tmp_path / "elsewhere")).fit(*members)
     os.chdir(tmp_path / "here")
-    gl.audit(model, members, others, references=2, jobs=1, folder="audit", progress=False, blind=False)
+    gl.audit(model, members, others, references=2, jobs=1, folder="audit", progress=False, baseline=False)
     assert Path.cwd() == tmp_path / "here"
     assert (tmp_path / "here" / "audit" / "results.json").exists()
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -51,7 +51,7 @@ def test_a_repeated_side_changes_no_answer(side):
     rest = x[240:], y[240:]
     again = tuple(np.concatenate(parts) for parts in zip(rest, given[side], strict=True))
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*given[0])
-    plan = {"references": 8, "attacks": ["lira"], "jobs": 1, "blind": False}
+    plan = {"references": 8, "attacks": ["lira"], "jobs": 1, "baseline": False}
     plain = gl.audit(model, *given, rest, **plan)
     with pytest.warns(gl.AuditWarning, match="120 records of the population were left out of it"):
         found = gl.audit(model, *given, again, **plan)

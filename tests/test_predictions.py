@@ -102,7 +102,7 @@ def test_a_shadow_teaches_networks_of_whole_answers(answers, tmp_path):
 def test_networks_find_what_the_true_class_does_not_tell():
     """Members are told by a class that is not theirs: nothing that reads the true class, or entropy, knows of it."""
     target, shadow = (_other(seed=seed, told_by_another_class=True) for seed in (0, 1))
-    found = gl.audit_predictions(target, shadow=shadow, blind=False)
+    found = gl.audit_predictions(target, shadow=shadow, baseline=False)
     assert abs(found.attack("class_mentr").auc.value - 0.5) < 0.1
     assert found.attack("nn_nasr").auc.value > 0.9
 
@@ -114,7 +114,7 @@ def test_networks_need_a_shadow_and_classes(answers):
     ):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
-    assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, blind=False).outcomes}
+    assert "nn_nasr" not in {one.name for one in gl.audit_predictions(values, shadow=values, baseline=False).outcomes}
 
 
 @pytest.mark.slow
@@ -360,7 +360,7 @@ def test_without_labels_what_reads_none_runs_and_says_so(people, tmp_path):
     assert found.subject.accuracy_members is None
     assert found.check("GL122").state == "issue"
     assert "without labels" in found.summary()
-    assert found.blind is None  # what the model answers is not known without asking it
+    assert found.baseline is None  # what the model answers is not known without asking it
 
 
 def test_without_labels_only_features_are_known_without_the_model(people):
@@ -370,11 +370,11 @@ def test_without_labels_only_features_are_known_without_the_model(people):
     found = {
         labelled: gl.audit_predictions(
             gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **given, labelled=labelled)
-        ).blind
+        ).baseline
         for labelled in (True, False)
     }
-    assert found[True].looked_at == ("features", "label")
-    assert found[False].looked_at == ("features",)
+    assert found[True].inputs == ("features", "label")
+    assert found[False].inputs == ("features",)
 
 
 def test_without_labels_no_answer_is_taken_for_one(people, tmp_path):

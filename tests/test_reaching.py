@@ -46,7 +46,7 @@ def test_a_name_that_is_too_long_is_told_in_one_line(name, tmp_path, monkeypatch
 
 def test_a_folder_to_write_to_whose_name_is_too_long(tmp_path):
     (tmp_path / "p.csv").write_text("label,member,p_0,p_1\n" + "0,1,0.6,0.4\n1,0,0.3,0.7\n" * 20)
-    asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-blind", "--out", str(tmp_path / LONG)]
+    asked = ["audit", "--predictions", str(tmp_path / "p.csv"), "--no-baseline", "--out", str(tmp_path / LONG)]
     found = CliRunner().invoke(main, asked)
     assert found.exit_code == 2, found.output
     assert "its name is too long. Choose a shorter one" in found.stderr

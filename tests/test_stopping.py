@@ -95,7 +95,7 @@ def predict(x):
 x, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
 target = gl.function_target(predict, classes=[0, 1], train=train)
 sides = (x[:30], y[:30]), (x[30:], y[30:])
-gl.audit(target, *sides, references=8, attacks=["loss"], folder=place / "audit", jobs=2, progress=None, blind=False)
+gl.audit(target, *sides, references=8, attacks=["loss"], folder=place / "audit", jobs=2, progress=None, baseline=False)
 """
 
 

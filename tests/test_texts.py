@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import guestlist as gl
-from guestlist.blind.baseline import blind
+from guestlist.blind.baseline import evaluate_baseline
 from guestlist.cli import main
 from guestlist.collecting.evidence.perturbations import column_scales, perturbed
 from guestlist.collecting.evidence.regression import features
@@ -89,7 +89,7 @@ def test_a_table_may_have_groups_ids_and_one_column_of_texts(model):
         group="land",
         references=0,
         attacks=["loss"],
-        blind=False,
+        baseline=False,
     )
     assert set(found.records["group_land"]) == {"a", "b"}
     with pytest.raises(InputError, match="reads one text per record, but members has the columns who, land, text"):
@@ -114,7 +114,7 @@ def test_the_command_line_reads_a_table_of_texts(model, tmp_path):
         "--attack",
         "loss",
         "--quiet",
-        "--no-blind",
+        "--no-baseline",
         "--out",
         str(tmp_path / "audit"),
     ]
@@ -134,7 +134,7 @@ def test_a_pipeline_on_a_column_takes_texts_too():
     x, y = texts(60, 1)
     model = make_pipeline(make_column_transformer((TfidfVectorizer(), "message")), LogisticRegression())
     fitted = model.fit(pd.DataFrame({"message": x}), y)
-    found = gl.audit(fitted, (x, y), texts(60, 2), references=0, attacks=["loss"], blind=False)
+    found = gl.audit(fitted, (x, y), texts(60, 2), references=0, attacks=["loss"], baseline=False)
     assert found.attacks["auc"].iloc[0] > 0.5
 
 
@@ -197,7 +197,7 @@ def test_other_words_on_one_side_are_told_without_the_model_and_the_same_words_a
         x = np.array(sides[0][0] + sides[1][0], dtype=object)
         given = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
         y, member = np.concatenate([side[1] for side in sides]), np.repeat([True, False], 100)
-        return blind(given, y, member, rng=np.random.default_rng(0)).p_value
+        return evaluate_baseline(given, y, member, rng=np.random.default_rng(0)).p_value
 
     assert told(0, table=False) > 0.05
     assert told(60, table=True) <= 0.01

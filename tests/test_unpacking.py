@@ -76,7 +76,10 @@ def varint(number):
 def test_tables_of_an_audit_are_looked_at_too(tmp_path, small):
     member = np.arange(40) < 20
     gl.audit_predictions(
-        gl.Predictions(np.full((40, 2), 0.5), np.arange(40) % 2, member), folder=tmp_path, attacks=["loss"], blind=False
+        gl.Predictions(np.full((40, 2), 0.5), np.arange(40) % 2, member),
+        folder=tmp_path,
+        attacks=["loss"],
+        baseline=False,
     )
     assert len(gl.read_results(tmp_path).records) == 40
     written(tmp_path / "records.parquet", id=np.zeros(MANY))

@@ -70,7 +70,7 @@ def test_the_target_is_asked_about_all_records_once(model):
 
     members, nonmembers = people(), people(seed=1)
     given = [(side[["age"]].to_numpy(), side["y"].to_numpy()) for side in (members, nonmembers)]
-    gl.audit(gl.function_target(predict, classes=[0, 1]), *given, references=0, blind=False)
+    gl.audit(gl.function_target(predict, classes=[0, 1]), *given, references=0, baseline=False)
     assert [count for count in asked if count > 20] == [120]
 
 

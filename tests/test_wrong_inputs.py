@@ -100,7 +100,7 @@ def test_damaged_parquet_and_empty_labels(tmp_path):
     ("name", "value"),
     [
         ("references", 10**20), ("references", True), ("references", 1.5), ("seed", -1), ("prior", math.nan),
-        ("prior", "0.5"), ("blind", 1), ("attacks", "loss"), ("attacks", 5), ("about", [1]), ("about", {"a": object()}),
+        ("prior", "0.5"), ("baseline", 1), ("attacks", "loss"), ("attacks", 5), ("about", [1]), ("about", {"a": object()}),
         ("folder", 5), ("progress", 5), ("jobs", 10**20), ("duplicates", "maybe"), ("ignore", 5),
     ],
 )  # fmt: skip
@@ -179,7 +179,7 @@ def test_edited_results_are_refused(tmp_path):
         Spread("mu", {}, 3, (0.1, 0.2))
     member = np.arange(40) < 20
     answers = np.random.default_rng(0).dirichlet((1, 1), 40)
-    found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], blind=False)
+    found = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
     other = replace(found, headline=replace(found.headline, name=""))
     with pytest.raises(InputError, match="'b' has no scores of its headline attack, ''"):
         gl.compare({"a": found, "b": other})

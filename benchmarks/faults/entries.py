@@ -120,15 +120,15 @@ def predictions(rng: Random, world: World) -> Ending:
 
 def audit_predictions(rng: Random, world: World) -> Ending:
     given = _predictions(rng)
-    more: dict[str, Any] = {"attacks": ["loss"], "blind": rng.random() < 0.2}
+    more: dict[str, Any] = {"attacks": ["loss"], "baseline": rng.random() < 0.2}
     if rng.random() < 0.3:
-        more[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "blind"])] = odd.odd(rng)
+        more[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "baseline"])] = odd.odd(rng)
     return ending(lambda: gl.audit_predictions(gl.Predictions(**given), **more))
 
 
 AUDIT = (
     "model", "population", "label", "group", "id", "person", "attacks", "evidence", "seed", "jobs", "engine", "duplicates",
-    "prior", "ignore", "blind", "claimed", "progress", "about", "references",
+    "prior", "ignore", "baseline", "claimed", "progress", "about", "references",
 )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def audit(rng: Random, world: World) -> Ending:
     """gl.audit of a function that costs nothing, with 0 to 2 references; sides as arrays or tables."""
     target = gl.function_target(answers, classes=[0, 1], train=train, recipe="none")
     given: dict[str, Any] = {"model": target, "references": rng.choice([0, 0, 0, 1, 2]), "attacks": ["loss"], "jobs": 1}
-    given |= {"blind": rng.random() < 0.1, "progress": False}
+    given |= {"baseline": rng.random() < 0.1, "progress": False}
     if rng.random() < 0.5:
         sides = {name: list(records(seed)) for seed, name in enumerate(("members", "nonmembers", "population"))}
         if rng.random() < 0.7:
@@ -219,7 +219,7 @@ def files(rng: Random, world: World) -> Ending:
     shutil.rmtree(out, ignore_errors=True)
     if name.startswith("p."):
         return command_ending(
-            ["audit", "--predictions", str(path), "--out", str(out), "--attack", "loss", "--no-blind"]
+            ["audit", "--predictions", str(path), "--out", str(out), "--attack", "loss", "--no-baseline"]
         )
     if name == "policy.toml":
         return command_ending(["gate", str(world.folder / "second"), "--policy", str(path)])
@@ -241,7 +241,7 @@ def files(rng: Random, world: World) -> Ending:
         "--attack",
         "loss",
     ]
-    return command_ending(["audit", *given, *more, "--no-blind", "--quiet"])
+    return command_ending(["audit", *given, *more, "--no-baseline", "--quiet"])
 
 
 def _asserted(folder: Path) -> None:

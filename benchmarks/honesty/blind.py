@@ -1,4 +1,4 @@
-"""Is the blind baseline honest? ``python -m benchmarks.honesty.blind [WORLD …]``, a minute or two per world.
+"""Is the model-free baseline honest? ``python -m benchmarks.honesty.blind [WORLD …]``, a minute or two per world.
 
 Worlds in which members and non-members are of one source, where it may be flagged in one of twenty; worlds in which they are
 not, where an audit of a model that saw neither must not say "Yes"; whether what is called the smallest difference that would
@@ -28,11 +28,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import guestlist as gl
-from guestlist.blind.baseline import FOLDS, Blind, blind, look, within_folds
+from guestlist.blind.baseline import FOLDS, Baseline, cross_fit_baseline, evaluate_baseline, within_folds
 from guestlist.blind.columns import columns_of, design
 from guestlist.blind.ridge import cross_fitted, folds
 from guestlist.blind.second_order import second_order
-from guestlist.blind.units import exchanged, folds_of
+from guestlist.blind.units import folds_of, permuted_membership
 from guestlist.datasets import load
 from guestlist.evaluate import Estimate, auc, auc_beyond
 from guestlist.findings.adjusted import Adjusted, adjusted
@@ -110,8 +110,8 @@ ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
 }
 
 
-def judged(sides: Sides, rng: np.random.Generator) -> Blind:
-    found = blind(sides.x, sides.y, sides.member, sides.persons, rng=rng)
+def judged(sides: Sides, rng: np.random.Generator) -> Baseline:
+    found = evaluate_baseline(sides.x, sides.y, sides.member, sides.persons, rng=rng)
     assert found is not None
     return found
 
@@ -121,7 +121,7 @@ def one_source(name: str, repeats: int | None = None) -> dict:
     draw, usual = ONE_SOURCE[name]
     rngs = [np.random.default_rng([9, k]) for k in range(repeats or usual)]
     found = [judged(draw(rng), rng) for rng in rngs]
-    flagged = float(np.mean([one.told for one in found]))
+    flagged = float(np.mean([one.significant for one in found]))
     return {
         "repeats": len(found),
         "flagged": round(flagged, 4),
@@ -168,11 +168,11 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
             duplicates="drop",
             ignore=("GL119",),  # what is expected need not be said in every round
         )
-        assert results.blind is not None
+        assert results.baseline is not None
         yes.append(verdict_text(results).startswith("Yes"))
         likely.append(verdict_text(results).startswith("Likely"))
-        without.append(verdict_text(replace(results, blind=None)).startswith("Yes"))
-        found.append(results.blind)
+        without.append(verdict_text(replace(results, baseline=None)).startswith("Yes"))
+        found.append(results.baseline)
         weighted.append(results.adjusted)
     return {
         "audits": repeats,
@@ -180,7 +180,7 @@ def two_kinds(name: str, repeats: int = AUDITS, each: int = 200) -> dict:
         "says_yes": float(np.mean(yes)),
         "says_likely": round(float(np.mean(likely)), 4),
         "would_say_yes_without_it": round(float(np.mean(without)), 4),
-        "flagged": round(float(np.mean([one.told for one in found])), 4),
+        "flagged": round(float(np.mean([one.significant for one in found])), 4),
         "auc": round(float(np.mean([one.auc for one in found])), 4),
         "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
         "weighting_refused": _share(one.refused != "" for one in weighted),
@@ -220,7 +220,7 @@ def correlated_flagged(columns: int, repeats: int = 100, each: int = 400) -> dic
         "repeats": repeats,
         "records": each,
         "columns": columns,
-        "second_order_flagged": _share(one.told for one in found),
+        "second_order_flagged": _share(one.significant for one in found),
         "auc": round(float(np.mean([one.auc for one in found])), 4),
         "smallest_seen": round(float(np.mean([one.detectable_auc for one in found])), 4),
         "logistic_auc": round(float(np.mean(other)), 4),
@@ -245,20 +245,20 @@ def correlated_audits(columns: int, repeats: int = AUDITS, each: int = 400) -> d
         y, inside = label(sides.x, rng), sides.member
         parts = (sides.x[inside], y[inside]), (sides.x[~inside], y[~inside])
         results = gl.audit(model, *parts, references=0, seed=k, jobs=1, ignore=("GL119",))
-        assert results.blind is not None
+        assert results.baseline is not None
         found.append(results)
         yes.append(verdict_text(results).startswith("Yes"))
         likely.append(verdict_text(results).startswith("Likely"))
-        without.append(verdict_text(replace(results, blind=None)).startswith("Yes"))
+        without.append(verdict_text(replace(results, baseline=None)).startswith("Yes"))
     return {
         "audits": repeats,
         "members": each,
         "says_yes": _share(yes),
         "says_likely": _share(likely),
         "would_say_yes_without_it": _share(without),
-        "flagged": _share(one.blind.told for one in found),
-        "auc": round(float(np.mean([one.blind.auc for one in found])), 4),
-        "smallest_seen": round(float(np.mean([one.blind.detectable_auc for one in found])), 4),
+        "flagged": _share(one.baseline.significant for one in found),
+        "auc": round(float(np.mean([one.baseline.auc for one in found])), 4),
+        "smallest_seen": round(float(np.mean([one.baseline.detectable_auc for one in found])), 4),
         "weighting_refused": _share(one.adjusted.refused != "" for one in found),
         "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
     }
@@ -283,7 +283,9 @@ def smallest_seen(each: int = 100, repeats: int = 50, shifts: tuple[float, ...] 
     for shift in shifts:
         rngs = [np.random.default_rng([29, k]) for k in range(repeats)]
         found = [judged(shifted(each, shift, rng), rng) for rng in rngs]
-        means = [float(np.mean(v)) for v in zip(*((f.auc, f.told, f.detectable_auc) for f in found), strict=True)]
+        means = [
+            float(np.mean(v)) for v in zip(*((f.auc, f.significant, f.detectable_auc) for f in found), strict=True)
+        ]
         rows.append(dict(zip(("auc", "flagged", "smallest_seen"), (round(v, 4) for v in means), strict=True)))
     called = float(np.mean([row["smallest_seen"] for row in rows]))
     assert rows[0]["auc"] < called < rows[-1]["auc"], "read off between shifts, never beyond them"
@@ -313,9 +315,9 @@ TRUE_AUC = float(ndtr(LEAK / 2))
 
 
 class Weighed(NamedTuple):
-    """What is found in one world: without the model, with weights, attack minus blind; and with the true weights."""
+    """What is found in one world: without the model, with weights, attack minus baseline; and with the true weights."""
 
-    told: Blind
+    baseline: Baseline
     adjusted: Adjusted
     gain: Estimate
     oracle: Estimate
@@ -328,12 +330,14 @@ def weighed(each: int, shift: float, seed: list[int], leak: float = LEAK) -> Wei
 
 
 def _weighed(sides: Sides, scores: np.ndarray, true_weights: np.ndarray, rng: np.random.Generator) -> Weighed:
-    found = look(sides.x, sides.y, sides.member, rng=rng)
+    found = cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng)
     assert found is not None
-    told, said = found
-    gain = auc_beyond(scores, said.score, sides.member, said.fold, spread=told.spread, at_least=0.5)
+    baseline, cross_fitted = found
+    spread = baseline.permutation_std
+    gain = auc_beyond(scores, cross_fitted.score, sides.member, cross_fitted.fold, spread=spread, at_least=0.5)
     oracle = auc(scores, sides.member, weights=true_weights)
-    return Weighed(told, adjusted("attack", scores, sides.member, said.chance, said.across_folds), gain, oracle)
+    weighted = adjusted("attack", scores, sides.member, cross_fitted.propensity, cross_fitted.across_folds)
+    return Weighed(baseline, weighted, gain, oracle)
 
 
 def correlated_weighed(each: int, columns: int, seed: list[int], leak: float = LEAK) -> Weighed:
@@ -379,12 +383,12 @@ def correlated_weighting(columns: int, repeats: int, each: int = 400) -> dict:
         "oracle_held": _share(one.oracle.low <= truth <= one.oracle.high for one in found),
         "refused": _share(one.adjusted.auc is None for one in found),
         "off_without_leak": round(float(off_without.mean()), 4),
-        "says_likely_without_leak": _share(one.told.told and adds(one) for one in none),
+        "says_likely_without_leak": _share(one.baseline.significant and adds(one) for one in none),
     }
 
 
 def weighting(each: int, shift: float, repeats: int) -> dict:
-    """Weighted figures against the truth; and how often the interval of attack minus blind holds the mean over worlds."""
+    """Weighted figures against the truth; and how often the interval of attack minus baseline holds the mean over worlds."""
     found = [weighed(each, shift, [39, each, round(10 * shift), k]) for k in range(repeats)]
     given = [one.adjusted for one in found if one.adjusted.auc is not None]
     off = np.array([one.auc.value - TRUE_AUC for one in given if one.auc is not None])
@@ -429,7 +433,7 @@ def beyond(each: int, shift: float, repeats: int) -> dict:
         terms = second_order(read.combined.values, read.combined.source, unit, rng)
         parts = folds(read.linear, fold, terms)
         if spread is None:
-            spread = float(within_folds(parts, exchanged(unit, sides.member, 200, rng)).std(ddof=1))
+            spread = float(within_folds(parts, permuted_membership(unit, sides.member, 200, rng)).std(ddof=1))
         (fitted,) = cross_fitted(parts, np.where(sides.member, 1.0, -1.0)[None])
         gains.append(auc_beyond(scores, fitted, sides.member, fold, spread=spread, at_least=0.5))
         plain.append(auc_beyond(scores, fitted, sides.member, fold).value)
@@ -451,7 +455,7 @@ def strong(shift: float, each: int = 200, repeats: int = 20) -> dict:
         "worlds": repeats,
         "records": each,
         "shift": shift,
-        "withheld": _share(one.told.told and not adds(one) for one in found),
+        "withheld": _share(one.baseline.significant and not adds(one) for one in found),
         "weighting_refused": _share(one.adjusted.refused != "" for one in found),
         "effective_share": round(float(np.mean([one.adjusted.effective_share for one in found])), 4),
     }
@@ -469,8 +473,8 @@ def no_leak(shift: float, each: int, repeats: int) -> dict:
         "worlds": repeats,
         "records": each,
         "shift": shift,
-        "flagged": _share(one.told.told for one in found),
-        "says_likely": _share(one.told.told and adds(one) for one in found),
+        "flagged": _share(one.baseline.significant for one in found),
+        "says_likely": _share(one.baseline.significant and adds(one) for one in found),
         "weighted_auc_above_half": _share(one.adjusted.auc is not None and one.adjusted.auc.low > 0.5 for one in found),
         "gain_above_0": _share(one.gain.low > 0 for one in found),
     }
@@ -507,7 +511,7 @@ WORLDS: dict[str, Callable[[], dict]] = {
         f"weighted, {each} + {each}, shift {shift:g}": partial(weighting, each, shift, repeats)
         for each, shift, repeats in GRID
     },
-    "attack minus blind, 1000 + 1000, shift 0": partial(beyond, 1000, 0.0, 150),
+    "attack minus baseline, 1000 + 1000, shift 0": partial(beyond, 1000, 0.0, 150),
     **{f"strong, shift {shift:g}": partial(strong, shift) for shift in (2.0, 3.0)},
     **{f"no leak, 200 + 200, shift {shift:g}": partial(no_leak, shift, 200, 40) for shift in (0.5, 1.0)},
     "cost": cost,

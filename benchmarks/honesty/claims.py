@@ -163,7 +163,7 @@ def luck_of_audits(audits: int, kind: str, references: int = 32) -> Figures:
         y = np.where(rng.random(400) < 0.7, x[:, 0] > 0, y).astype(int)
         results = gl.audit(
             KINDS[kind](audit).fit(x[:200], y[:200]), (x[:200], y[:200]), (x[200:], y[200:]),
-            references=references, seed=audit, jobs=1, progress=False, blind=False,
+            references=references, seed=audit, jobs=1, progress=False, baseline=False,
         )  # fmt: skip
         assert results.headline is not None
         place = results.headline.same_recipe

@@ -26,7 +26,7 @@ REVIEWED = {"mean": 0.5145, "standard_error": 0.0054}
 def aucs(model: DecisionTreeClassifier, sides: list, references: int, seed: int) -> dict[str, float]:
     """AUC of every attack in one audit, and of the headline attack."""
     found = gl.audit(
-        model, *sides, references=references, attacks=list(ATTACKS), seed=seed, jobs=1, progress=False, blind=False
+        model, *sides, references=references, attacks=list(ATTACKS), seed=seed, jobs=1, progress=False, baseline=False
     )
     if found.headline is None:
         raise ValueError("The audit has no headline attack.")

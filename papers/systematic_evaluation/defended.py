@@ -71,5 +71,5 @@ def _naive(pairs: list[Pair], plain: list[Pair]) -> list[Pair]:
 
 
 def _accuracies(pair: Pair) -> dict[str, float]:
-    results = gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(ATTACKS), blind=False)
+    results = gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(ATTACKS), baseline=False)
     return {name: results.attack(name).balanced_accuracy.value for name in ATTACKS}

@@ -44,6 +44,6 @@ def attacked(study: Study, records: Records, place: Path, *, repeats: int) -> tu
 
 
 def _accuracies(pair: Pair) -> dict[str, float]:
-    results = gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(METRIC_ATTACKS), blind=False)
+    results = gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(METRIC_ATTACKS), baseline=False)
     network = balanced_accuracy(network_outputs(pair), pair.target.member, 0.5).value
     return {NETWORK: network} | {name: results.attack(name).balanced_accuracy.value for name in METRIC_ATTACKS}

@@ -46,7 +46,7 @@ def networks() -> list[Network]:
     for defended, shadow_defended in ((False, False), (True, True), (True, False)):
         target = published_answers("target", defended=defended)
         shadow = published_answers("shadow", defended=shadow_defended)
-        found = gl.audit_predictions(target, shadow=shadow, attacks=list(NETWORKS), blind=False)
+        found = gl.audit_predictions(target, shadow=shadow, attacks=list(NETWORKS), baseline=False)
         for name in NETWORKS:
             accuracy = _printed(found.attack(name).balanced_accuracy.value)
             rows.append(Network(defended, shadow_defended, name, accuracy))

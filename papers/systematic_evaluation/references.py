@@ -60,7 +60,7 @@ def _errors(study: Study, records: Records, folder: Path, seed: int, count: int)
         seed=seed,
         jobs=1,
         duplicates="drop",
-        blind=False,
+        baseline=False,
     )
     table = results.records
     member = table["member"].to_numpy()

@@ -64,4 +64,4 @@ def gains(found: list[gl.Results]) -> list[Gain]:
 
 
 def _audited(pair: Pair) -> gl.Results:
-    return gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(ATTACKS), blind=False)
+    return gl.audit_predictions(pair.target, shadow=pair.shadow, attacks=list(ATTACKS), baseline=False)

@@ -19,8 +19,8 @@ from typing import Any, Literal, TypeVar
 from guestlist.arguments import flag, number, whole
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack, named
-from guestlist.blind.baseline import Blind
-from guestlist.blind.kept import blind_baseline
+from guestlist.blind.baseline import Baseline
+from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Case, Check, Origin
 from guestlist.collecting.asking import query_target
@@ -46,7 +46,15 @@ from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow_references
 from guestlist.cover import Cover, noted
 from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import CHECKS, check_codes, of_blind, of_consistency, of_duplicates, of_repeats, of_twins
+from guestlist.findings.checks import (
+    CHECKS,
+    check_codes,
+    of_baseline,
+    of_consistency,
+    of_duplicates,
+    of_repeats,
+    of_twins,
+)
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import write_results
 from guestlist.findings.table import judge
@@ -89,7 +97,7 @@ def audit(
     duplicates: Literal["warn", "drop"] = "warn",
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
-    blind: bool = True,
+    baseline: bool = True,
     claimed: Claim | None = None,
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
@@ -123,7 +131,7 @@ def audit(
         prior: share of members among the people an attacker asks about; decides what share of its calls is right.
         ignore: codes of checks, such as ``GL104``, that you do not want to hear about; the report says which ones were
             ignored.
-        blind: whether to look if members can be told from non-members without the model; a few seconds.
+        baseline: whether to look if members can be told from non-members without the model; a few seconds.
         claimed: a promise of differential privacy, ``Claim(epsilon=2, delta=1e-5)``: what it allows is drawn beside what
             attacks reach. By default what the recipe promises, if it does, as ``DpSgd`` with noise.
         progress: ``True`` shows it in a terminal or a notebook once the work takes seconds, ``False`` never; or what wraps an
@@ -166,7 +174,7 @@ def audit(
         progress=progress,
         about={"origin": to_json(_with_source(origin, about)), **(about or {})},
         cover=cover,
-        blind=blind,
+        baseline=baseline,
         claimed=claimed,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
@@ -193,7 +201,7 @@ def collect(
     jobs: int | None = None,
     engine: Engine | None = None,
     duplicates: Literal["warn", "drop"] = "warn",
-    blind: bool = True,
+    baseline: bool = True,
     progress: Progress | bool = True,
     about: Mapping[str, Any] | None = None,
     cover: Cover | None = None,
@@ -219,7 +227,7 @@ def collect(
         progress=progress,
         about=about,
         cover=cover,
-        blind=blind,
+        baseline=baseline,
     )
     if settings.until is not None:
         raise ValueError(
@@ -287,7 +295,7 @@ class Settings:
     ignore: Sequence[str] = ()
     progress: Progress | None = None
     about: Mapping[str, Any] | None = None
-    blind: bool = True
+    baseline: bool = True
     claimed: Claim | None = None
 
     def __post_init__(self):
@@ -295,7 +303,7 @@ class Settings:
         whole("references", self.fewest, high=MOST_REFERENCES)
         whole("seed", self.seed)
         number("prior", self.prior, 0, 1)
-        flag("blind", self.blind)
+        flag("baseline", self.baseline)
         check_about(self.about)
         check_folder(self.folder)
         check_plans(self.evidence)
@@ -363,7 +371,7 @@ class Work:
         plans: evidence to collect, with what was begun before.
         given: evidence that the target gives at once.
         kinds: of evidence that there will be.
-        blind: how well members are told without the model.
+        baseline: how well members are told without the model.
         checks: of the target's outputs.
     """
 
@@ -373,7 +381,7 @@ class Work:
     plans: Sequence[Any]
     given: Mapping[str, Any]
     kinds: frozenset[str]
-    blind: Blind | None
+    baseline: Baseline | None
     checks: tuple[Check, ...] = ()
 
     def case(self, references: int, checks: tuple[Check, ...]) -> Case:
@@ -391,7 +399,7 @@ class Work:
             checks=(*checks, *self.checks),
             ignore=tuple(settings.ignore),
             until=settings.until,
-            blind=self.blind,
+            baseline=self.baseline,
         )
 
 
@@ -435,7 +443,7 @@ def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
             plans=resume_plans(store, plans),
             given=from_target(plans, target, pool, split),
             kinds=kinds,
-            blind=_blind(inputs, settings, store),
+            baseline=_baseline(inputs, settings, store),
             checks=of_consistency(consistent),
         )
 
@@ -473,18 +481,18 @@ def _tell_issues(checks: Sequence[Check], settings: Settings) -> None:
             _tell(check)
 
 
-def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
+def _baseline(inputs: Inputs, settings: Settings, store: Store) -> Baseline | None:
     """How well members are told without the model, while the records are at hand; the user hears of it before the long work.
 
     Where members were drawn by us from one pool there is nothing to look for.
     """
     game, pool = inputs.game, inputs.pool
-    if inputs.drawn or not settings.blind:
+    if inputs.drawn or not settings.baseline:
         return None
     hidden = () if game is None else hidden_by(game)
     groups = {name: values for name, values in pool.groups.items() if name not in hidden}
     with one_thread():  # the same bits on any number of cores
-        found = blind_baseline(
+        found = cached_baseline(
             store,
             pool.x,
             pool.y,
@@ -493,8 +501,8 @@ def _blind(inputs: Inputs, settings: Settings, store: Store) -> Blind | None:
             values=not inputs.target.scale.has_classes,
             hashes=inputs.hashes,
         )
-    if found is not None and found.told and "GL119" not in settings.ignore:
-        _tell(of_blind(found))
+    if found is not None and found.significant and "GL119" not in settings.ignore:
+        _tell(of_baseline(found))
     return found
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from guestlist.arrays.orders import settled
 from guestlist.attacks import Attack
 from guestlist.attacks.attack import scores_of
-from guestlist.blind.baseline import Blind, Unasked
+from guestlist.blind.baseline import Baseline, CrossFitted
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
@@ -135,9 +135,9 @@ class Case:
         prior: share of members among the people an attacker asks about.
         checks: those made before there was anything to judge, such as that for duplicates.
         ignore: codes of checks that the user does not want to hear about.
-        blind: how well members are told without the model; None where that was not looked for. No attack is given it.
+        baseline: how well members are told without the model; None where that was not looked for. No attack is given it.
         owner: evidence that only whoever trained the model has. No attack is given it.
-        unasked: what is said of each record of the pool without asking the model. No attack is given it.
+        cross_fitted: what is said of each record of the pool without asking the model. No attack is given it.
     """
 
     view: Signals
@@ -149,9 +149,9 @@ class Case:
     prior: float = PRIOR
     checks: tuple[Check, ...] = ()
     ignore: tuple[str, ...] = ()
-    blind: Blind | None = None
+    baseline: Baseline | None = None
     owner: Evidence = NO_EVIDENCE
-    unasked: Unasked | None = None
+    cross_fitted: CrossFitted | None = None
 
     def evidence(self, name: str) -> Any:
         """One kind of evidence, the adversary's or the owner's; None where it was not collected."""

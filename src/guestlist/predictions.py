@@ -19,8 +19,8 @@ from guestlist.arguments import flag, number, shown
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, named
 from guestlist.attacks.names import chosen_names
-from guestlist.blind.baseline import Blind
-from guestlist.blind.kept import blind_baseline
+from guestlist.blind.baseline import Baseline
+from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Check, Origin
 from guestlist.collecting.evidence.full_answers import FullAnswers, write_full_answers
@@ -57,7 +57,7 @@ def audit_predictions(
     prior: float = PRIOR,
     about: Mapping[str, object] | None = None,
     ignore: Sequence[str] = (),
-    blind: bool = True,
+    baseline: bool = True,
     cover: Cover | None = None,
     claimed: Claim | None = None,
 ) -> Results:
@@ -65,12 +65,12 @@ def audit_predictions(
 
     Args:
         attacks, folder, prior, about, ignore, cover, claimed: as for ``audit``.
-        blind: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
+        baseline: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
             features.
     """
     check_codes(ignore)
     number("prior", prior, 0, 1)
-    flag("blind", blind)
+    flag("baseline", baseline)
     about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **noted(about, cover)}
     check_about(about)
     check_folder(folder)
@@ -89,9 +89,9 @@ def audit_predictions(
     try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
     with numpy_defaults(), audit_folder(folder) as place, folder_lock(place):
         store = _store(predictions, shadow, place, about)
-        told, checks = _blind(predictions, store) if blind else None, _checks(predictions)
+        told, checks = _baseline(predictions, store) if baseline else None, _checks(predictions)
         seen = read_evidence(store, evidence)
-        case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), blind=told)
+        case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), baseline=told)
         results = judge(case, Results)
         write_results(store.folder, results, case.scores)
         return results if folder is None else replace(results, folder=Path(folder))
@@ -119,7 +119,7 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
         )
 
 
-def _blind(target: Predictions, store: Store) -> Blind | None:
+def _baseline(target: Predictions, store: Store) -> Baseline | None:
     """How well members are told without the model; the target's records stand first in the pool.
 
     Classes that nobody knows are those that the model answers, which is to ask it; None where there is nothing else.
@@ -130,7 +130,7 @@ def _blind(target: Predictions, store: Store) -> Blind | None:
     with one_thread():  # the same bits on any number of cores
         values = not said.scale.has_classes
         labels = said.labels if said.labelled else None
-        return blind_baseline(store, said.features, labels, said.groups, said.persons, values=values)
+        return cached_baseline(store, said.features, labels, said.groups, said.persons, values=values)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:

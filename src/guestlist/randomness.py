@@ -19,7 +19,7 @@ STREAMS = {
     "left out": 5,
     "evidence": 6,
     "pool": 7,
-    "blind": 19,
+    "baseline": 19,
     "luck": 20,
     "luck of groups": 21,
     "parts of records": 22,

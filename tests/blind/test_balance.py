@@ -54,7 +54,7 @@ def test_weighted_nonmembers_give_back_what_the_model_gives_away():
     off = np.array([one.adjusted.auc.value - TRUE_AUC for one in worlds])
     assert abs(off.mean()) < 0.045  # three standard errors
     assert all(one.adjusted.auc.low <= TRUE_AUC <= one.adjusted.auc.high for one in worlds)
-    assert all(one.told.told for one in worlds)
+    assert all(one.baseline.significant for one in worlds)
     assert not any(one.adjusted.refused for one in worlds)
     apart = weighed(100, 3.0, [69, 9])
     assert (apart.adjusted.refused, apart.adjusted.auc) == ("few", None)

@@ -1,4 +1,4 @@
-"""The blind baseline: exact where there is nothing to see, and seeing what there is."""
+"""The model-free baseline: exact where there is nothing to see, and seeing what there is."""
 
 import json
 from itertools import combinations
@@ -9,13 +9,13 @@ import pytest
 from benchmarks.honesty import blind as worlds
 
 from guestlist.blind import baseline
-from guestlist.blind.baseline import EXCHANGES, blind, within_folds
+from guestlist.blind.baseline import PERMUTATIONS, evaluate_baseline, within_folds
 from guestlist.blind.ridge import cross_fitted, folds
 from oracles import auc
 
 
 def told(x, y, member, persons=None, seed=0, **options):
-    return blind(x, y, member, persons, rng=np.random.default_rng(seed), **options)
+    return evaluate_baseline(x, y, member, persons, rng=np.random.default_rng(seed), **options)
 
 
 # -- the test is exact --------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_visits_of_the_same_persons_are_told_apart_unless_persons_are_known():
     for k in range(3):
         rng = np.random.default_rng([9, k])
         sides = worlds.persons(30, False, rng)
-        found.append(blind(sides.x, sides.y, sides.member, rng=rng).told)
+        found.append(evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant)
     assert sum(found) >= 2
 
 
@@ -101,14 +101,14 @@ def test_a_mean_a_label_and_a_group_that_differ_are_seen():
     rng = np.random.default_rng(0)
     member, x = np.arange(200) < 100, rng.normal(size=(200, 5))
     y = rng.integers(2, size=200)
-    assert not told(x, y, member).told
-    assert told(x + member[:, None] * np.eye(5)[2], y, member).told
-    assert told(None, np.where(rng.random(200) < 0.4, 1, member * 2), member).told
-    assert told(x, np.where(member, 2.0, 0) + y, member, values=True).told
+    assert not told(x, y, member).significant
+    assert told(x + member[:, None] * np.eye(5)[2], y, member).significant
+    assert told(None, np.where(rng.random(200) < 0.4, 1, member * 2), member).significant
+    assert told(x, np.where(member, 2.0, 0) + y, member, values=True).significant
     groups = {"sex": np.where(rng.random(200) < 0.3, "f", np.where(member, "m", "f")).astype(object)}
     found = told(x, y, member, groups=groups)
-    assert found.told
-    assert found.looked_at == ("features", "label", "groups")
+    assert found.significant
+    assert found.inputs == ("features", "label", "groups")
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_labels_that_fit_worse_on_one_side_are_seen():
     rng = np.random.default_rng(0)
     y, member = rng.integers(2, size=400), np.arange(400) < 200
     x = y[:, None] + 0.7 * rng.normal(size=(400, 3))
-    assert told(x, np.where(~member & (rng.random(400) < 0.4), 1 - y, y), member).told
+    assert told(x, np.where(~member & (rng.random(400) < 0.4), 1 - y, y), member).significant
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_columns_that_are_correlated_on_one_side_are_seen(columns):
     for k in range(3):
         rng = np.random.default_rng([5, columns, k])
         sides = worlds.correlated(400, columns, rng)
-        assert blind(sides.x, sides.y, sides.member, rng=rng).told
+        assert evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_categories_that_go_together_on_one_side_are_seen():
     towns, jobs = rng.choice(list("abc"), 600), rng.choice(list("abc"), 600)
     jobs = np.where(member & (rng.random(600) < 0.5), towns, jobs)
     table = pd.DataFrame({"town": towns, "job": jobs, "age": rng.normal(size=600)})
-    assert told(table, np.zeros(600, int), member).told
+    assert told(table, np.zeros(600, int), member).significant
 
 
 @pytest.mark.slow
@@ -148,17 +148,17 @@ def test_few_records_and_many_columns_are_read(records, columns):
     found = told(x, y, member)
     assert found == told(x, y, member)
     assert found.columns == columns
-    assert told(x + 2 * member[:, None], y, member).told
+    assert told(x + 2 * member[:, None], y, member).significant
 
 
 def test_images_that_lie_elsewhere_are_seen():
     rng = np.random.default_rng(0)
     images = (rng.random((100, 20, 20)) < np.linspace(0.1, 0.9, 20)).astype(np.uint8)
     member = np.arange(100) < 50
-    assert not told(images, np.zeros(100, int), member).told
+    assert not told(images, np.zeros(100, int), member).significant
     images[:50] = np.roll(images[:50], 2, axis=2)
     found = told(images, np.zeros(100, int), member)
-    assert (found.told, found.columns) == (True, 400)
+    assert (found.significant, found.columns) == (True, 400)
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_large_sides_are_capped_and_the_outcome_has_the_same_bits():
     found = told(x, y, member)
     assert (found.members, found.nonmembers, found.units) == (2000, 100, 2100)
     assert found == told(x, y, member)
-    assert found.permutations <= EXCHANGES
+    assert found.permutations <= PERMUTATIONS
 
 
 def test_too_few_records_say_nothing():
@@ -189,9 +189,9 @@ def test_too_few_records_say_nothing():
     assert few.detectable_auc > 0.8
 
 
-def test_a_label_alone_is_looked_at_where_there_are_no_features():
+def test_a_label_alone_is_inputs_where_there_are_no_features():
     found = told(None, np.arange(80) % 4, np.arange(80) < 40)
-    assert (found.looked_at, found.columns, found.told) == (("label",), 0, False)
+    assert (found.inputs, found.columns, found.significant) == (("label",), 0, False)
     table = pd.DataFrame({"sex": ["f", "m"] * 40})
     assert told(table, np.arange(80) % 4, np.arange(80) < 40, groups={"sex": table["sex"].to_numpy()}).columns == 1
 

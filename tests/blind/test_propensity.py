@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guestlist.blind.propensity import chances, effective_share, odds, tree_scores
+from guestlist.blind.propensity import effective_share, odds, propensity_scores, tree_scores
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,10 @@ def weights_of(x, fold, member):
     """With a score that says nothing beside the columns."""
     nothing = np.zeros(len(member))
     return odds(
-        chances(x, nothing[:, None], np.empty((len(member), 0)), nothing, fold, member, np.arange(len(member))), member
+        propensity_scores(
+            x, nothing[:, None], np.empty((len(member), 0)), nothing, fold, member, np.arange(len(member))
+        ),
+        member,
     )
 
 
@@ -55,7 +58,9 @@ def test_labels_that_fit_their_features_better_are_balanced_too(shifted):
     x, fold, member = shifted
     fits = np.random.default_rng(1).random(800) < np.where(member, 0.8, 0.6)
     label = np.where(fits, 1, -1) * np.sign(x[:, 0])
-    chance = chances(x[:, :1], label[:, None], np.empty((800, 0)), np.zeros(800), fold, member, np.arange(800))
+    chance = propensity_scores(
+        x[:, :1], label[:, None], np.empty((800, 0)), np.zeros(800), fold, member, np.arange(800)
+    )
     together, weights = x[:, 0] * label, odds(chance, member)[~member]
     assert together[~member].mean() < together[member].mean() - 0.2
     assert np.average(together[~member], weights=weights) == pytest.approx(together[member].mean(), abs=0.06)

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 
-from guestlist.blind.units import exchanged, folds_of, some_of, units_of
+from guestlist.blind.units import folds_of, permuted_membership, sample_units, units_of
 
 
 def test_records_stand_alone_and_persons_together():
@@ -36,7 +36,7 @@ def test_people_who_are_equal_by_accident_stay_apart():
 
 def test_every_exchange_of_whole_units_is_equally_likely():
     unit, member = np.array([0, 1, 1, 2, 3, 3]), np.array([True, False, False, True, False, False])
-    found = exchanged(unit, member, 6000, np.random.default_rng(0))
+    found = permuted_membership(unit, member, 6000, np.random.default_rng(0))
     sides = found[:, [0, 1, 3, 4]]
     assert (found == sides[:, unit]).all()  # a person lies on one side
     seen = Counter(map(tuple, sides.tolist()))
@@ -48,7 +48,7 @@ def test_every_exchange_of_whole_units_is_equally_likely():
 def test_units_on_both_sides_keep_their_shares_and_others_exchange_with_their_size():
     unit = np.array([0, 0, 0, 1, 1, 2, 2, 3, 4])
     member = np.array([True, False, False, True, True, False, False, True, False])
-    found = exchanged(unit, member, 4000, np.random.default_rng(1))
+    found = permuted_membership(unit, member, 4000, np.random.default_rng(1))
     assert (found[:, :3].sum(axis=1) == 1).all()
     assert np.allclose(found[:, :3].mean(axis=0), 1 / 3, atol=0.03)
     assert (found[:, 3] == found[:, 4]).all()
@@ -67,16 +67,16 @@ def test_folds_hold_persons_together_and_do_not_see_who_is_a_member():
 
 def test_either_side_is_capped_by_whole_units():
     unit, member = np.repeat(np.arange(40), 3), np.arange(120) < 90
-    rows = some_of(unit, member, 10, np.random.default_rng(0))
+    rows = sample_units(unit, member, 10, np.random.default_rng(0))
     assert sorted(set(Counter(unit[rows]).values())) == [3]
     assert (member[rows].sum(), (~member[rows]).sum()) == (12, 12)
     assert (np.diff(rows) > 0).all()
-    assert len(some_of(unit, member, 90, np.random.default_rng(0))) == 120
+    assert len(sample_units(unit, member, 90, np.random.default_rng(0))) == 120
 
 
 def test_every_unit_is_as_likely_to_be_kept():
     kept = np.zeros(30)
     for seed in range(600):
-        kept[some_of(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1
+        kept[sample_units(np.arange(30), np.arange(30) < 20, 5, np.random.default_rng(seed))] += 1
     assert np.allclose(kept[:20] / 600, 5 / 20, atol=0.07)
     assert np.allclose(kept[20:] / 600, 5 / 10, atol=0.07)

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from guestlist.cli import main
 from guestlist.cli.defend import duration
 
-QUICK = ("--attack", "loss", "--references", 2, "--jobs", 1, "--quiet", "--no-blind")
+QUICK = ("--attack", "loss", "--references", 2, "--jobs", 1, "--quiet", "--no-baseline")
 
 
 def guestlist(*arguments):

@@ -47,7 +47,7 @@ def said(place):
     audit = str(place / "audit")
     cover = [part for name in ("title", "owner", "dataset", "purpose", "date") for part in (f"--{name}", HOSTILE)]
     about = ["--nonmembers", str(place / "out.parquet"), "--id", f"who{HOSTILE}", "--group", f"group{HOSTILE}"]
-    few = ["--references", "0", "--attack", "loss", "--no-blind", "--quiet"]
+    few = ["--references", "0", "--attack", "loss", "--no-baseline", "--quiet"]
     commands = {
         "audit": (["audit", *files, *about, *cover, *few, "--out", audit], 0),
         "gate": (["gate", audit, "--max-auc", "0.5", "--max-tpr", "0.01@0.1", "--without-references", "--show-ids"], 1),

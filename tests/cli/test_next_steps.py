@@ -60,7 +60,7 @@ def place(tmp_path, monkeypatch):
 
 def audit(*more: str) -> str:
     records = ["--members", "members.csv", "--nonmembers", "nonmembers.csv", "--label", "income", "--id", "name"]
-    return invoke("audit", *records, "--engine", "here", "--quiet", "--no-blind", "--out", "audits/my tree", *more)
+    return invoke("audit", *records, "--engine", "here", "--quiet", "--no-baseline", "--out", "audits/my tree", *more)
 
 
 @pytest.mark.slow
@@ -102,14 +102,14 @@ def test_the_demo_remembers_its_model_and_records(place, monkeypatch):
 @pytest.mark.slow
 def test_in_python_the_printed_calls_work(place):
     names = {"gl": gl, "model": tree(), "members": MEMBERS, "nonmembers": NONMEMBERS}
-    options = {"label": "income", "id": "name", "engine": gl.Here(), "blind": False, "progress": False}
+    options = {"label": "income", "id": "name", "engine": gl.Here(), "baseline": False, "progress": False}
     alone = gl.audit(*list(names.values())[1:], **options, seed=3, references=2)
     (call,) = pasted(alone.summary())
     assert call == "gl.defend(model, members, nonmembers, label='income', id='name', seed=3, references=2)"
     without = gl.audit(*list(names.values())[1:], **options, references=0, folder="tree")
     (call,) = pasted(without.summary())
     assert call == "gl.audit(model, members, nonmembers, label='income', id='name', references=32, folder='tree')"
-    small = {"engine": gl.Here(), "blind": False, "progress": False}
+    small = {"engine": gl.Here(), "baseline": False, "progress": False}
     found = eval(call.replace("=32", "=2").replace("folder", "**small, folder"), names | {"small": small})
     (call,) = pasted(found.summary())
     assert call == "gl.defend(model, members, nonmembers, label='income', id='name', references=2, plain='tree')"
@@ -131,7 +131,7 @@ def test_in_python_the_printed_calls_work(place):
 def test_predictions_get_no_command_that_they_cannot_run(place):
     probabilities = tree().predict_proba(TABLE[list("abcd")])
     np.savez("p.npz", probabilities=probabilities, labels=TABLE["income"].to_numpy(), member=np.arange(160) < 80)
-    text = invoke("audit", "--predictions", "p.npz", "--out", "p", "--no-blind")
+    text = invoke("audit", "--predictions", "p.npz", "--out", "p", "--no-baseline")
     assert pasted(text) == []
     assert "--shadow" in text
     assert "--references" not in text

@@ -150,7 +150,7 @@ def test_ordinary_models_are_consistent(model):
 def test_an_audit_reports_it_and_the_folder_is_not_resumed(tmp_path):
     sides = (X[:200], Y[:200]), (X[200:], Y[200:])
     target = gl.function_target(noisy(0.1), classes=[0, 1])
-    how = {"references": 0, "attacks": ["loss"], "folder": tmp_path / "audit", "blind": False}
+    how = {"references": 0, "attacks": ["loss"], "folder": tmp_path / "audit", "baseline": False}
     with pytest.warns(AuditWarning, match="not deterministic"):
         results = gl.audit(target, *sides, **how)
     assert results.check("GL130").state == "issue"

@@ -35,7 +35,7 @@ def audit(model, folder=None, references=4, **options):
     members, others = people(0), people(1, rare=0)
     return gl.audit(
         model.fit(*members), members, others, references=references, attacks=["loss", "lira"][: 1 + (references > 0)],
-        folder=folder, engine=gl.Here(), blind=False, progress=False, **options,
+        folder=folder, engine=gl.Here(), baseline=False, progress=False, **options,
     )  # fmt: skip
 
 
@@ -78,4 +78,4 @@ def test_where_it_is_not_foreseen_the_error_has_the_remedy():
     target = gl.estimator_target(model, train=lambda data, rng: pipeline(OneHotEncoder()).fit(data.x, data.y))
     words = r"could not be trained or asked \(ValueError: Found unknown .*handle_unknown='ignore'.*references=0"
     with pytest.raises(AuditError, match=words):
-        gl.audit(target, people(0), people(1, rare=0), references=4, attacks=["lira"], engine=gl.Here(), blind=False)
+        gl.audit(target, people(0), people(1, rare=0), references=4, attacks=["lira"], engine=gl.Here(), baseline=False)

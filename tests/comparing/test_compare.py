@@ -166,7 +166,7 @@ def test_folders_have_short_names_that_differ():
 def test_from_the_command_line(blobs, tmp_path):
     for name, leaf in (("plain", 1), ("wide", 15)):
         model = RandomForestClassifier(10, min_samples_leaf=leaf, random_state=0).fit(*blobs[0])
-        gl.audit(model, *blobs, references=8, folder=tmp_path / name, jobs=1, blind=False)
+        gl.audit(model, *blobs, references=8, folder=tmp_path / name, jobs=1, baseline=False)
     folders = [str(tmp_path / name) for name in ("plain", "wide")]
     shown = CliRunner().invoke(main, ["compare", *folders])
     assert shown.exit_code == 0, shown.output

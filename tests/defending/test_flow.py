@@ -11,7 +11,7 @@ from guestlist.defending.flow import Begun, estimate_runtime
 from guestlist.errors import InputError
 
 REFERENCES = 3
-OPTIONS = {"references": REFERENCES, "attacks": ["loss"], "blind": False, "seed": 5}
+OPTIONS = {"references": REFERENCES, "attacks": ["loss"], "baseline": False, "seed": 5}
 
 
 class Counted(DecisionTreeClassifier):

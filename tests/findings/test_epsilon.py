@@ -273,7 +273,7 @@ def test_the_command_reads_the_claim_from_the_folder(folder):
 
 
 def test_the_command_refuses_sides_of_the_users_own(tmp_path, blobs, tree):
-    gl.audit(tree, *blobs, references=0, folder=tmp_path / "own", engine=gl.Here(), attacks=["loss"], blind=False)
+    gl.audit(tree, *blobs, references=0, folder=tmp_path / "own", engine=gl.Here(), attacks=["loss"], baseline=False)
     told = CliRunner().invoke(main, ["epsilon", str(tmp_path / "own"), "--claimed", "2"])
     assert told.exit_code == 2
     assert "members and non-members are your own" in told.output
@@ -310,7 +310,7 @@ def test_a_claim_about_predictions_is_kept_drawn_and_exported(tmp_path):
     table["p_0"] = 1 - table["p_1"]
     table.loc[::2, "label"] = 0
     table.to_csv(tmp_path / "said.csv", index=False)
-    order = ["audit", "--predictions", str(tmp_path / "said.csv"), "--out", str(tmp_path / "a"), "--no-blind"]
+    order = ["audit", "--predictions", str(tmp_path / "said.csv"), "--out", str(tmp_path / "a"), "--no-baseline"]
     done = CliRunner().invoke(main, [*order, "--claimed", "1", "--delta", "1e-6"])
     assert done.exit_code == 0, done.output
     results = gl.read_results(tmp_path / "a")

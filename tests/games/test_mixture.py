@@ -138,9 +138,9 @@ def test_the_attribute_is_hidden_from_models_and_the_difference_is_told():
     table["source"], table["y"] = source, rng.integers(2, size=RECORDS)
     options = {"label": "y", "references": 4, "attacks": ["loss"], "jobs": 1}
     apart = gl.play(Sources("source", "a"), LogisticRegression(), table, **options)  # text columns would not fit
-    assert apart.blind.auc > 0.9
+    assert apart.baseline.auc > 0.9
     mixed = gl.play(Sources("source", "a", iid=True), LogisticRegression(), table, **options)
-    assert mixed.blind is None  # nothing to look for
+    assert mixed.baseline is None  # nothing to look for
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -39,7 +39,7 @@ max_tpr = ["0.99@0.01"]
 attacks = ["lira", "loss"]
 least_records = 500
 least_references = 16
-blind_baseline = "not required"
+model_free_baseline = "not required"
 """
 
 
@@ -88,7 +88,7 @@ def test_unknown_keys_are_named_and_the_known_ones_listed(tmp_path):
         ("max_auc = 0.6\nattacks = [1]", "attacks="),
         ("max_auc = 0.6\nwithout_references = 'yes'", "without_references='yes'"),
         ("max_auc = 0.6\nwithout_references = true\nleast_references = 4", "not both"),
-        ("max_auc = 0.6\nblind_baseline = true", "'required'"),
+        ("max_auc = 0.6\nmodel_free_baseline = true", "'required'"),
         ("max_auc = 0.6\nignore = [104]", 'ignore = ["GL104"]'),
         ("max_auc = 0.6\nignore = ['GL999']", "no check 'GL999'"),
         ("least_records = 5", "Expected a limit"),
@@ -179,7 +179,7 @@ def test_which_attacks_compare():
         ({"attacks": ("lira", "lira_bayes")}, "attacks"),
         ({"least_records": 2001}, "records"),
         ({"least_references": 33}, "references"),
-        ({"blind_baseline": "required"}, "blind_baseline"),
+        ({"model_free_baseline": "required"}, "model_free_baseline"),
     ],
 )
 def test_what_the_policy_asks_for_must_be_there(asked, code):
@@ -197,13 +197,13 @@ def test_and_is_met_where_it_is(asked):
 
 
 @dataclass(frozen=True, repr=False)
-class WithBlind(gl.Results):
-    blind: int | None = None
+class WithBaseline(gl.Results):
+    baseline: int | None = None
 
 
-def test_a_blind_baseline_that_was_run_is_seen():
-    found = WithBlind(outcomes=leaking().outcomes, blind=1)
-    assert hold(found, Policy(max_auc=1.0, blind_baseline="required")).passed
+def test_a_baseline_that_was_run_is_recognised():
+    found = WithBaseline(outcomes=leaking().outcomes, baseline=1)
+    assert hold(found, Policy(max_auc=1.0, model_free_baseline="required")).passed
 
 
 # -- open checks --------------------------------------------------------------------------------------------------------
@@ -331,7 +331,9 @@ def test_an_audit_that_could_not_have_seen_a_leak_does_not_pass(code, tmp_path, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         engine = {"engine": gl.Here()} if code == "GL106" else {"jobs": 1}
-        gl.audit(model, members, nonmembers, references=4, folder=tmp_path / "a", progress=False, blind=False, **engine)
+        gl.audit(
+            model, members, nonmembers, references=4, folder=tmp_path / "a", progress=False, baseline=False, **engine
+        )
     found = guestlist("gate", tmp_path / "a", "--max-auc", "1", "--max-tpr", "1@0.05")
     assert found.exit_code == 1
     assert f"FAIL  {code} " in found.stdout

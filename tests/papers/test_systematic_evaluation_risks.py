@@ -153,7 +153,7 @@ def test_a_naive_attacker_has_a_shadow_without_a_defence(guarded, place):
     )
     assert (pairs.correct(plain.target) == pairs.correct(guard.target)).all(), "MemGuard keeps the class"
     shadow = pairs.as_probabilities(plain.shadow)
-    naive = gl.audit_predictions(guard.target, shadow=shadow, attacks=["class_mentr"], blind=False)
+    naive = gl.audit_predictions(guard.target, shadow=shadow, attacks=["class_mentr"], baseline=False)
     expected = 100 * naive.attack("class_mentr").balanced_accuracy.value
     assert cells[pairs.MEMGUARD, defended.NAIVE, "class_mentr"] == pytest.approx(expected)
 

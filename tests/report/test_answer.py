@@ -149,7 +149,7 @@ def test_what_to_do_next_follows_from_what_was_shown():
     assert "four times as many" in next_steps(quiet())[0]
     assert any("reference models" in step for step in next_steps(predictions_only()))
     unlooked = with_check(quiet(), Check("GL119", "not run", {}))
-    assert "blind baseline" in next_steps(unlooked)[-1]
+    assert "model-free baseline" in next_steps(unlooked)[-1]
     assert next_steps(replace(quiet(), headline=None)) == ()
     for form in (summary, fragment, page, markdown):
         assert "What next?" in form(leaking())

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Baseline
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.adjusted import FEW, Adjusted
-from guestlist.findings.beyond_blind import BeyondBlind
+from guestlist.findings.beyond_blind import GainOverBaseline
 from guestlist.report.next_steps import defence_step, next_steps
 from guestlist.report.sections.answer import verdict_text
 from report_worlds import leaking
@@ -16,10 +16,12 @@ from report_worlds import leaking
 def two_kinds(gain, left, refused=""):
     """An audit in which members are told without the model, with a clear leak as the attacks see it."""
     base = leaking()
-    blind = Blind(0.52, 0.0475, 399, 0.52, 500, 500, 1000, 5, ("features", "label"), spread=0.01)
+    baseline = Baseline(0.52, 0.0475, 399, 0.52, 500, 500, 1000, 5, ("features", "label"), permutation_std=0.01)
     name = base.headline.name
     weighted = Adjusted(name, 500, 500, 0.9, Estimate(0.5, 0.46, 0.54), refused, left)
-    return replace(base, blind=blind, beyond_blind=BeyondBlind(name, gain, 500, 500), adjusted=weighted)
+    return replace(
+        base, baseline=baseline, gain_over_baseline=GainOverBaseline(name, gain, 500, 500), adjusted=weighted
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_the_answer_is_graded_by_the_least_that_both_ways_show(gain, left, begin
     found = two_kinds(gain, left)
     assert verdict_text(found).startswith(begins)
     assert "evidence of a difference between the two sets" in verdict_text(found)
-    assert verdict_text(replace(found, blind=None)).startswith("Yes")
+    assert verdict_text(replace(found, baseline=None)).startswith("Yes")
     assert (defence_step(found, "FOLDER") in next_steps(found)) == begins.startswith("Likely")
 
 
@@ -53,6 +55,6 @@ def test_refused_weights_withhold_the_answer():
 def test_a_game_that_draws_sides_apart_is_named_and_what_hides_it():
     found = two_kinds(WITHHELD, WITHHELD)
     assert "A validation set with the same bias hides it" not in verdict_text(found)
-    told = verdict_text(replace(found, blind=replace(found.blind, game="sources")))
+    told = verdict_text(replace(found, baseline=replace(found.baseline, game="sources")))
     assert "The game sources draws them from different parts of the people" in told
     assert "A validation set with the same bias hides it" in told

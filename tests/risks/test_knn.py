@@ -26,7 +26,7 @@ def case(predictions, tmp_path_factory):
     """Beside it stands a shadow with records of its own, about which the target is not asked."""
     folder = tmp_path_factory.mktemp("audits") / "a"
     shadow = gl.Predictions(predictions.answers[::-1], predictions.labels[::-1], predictions.member)
-    gl.audit_predictions(predictions, shadow=shadow, attacks=["loss"], folder=folder, blind=False)
+    gl.audit_predictions(predictions, shadow=shadow, attacks=["loss"], folder=folder, baseline=False)
     return gl.read_case(folder)
 
 

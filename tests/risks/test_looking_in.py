@@ -26,7 +26,7 @@ def sides():
 
 
 def collected(model, sides, folder, **more):
-    return gl.collect(model, *sides, references=0, folder=folder, jobs=1, blind=False, **more)
+    return gl.collect(model, *sides, references=0, folder=folder, jobs=1, baseline=False, **more)
 
 
 def in_order(case, values):
@@ -155,7 +155,7 @@ def test_no_attack_is_given_what_takes_the_truth(network):
 def test_records_that_nobody_asks_about_have_none(sides, tmp_path):
     population = np.random.default_rng(2).normal(size=(20, 4)), np.arange(20) % 2
     model = LogisticRegression().fit(*sides[0])
-    case = gl.collect(model, *sides, population, references=0, folder=tmp_path, jobs=1, blind=False)
+    case = gl.collect(model, *sides, population, references=0, folder=tmp_path, jobs=1, baseline=False)
     for name in ("leverage", "loss_tail"):
         np.testing.assert_array_equal(np.isnan(risks_of(case)[name]), ~case.truth.evaluated)
 

@@ -30,7 +30,7 @@ def published(request, real_data):
 @pytest.mark.parametrize("prior", [pytest.param(0.5, marks=pytest.mark.slow), 0.1])
 def test_published_answers_give_the_scores_of_a_plain_transcription(published, prior):
     (target, said), (shadow, known) = published["target"], published["shadow"]
-    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, blind=False).records
+    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], prior=prior, baseline=False).records
     expected = risk_scores(said, target.labels, known, shadow.labels, shadow.member, prior=prior)
     np.testing.assert_allclose(found["risk_risk_score"], expected, rtol=1e-12)
     own = risk_scores(said, target.labels, said, target.labels, target.member, prior=prior)
@@ -40,11 +40,11 @@ def test_published_answers_give_the_scores_of_a_plain_transcription(published, p
 @pytest.mark.slow
 def test_a_shadow_of_half_the_records_is_flagged(published):
     target, shadow = published["target"][0], published["shadow"][0]
-    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], blind=False)
+    found = gl.audit_predictions(target, shadow=shadow, attacks=["mentr"], baseline=False)
     check = found.check("GL105")
     assert (check.state, check.figures["target"], check.figures["references"]) == ("issue", 1000, 500)
     assert "about 1000 members of the target, and about 500 members of the shadow" in page(found)
-    own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], blind=False)
+    own = gl.audit_predictions(target, shadow=target, attacks=["mentr"], baseline=False)
     assert own.check("GL105").state == "passed"
 
 

@@ -15,7 +15,7 @@ def audit(place):
     model = LogisticRegression(C=100).fit(x[:40], y[:40])
     names = ["loss", "rmia", "lira_bayes", "class_mentr"]
     sides = (x[:40], y[:40]), (x[40:], y[40:])
-    return gl.audit(model, *sides, references=8, attacks=names, folder=place, jobs=1, blind=False, progress=False)
+    return gl.audit(model, *sides, references=8, attacks=names, folder=place, jobs=1, baseline=False, progress=False)
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def made(seed: int, fitted: int = 0, **options):
         "attacks": ATTACKS,
         "evidence": [gl.Perturbed(2), gl.LeftOut(records=2, models=2)],
         "jobs": 1,
-        "blind": False,
+        "baseline": False,
         **options,
     }
 

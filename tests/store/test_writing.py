@@ -68,11 +68,11 @@ def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
 def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
     (tmp_path / "a").mkdir()
     if name != "manifest.json":
-        gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", blind=False)
+        gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
         (tmp_path / "a" / name).unlink()
     (tmp_path / "a" / name / "x").mkdir(parents=True)
     with pytest.raises(gl.AuditError) as caught:
-        gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", blind=False)
+        gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
     assert str(tmp_path / "a") in str(caught.value)
 
 
@@ -85,7 +85,7 @@ def test_a_file_in_a_folders_place_is_told(tmp_path):
 def test_a_command_says_it_in_one_line(tree, blobs, tmp_path):
     from click.testing import CliRunner
 
-    gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", blind=False)
+    gl.audit(tree, *blobs, references=0, attacks=["loss"], folder=tmp_path / "a", baseline=False)
     (tmp_path / "file").touch()
     found = CliRunner().invoke(main, ["export", str(tmp_path / "a"), "--out", str(tmp_path / "file" / "card.md")])
     assert found.exit_code == 2, found.output

@@ -24,7 +24,7 @@ def model(sides):
     return DecisionTreeClassifier(min_samples_leaf=3, random_state=0).fit(*sides[0])
 
 
-OPTIONS = {"references": 6, "attacks": ["loss", "correctness", "lira"], "jobs": 1, "blind": False}
+OPTIONS = {"references": 6, "attacks": ["loss", "correctness", "lira"], "jobs": 1, "baseline": False}
 
 
 def test_answers_and_references_are_changed_alike(model, sides):

@@ -44,7 +44,7 @@ def test_catboost_with_categories_is_audited(when, tmp_path, monkeypatch, capfd)
         references=4,
         attacks=["loss", "lira"],
         jobs=1,
-        blind=False,
+        baseline=False,
         progress=False,
     )
     assert (found.attacks["auc"] > 0.6).all()
@@ -142,11 +142,11 @@ def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(
     rounds = start_of(stopped(library)).rounds
     with pytest.warns(gl.AuditWarning, match=f"Every reference is trained for {rounds} rounds"):
         found = gl.audit(
-            stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, blind=False, progress=False
+            stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, baseline=False, progress=False
         )
     check = next(check for check in found.checks if check.code == "GL126")
     assert (check.state, dict(check.figures)) == ("issue", {"rounds": rounds, "most": 200})
-    alone = gl.audit(stopped(library), *sides, references=0, attacks=["loss"], blind=False)
+    alone = gl.audit(stopped(library), *sides, references=0, attacks=["loss"], baseline=False)
     assert next(check for check in alone.checks if check.code == "GL126").state == "not applicable"
 
 

@@ -48,7 +48,7 @@ def by_weight(data, rng):
 
 
 def losses(model, folder, **options) -> np.ndarray:
-    options = {"references": 4, "blind": False, "engine": gl.Here(), "progress": False, **options}
+    options = {"references": 4, "baseline": False, "engine": gl.Here(), "progress": False, **options}
     return gl.collect(model, MEMBERS, NONMEMBERS, folder=folder, **options).view.reference("loss")
 
 
@@ -216,7 +216,7 @@ def test_a_target_with_weights_is_told_unless_the_audit_has_them():
 def test_the_report_names_the_remedy():
     tree = fitted(DecisionTreeClassifier(random_state=0))
     with pytest.warns(gl.AuditWarning, match="fit_params="):
-        found = gl.audit(tree, MEMBERS, NONMEMBERS, references=2, attacks=["loss"], blind=False, engine=gl.Here())
+        found = gl.audit(tree, MEMBERS, NONMEMBERS, references=2, attacks=["loss"], baseline=False, engine=gl.Here())
     assert found.check("GL133").state == "issue"
 
 
@@ -244,12 +244,12 @@ def test_train_is_given_once_and_outputs_what_the_target_does():
         gl.audit(full, MEMBERS, NONMEMBERS, train=by_weight)
     logits = gl.function_target(lambda x: model.decision_function(x)[:, None] * [0, 1], classes=[0, 1], scale="logits")
     with pytest.raises(gl.AuditError, match="outputs probabilities, and the target outputs logits"):
-        gl.audit(logits, MEMBERS, NONMEMBERS, train=by_weight, references=2, engine=gl.Here(), blind=False)
+        gl.audit(logits, MEMBERS, NONMEMBERS, train=by_weight, references=2, engine=gl.Here(), baseline=False)
 
 
 def test_without_a_recipe_the_warning_names_an_argument_that_exists():
     bare = gl.function_target(LogisticRegression().fit(*MEMBERS).predict_proba, classes=[0, 1])
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        gl.audit(bare, MEMBERS, NONMEMBERS, attacks=["loss"], blind=False)
+        gl.audit(bare, MEMBERS, NONMEMBERS, attacks=["loss"], baseline=False)
     assert any("Pass train=, a function (data, rng) -> model, to gl.audit" in str(one.message) for one in told)

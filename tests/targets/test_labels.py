@@ -28,7 +28,7 @@ def sides(blobs):
 
 @pytest.mark.slow
 def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
-    found = gl.audit(voting, *sides, references=4, evidence=[gl.Perturbed(8)], jobs=1, blind=False, progress=False)
+    found = gl.audit(voting, *sides, references=4, evidence=[gl.Perturbed(8)], jobs=1, baseline=False, progress=False)
     assert set(found.attacks["attack"]) == {"correctness", "label_only"}
     assert found.headline.name in ("correctness", "label_only")
     assert (found.attacks["auc"] > 0.6).all()
@@ -41,7 +41,7 @@ def test_a_hard_vote_is_audited_by_its_labels(voting, sides):
 
 @pytest.mark.slow
 def test_copies_are_asked_about_unasked(voting, sides):
-    found = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, blind=False)
+    found = gl.audit(voting, *[(x[:40], y[:40]) for x, y in sides], references=0, baseline=False)
     assert set(found.attacks["attack"]) == {"correctness", "label_only"}
 
 
@@ -120,7 +120,7 @@ def test_copies_that_cannot_be_read_are_told_before_the_long_work(sides):
     rng = np.random.default_rng(0)
     x = pd.DataFrame({name: rng.choice([1, 5, 9], 60) for name in "abcdefgh"})
     halves = [(part, (part["a"] > 5).astype(int).to_numpy()) for part in (x[:30], x[30:])]
-    found = gl.audit(Strict(), *halves, references=0, blind=False)
+    found = gl.audit(Strict(), *halves, references=0, baseline=False)
     assert list(found.attacks["attack"]) == ["correctness"]
     with pytest.raises(InputError, match="cannot read perturbed records"):
         gl.audit(Strict(), *halves, references=0, evidence=[gl.Perturbed()])

@@ -107,7 +107,7 @@ def test_what_cannot_be_naive_is_refused():
 def test_an_audit_keeps_it(data, tmp_path):
     other = gl.Data(data.x[::-1] + 0.1, data.y[::-1])
     target = gl.torch_target(network(), train=DEFENDED, attacker="naive")
-    found = gl.audit(target, data, other, references=2, folder=tmp_path, jobs=1, blind=False)
+    found = gl.audit(target, data, other, references=2, folder=tmp_path, jobs=1, baseline=False)
     assert found.training.attacker == "naive"
     assert gl.read_results(tmp_path).training == found.training
     assert "without the defence, of which this attacker does not know" in found.summary()

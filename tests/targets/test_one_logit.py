@@ -70,7 +70,7 @@ def test_a_module_with_one_output_is_audited_with_all_that_looks_into_it():
         attacks=["loss", "lira", "white_box"],
         evidence=[gl.WhiteBox()],
         jobs=1,
-        blind=False,
+        baseline=False,
         progress=False,
     )
     assert found.attacks.set_index("attack").loc[["loss", "lira"], "auc"].min() > 0.6
@@ -106,7 +106,7 @@ def test_a_softmax_at_the_end_is_noticed_before_a_folder_is_made(last, tmp_path)
     def audit():
         target = gl.torch_target(trained(last, outputs=2))
         sides = halves(80, 1), halves(80, 2)
-        return gl.audit(target, *sides, references=0, attacks=["loss"], blind=False, folder=tmp_path / "audit")
+        return gl.audit(target, *sides, references=0, attacks=["loss"], baseline=False, folder=tmp_path / "audit")
 
     if isinstance(last, torch.nn.LogSoftmax):
         assert audit().attacks["auc"].iloc[0] > 0.6
@@ -118,7 +118,7 @@ def test_a_softmax_at_the_end_is_noticed_before_a_folder_is_made(last, tmp_path)
 
 def test_a_sigmoid_at_the_end_is_noticed():
     target = gl.torch_target(trained(torch.nn.Sigmoid()))
-    found = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], blind=False)
+    found = gl.audit(target, halves(80, 1), halves(80, 2), references=0, attacks=["loss"], baseline=False)
     check = next(check for check in found.checks if check.code == "GL128")
     assert (check.state, dict(check.figures)) == ("issue", {"records": 160})
     assert "end in a sigmoid" in " ".join(found.summary().split())

@@ -47,7 +47,7 @@ def test_a_file_answers_as_the_model_does(sides, tmp_path, zipmap):
 def test_an_audit_of_a_file_trains_nothing_and_says_so(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
     with pytest.warns(gl.AuditWarning, match=r"no recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"):
-        found = gl.audit(path, *sides, attacks=["loss"], blind=False)
+        found = gl.audit(path, *sides, attacks=["loss"], baseline=False)
     assert found.attacks["auc"].iloc[0] > 0.6
     with pytest.raises(InputError, match="no recipe to train reference models by: an ONNX file"):
         gl.audit(path, *sides, references=4)
@@ -61,7 +61,7 @@ def test_a_recipe_may_be_given(sides, tmp_path):
         return RandomForestClassifier(10, random_state=int(rng.integers(1000))).fit(data.x, data.y).predict_proba
 
     path = written(forest(sides), sides[0][0], tmp_path / "m.onnx")
-    options = {"references": 4, "attacks": ["loss", "lira"], "jobs": 1, "blind": False, "progress": False}
+    options = {"references": 4, "attacks": ["loss", "lira"], "jobs": 1, "baseline": False, "progress": False}
     found = gl.audit(gl.onnx_target(path, train=train), *sides, **options)
     assert found.attacks["auc"].min() > 0.6
     assert gl.audit(path, *sides, train=train, **options).attacks.equals(found.attacks)
@@ -73,7 +73,7 @@ def test_the_command_line_audits_a_file(sides, tmp_path):
     for side, (x, y) in zip(("in", "out"), sides, strict=True):
         pd.DataFrame(x, columns=names).assign(kind=y).to_csv(tmp_path / f"{side}.csv", index=False)
     told = ["--members", str(tmp_path / "in.csv"), "--nonmembers", str(tmp_path / "out.csv"), "--label", "kind"]
-    more = ["--attack", "loss", "--no-blind", "--out", str(tmp_path / "audit")]
+    more = ["--attack", "loss", "--no-baseline", "--out", str(tmp_path / "audit")]
     done = CliRunner().invoke(main, ["audit", "--model", str(path), *told, *more])
     assert done.exit_code == 0, done.output
     assert "Note: m.onnx has no recipe to train reference models by" in done.output
@@ -194,7 +194,17 @@ def test_classes_are_named_on_the_command_line(sides, tables, tmp_path):
     from sklearn.neighbors import KNeighborsClassifier
 
     path = written(KNeighborsClassifier().fit(*sides[0]), sides[0][0], tmp_path / "knn.onnx", zipmap=False)
-    run = ["audit", "--model", str(path), *tables, "--attack", "loss", "--no-blind", "--out", str(tmp_path / "audit")]
+    run = [
+        "audit",
+        "--model",
+        str(path),
+        *tables,
+        "--attack",
+        "loss",
+        "--no-baseline",
+        "--out",
+        str(tmp_path / "audit"),
+    ]
     told = CliRunner().invoke(main, run)
     assert told.exit_code == 2
     assert "or --class NAME for each." in told.stderr
@@ -246,7 +256,7 @@ def test_a_model_of_texts_in_a_file(letters, tmp_path):
     target = gl.onnx_target(tmp_path / "texts.onnx")
     np.testing.assert_allclose(target.predict(texts), model.predict_proba(texts), atol=1e-4)
     sides = (list(texts[:60]), y[:60]), (pd.Series(texts[60:]), y[60:])
-    found = gl.audit(target, *sides, references=0, attacks=["loss"], blind=False)
+    found = gl.audit(target, *sides, references=0, attacks=["loss"], baseline=False)
     assert found.attacks["auc"].iloc[0] > 0.7
 
 

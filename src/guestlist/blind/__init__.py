@@ -1,1 +1,1 @@
-"""The blind baseline: can members be told from non-members without asking the model?"""
+"""The model-free baseline: can members and non-members be distinguished without querying the model?"""

@@ -1,7 +1,7 @@
-"""Records of any kind as columns of numbers that a linear model can read, made without a look at who is a member.
+"""Numeric columns of records for a linear model, computed without the membership labels.
 
-Whatever is done here may depend on all records as long as it treats members and non-members alike: the test of the
-blind baseline holds for any such columns, and only its power depends on them.
+The columns may depend on all records as long as members and non-members are treated equally: the permutation test of the
+model-free baseline is valid for any such columns, and only its power depends on them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from guestlist.blind.ridge import cross_fitted, folds
 from guestlist.data import as_text
 from guestlist.texts import grams, is_free
 
-FEATURES = 1024  # more are drawn at random from
-LEVELS, FEWEST = 16, 3  # the values of a category that get a column each: so many, each of so many records
-CLIP, LEAST_SPREAD = 4.0, 0.2  # no record far out, and no rare value, weighs more than many others
-WIDE, COMPONENTS = 256, 128  # more columns than the first are replaced by so many principal components
+FEATURES = 1024  # of more features, this many are drawn at random
+LEVELS = 16  # values of a category that get a column each
+FEWEST = 3  # records of each such value
+# No outlier, and no rare value, outweighs many other records.
+CLIP = 4.0
+LEAST_DEVIATION = 0.2
+WIDE = 256  # more columns than this are replaced by principal components
+COMPONENTS = 128
 TREES = 48
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Numbers about records.
+    """Numeric columns of records.
 
-    Args:
-        values: (records, columns) centred, of about unit spread.
-        source: (columns,) which of the user's columns each came from.
+    Attributes:
+        values: (records, columns) centred, with about unit variance.
+        source: (columns,) number of the user's column that each came from.
     """
 
     values: np.ndarray
@@ -54,36 +58,37 @@ class Design(NamedTuple):
 
 
 def columns_of(x: np.ndarray | pd.DataFrame, rng: np.random.Generator) -> Columns:
-    """Numbers as they are, categories by their frequent values; a column that is constant is left out."""
+    """Convert features: numbers as they are, categories by their frequent values; constant columns are omitted."""
     if not isinstance(x, pd.DataFrame):
         x = x.reshape(len(x), -1)
     if x.shape[1] > FEATURES:
         chosen = np.sort(rng.choice(x.shape[1], FEATURES, replace=False))
         x = x.iloc[:, chosen] if isinstance(x, pd.DataFrame) else x[:, chosen]
     if isinstance(x, pd.DataFrame):
-        return joined([column_of(x.iloc[:, place]) for place in range(x.shape[1])], len(x))
+        return joined([column_of(x.iloc[:, number]) for number in range(x.shape[1])], len(x))
     if x.dtype.kind in "iufb":
-        return _numbers(x.astype(np.float64))
+        return _standardised_numbers(x.astype(np.float64))
     return columns_of(pd.DataFrame(x).infer_objects(), rng)
 
 
 def column_of(column: pd.Series) -> Columns:
-    """One column of a table: numbers, dates and truth values as numbers, free text by what it is made of, everything else as
-    categories."""
+    """Convert one column of a table: numbers, dates and booleans as numbers, free text by n-grams, the others as categories."""
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        return _numbers((column - column.min()).dt.total_seconds().to_numpy(dtype=np.float64)[:, None])
+        return _standardised_numbers((column - column.min()).dt.total_seconds().to_numpy(dtype=np.float64)[:, None])
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
-        return _numbers(column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
-    return _of_one_source(_numbers(grams(column))) if is_free(column) else categories(as_text(column))
+        return _standardised_numbers(column.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+    if is_free(column):
+        return _of_one_source(_standardised_numbers(grams(column)))
+    return categories(as_text(column))
 
 
 def categories(values: np.ndarray) -> Columns:
-    """One column per frequent value."""
+    """Return one column per frequent value."""
     code, levels = pd.factorize(values, sort=True)
     counts = np.bincount(code, minlength=len(levels))
     frequent = np.argsort(-counts, kind="stable")[:LEVELS]
     frequent = frequent[counts[frequent] >= FEWEST]
-    return _of_one_source(_numbers((code[:, None] == frequent).astype(np.float64)))
+    return _of_one_source(_standardised_numbers((code[:, None] == frequent).astype(np.float64)))
 
 
 def _of_one_source(columns: Columns) -> Columns:
@@ -91,8 +96,10 @@ def _of_one_source(columns: Columns) -> Columns:
 
 
 def joined(parts: list[Columns], records: int) -> Columns:
-    """The columns of several parts side by side, none of the parts sharing a source with another."""
-    values, sources, first = [np.empty((records, 0))], [np.empty(0, dtype=np.int64)], 0
+    """Concatenate the columns of several parts; no two parts share a source."""
+    values = [np.empty((records, 0))]
+    sources = [np.empty(0, dtype=np.int64)]
+    first = 0
     for part in parts:
         values.append(part.values)
         sources.append(np.unique(part.source, return_inverse=True)[1] + first)
@@ -109,103 +116,113 @@ def design(
     values: bool,
     rng: np.random.Generator,
 ) -> Design:
-    """Build what the classifier reads: columns, the label, how surprising it is, and cells of random trees.
+    """Build the inputs of the classifier: columns, the label, its surprise, and cells of random trees.
 
     Args:
+        x: Columns of the features.
         label: (records,) a class or, if ``values``, a number.
-        groups: name to (records,) texts.
-        fold: (records,) a label is expected from records of other folds, so not from other records of its person.
-        values: whether labels are numbers.
+        groups: Name to (records,) texts.
+        fold: (records,) numbers. A label is predicted from records of other folds, so not from those of the same person.
+        values: True if labels are numbers.
+        rng: Random generator.
     """
-    given, labels = _given(x, groups), _labels(label, values)
-    own = joined([labels, _surprise(given, labels, fold, rng)], len(label))
-    straight = np.hstack([given.values, own.values])
-    linear = np.hstack([_of_one_weight(straight), _of_one_weight(cells(given, own, rng))])
-    return Design(linear, joined([given, own], len(label)))
+    features = _feature_columns(x, groups)
+    labels = _label_columns(label, values)
+    label_part = joined([labels, _surprise(features, labels, fold, rng)], len(label))
+    untransformed = np.hstack([features.values, label_part.values])
+    linear = np.hstack([_unit_total_variance(untransformed), _unit_total_variance(cells(features, label_part, rng))])
+    return Design(linear, joined([features, label_part], len(label)))
 
 
-def plain(
+def feature_and_label_columns(
     x: Columns, label: np.ndarray, groups: Mapping[str, np.ndarray], *, values: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(records, columns) the columns, and those of the label: arguments as for :func:`design`."""
-    return _given(x, groups).values, _labels(label, values).values
+    """Return (records, columns) of features and groups, and of the label; arguments as for :func:`design`."""
+    return _feature_columns(x, groups).values, _label_columns(label, values).values
 
 
-def _given(x: Columns, groups: Mapping[str, np.ndarray]) -> Columns:
-    given = joined([x, *map(categories, groups.values())], len(x.values))
-    return given if given.values.shape[1] <= WIDE else _principal(given)
+def _feature_columns(x: Columns, groups: Mapping[str, np.ndarray]) -> Columns:
+    columns = joined([x, *map(categories, groups.values())], len(x.values))
+    if columns.values.shape[1] <= WIDE:
+        return columns
+    return _principal(columns)
 
 
-def _labels(label: np.ndarray, values: bool) -> Columns:
-    return _numbers(label[:, None].astype(np.float64)) if values else categories(label.astype(str).astype(object))
+def _label_columns(label: np.ndarray, values: bool) -> Columns:
+    if values:
+        return _standardised_numbers(label[:, None].astype(np.float64))
+    return categories(label.astype(str).astype(object))
 
 
-def cells(given: Columns, own: Columns, rng: np.random.Generator) -> np.ndarray:
-    """(records, cells) in which cell of each random tree a record falls, centred.
+def cells(features: Columns, labels: Columns, rng: np.random.Generator) -> np.ndarray:
+    """(records, cells) centred indicators of the cell of each random tree that a record is in.
 
-    A tree asks two questions about the columns and one about the label, each a comparison with the value of a random
-    record: what a linear model of the columns cannot see, such as labels that fit the features worse on one side.
+    A tree has two splits on the columns and one on the label, each at the value of a random record. Cells capture interactions
+    that a linear model of the columns misses, such as labels that fit the features worse for non-members.
     """
-    asked = [_questions(part, TREES, rng) for part in (given, given, own)]
-    found = [cell[:, None] == np.unique(cell) for cell in 4 * asked[0] + 2 * asked[1] + asked[2]]
-    indicators = np.hstack(found).astype(np.float64)
+    splits = [_random_splits(part, TREES, rng) for part in (features, features, labels)]
+    by_tree = [cell[:, None] == np.unique(cell) for cell in 4 * splits[0] + 2 * splits[1] + splits[2]]
+    indicators = np.hstack(by_tree).astype(np.float64)
     return indicators - indicators.mean(axis=0)
 
 
-def _questions(part: Columns, count: int, rng: np.random.Generator) -> np.ndarray:
+def _random_splits(part: Columns, count: int, rng: np.random.Generator) -> np.ndarray:
     """(count, records) 1 where a random column of a random source is above the value of a random record, or else 0."""
-    records, sources = len(part.values), [np.flatnonzero(part.source == one) for one in np.unique(part.source)]
+    records = len(part.values)
+    sources = [np.flatnonzero(part.source == number) for number in np.unique(part.source)]
     if not sources:
         return np.zeros((count, records), dtype=np.int64)
-    chosen = [rng.choice(sources[place]) for place in rng.integers(len(sources), size=count)]
+    chosen = [rng.choice(sources[number]) for number in rng.integers(len(sources), size=count)]
     columns = part.values[:, chosen].T
     threshold = columns[np.arange(count), rng.integers(records, size=count)][:, None]
     largest = threshold == columns.max(axis=1, keepdims=True)  # nothing is above it
     return ((columns > threshold) | (largest & (columns == threshold))).astype(np.int64)
 
 
-def _surprise(given: Columns, labels: Columns, fold: np.ndarray, rng: np.random.Generator) -> Columns:
-    """How far a label is from what records of other folds, members or not, make one expect: what models find hard."""
-    nothing = Columns(np.empty((len(fold), 0)), np.empty(0, dtype=np.int64))
-    if not given.values.shape[1] or not labels.values.shape[1]:
-        return nothing
-    known = np.hstack([_of_one_weight(given.values), _of_one_weight(cells(given, nothing, rng))])
-    expected = cross_fitted(folds(known, fold), labels.values.T).T
-    return _numbers(np.abs(labels.values - expected).sum(axis=1, keepdims=True))
+def _surprise(features: Columns, labels: Columns, fold: np.ndarray, rng: np.random.Generator) -> Columns:
+    """Distance of a label from its prediction by records of other folds, members or not: models find such records hard."""
+    empty = Columns(np.empty((len(fold), 0)), np.empty(0, dtype=np.int64))
+    if not features.values.shape[1] or not labels.values.shape[1]:
+        return empty
+    predictors = np.hstack([_unit_total_variance(features.values), _unit_total_variance(cells(features, empty, rng))])
+    expected = cross_fitted(folds(predictors, fold), labels.values.T).T
+    return _standardised_numbers(np.abs(labels.values - expected).sum(axis=1, keepdims=True))
 
 
-def _numbers(x: np.ndarray) -> Columns:
-    """Columns centred and scaled, far outliers drawn in; a missing number is an average one, and marked as missing."""
+def _standardised_numbers(x: np.ndarray) -> Columns:
+    """Centre and scale columns, and clip outliers; missing values become the mean, with an indicator column."""
     missing = ~np.isfinite(x)
-    marked = np.flatnonzero(missing.any(axis=0))
-    seen = np.where(missing, 0.0, x)
-    # Scaled twice: very large numbers have squares that are too large.
-    seen = seen / np.maximum(np.abs(seen).max(axis=0, initial=0.0), np.finfo(float).tiny)
-    there = np.maximum((~missing).sum(axis=0), 1)
-    seen = np.where(missing, 0.0, seen - seen.sum(axis=0) / there)
-    spread = np.sqrt((seen**2).sum(axis=0) / there)
-    varies = spread > 1e-12
-    seen = np.clip(seen[:, varies] / spread[varies], -CLIP, CLIP)
-    mask = missing[:, marked].astype(np.float64)
-    mask = (mask - mask.mean(axis=0)) / np.maximum(mask.std(axis=0), LEAST_SPREAD)
-    kept = mask.std(axis=0) > 0
-    source = np.concatenate([np.flatnonzero(varies), marked[kept]])
-    return Columns(np.hstack([seen - seen.mean(axis=0), mask[:, kept]]), source)
+    with_missing = np.flatnonzero(missing.any(axis=0))
+    values = np.where(missing, 0.0, x)
+    # Columns are first scaled by their maximum, since the squares of very large numbers overflow.
+    values = values / np.maximum(np.abs(values).max(axis=0, initial=0.0), np.finfo(float).tiny)
+    count = np.maximum((~missing).sum(axis=0), 1)
+    values = np.where(missing, 0.0, values - values.sum(axis=0) / count)
+    deviation = np.sqrt((values**2).sum(axis=0) / count)
+    varies = deviation > 1e-12
+    values = np.clip(values[:, varies] / deviation[varies], -CLIP, CLIP)
+    mask = missing[:, with_missing].astype(np.float64)
+    mask = (mask - mask.mean(axis=0)) / np.maximum(mask.std(axis=0), LEAST_DEVIATION)
+    mask_varies = mask.std(axis=0) > 0
+    source = np.concatenate([np.flatnonzero(varies), with_missing[mask_varies]])
+    return Columns(np.hstack([values - values.mean(axis=0), mask[:, mask_varies]]), source)
 
 
 def _principal(columns: Columns) -> Columns:
-    """The first principal components, each a source of its own."""
+    """Return the first principal components, each with its own source."""
     x = columns.values
     if len(x) <= x.shape[1]:
-        spread, left = np.linalg.eigh(x @ x.T)
-        found = left * np.sqrt(np.maximum(spread, 0.0))
+        squares, vectors = np.linalg.eigh(x @ x.T)
+        components = vectors * np.sqrt(np.maximum(squares, 0.0))
     else:
-        found = x @ np.linalg.eigh(x.T @ x)[1]
-    found = found[:, ::-1][:, :COMPONENTS]
-    return Columns(found / max(found[:, 0].std(), 1e-12), np.arange(found.shape[1]))
+        components = x @ np.linalg.eigh(x.T @ x)[1]
+    components = components[:, ::-1][:, :COMPONENTS]
+    return Columns(components / max(components[:, 0].std(), 1e-12), np.arange(components.shape[1]))
 
 
-def _of_one_weight(x: np.ndarray) -> np.ndarray:
-    """The same columns with variances that add up to one, so that of two blocks neither outweighs the other."""
+def _unit_total_variance(x: np.ndarray) -> np.ndarray:
+    """Scale columns so that their variances add up to 1: no block of columns outweighs another."""
     total = float((x**2).sum() / max(len(x), 1))
-    return x / np.sqrt(total) if total > 0 else x
+    if total > 0:
+        return x / np.sqrt(total)
+    return x

@@ -1,4 +1,4 @@
-"""The blind baseline of an audit folder: made once, while the records are at hand, and kept without any of them."""
+"""Cache of the model-free baseline in an audit folder: fitted once, while the records are at hand, and stored without them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from guestlist.blind.baseline import Blind, Unasked, look
+from guestlist.blind.baseline import Baseline, CrossFitted, cross_fit_baseline, scattered
 from guestlist.data import Data
 from guestlist.games import is_alike
 from guestlist.hashes import row_hashes
@@ -18,11 +18,12 @@ from guestlist.store import Store, read_or_explain
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.store.manifest import PREDICTIONS
 
-FILE, RECORDS = "blind.json", "blind.npz"
-WAY = 5  # changes whenever the same records would come to another outcome
+FILE = "baseline.json"
+RECORDS = "baseline.npz"
+VERSION = 6  # changes whenever the same records would give a different result
 
 
-def blind_baseline(
+def cached_baseline(
     store: Store,
     x: np.ndarray | pd.DataFrame | None,
     y: np.ndarray | None,
@@ -31,79 +32,72 @@ def blind_baseline(
     *,
     values: bool,
     hashes: np.ndarray | None = None,
-) -> Blind | None:
-    """How well members are told without the model; read from the folder if it was made of the same records before.
+) -> Baseline | None:
+    """Evaluate the baseline on the evaluated records, or read it from the folder if these records are the same.
 
     Args:
-        x, y, groups, persons, values, hashes: as for :func:`look`, over all records of the pool; those asked about are looked at.
+        store: Audit folder.
+        x, y, groups, persons, values, hashes: as for :func:`cross_fit_baseline`, over all records of the pool.
     """
-    unsigned = (
-        x if store.manifest.recipe == PREDICTIONS else None
-    )  # features are no part of what predictions are known by
-    made_of, path = _made_of(store, groups, persons, unsigned), store.folder / FILE
-    if path.exists() and store.read_json(path).get("made_of") == made_of:
-        return blind_in(store)
-    asked, member = store.split.evaluated[0], store.split.members
-    rows = np.flatnonzero(asked)
-    found = look(
-        x if x is None else x.iloc[rows] if isinstance(x, pd.DataFrame) else x[rows],
-        None if y is None else y[rows],
-        member[rows],
-        None if persons is None else persons[rows],
+    # The manifest's digest of the data does not cover the features of prediction files.
+    unsigned = x if store.manifest.recipe == PREDICTIONS else None
+    digest = _digest(store, groups, persons, unsigned)
+    path = store.folder / FILE
+    if path.exists() and store.read_json(path).get("digest") == digest:
+        return read_baseline(store)
+    rows = np.flatnonzero(store.split.evaluated[0])
+    fitted = cross_fit_baseline(
+        x.iloc[rows] if isinstance(x, pd.DataFrame) else _take(x, rows),
+        _take(y, rows),
+        store.split.members[rows],
+        _take(persons, rows),
         {name: texts[rows] for name, texts in groups.items()},
         values=values,
-        rng=stream(store.manifest.seed, "blind"),
-        hashes=None if hashes is None else hashes[rows],
+        rng=stream(store.manifest.seed, "baseline"),
+        hashes=_take(hashes, rows),
     )
-    if found is None:
-        store.write_json(path, {"made_of": made_of, "found": None})
+    if fitted is None:
+        store.write_json(path, {"digest": digest, "baseline": None})
         return None
-    _write_records(store, rows, found.unasked)
+    store.write(store.folder / RECORDS, vars(scattered(fitted.cross_fitted, rows, len(store.split.members))))
     game = store.manifest.make_game()
-    apart = "" if is_alike(game) else game.name
-    store.write_json(path, {"made_of": made_of, "found": to_json(replace(found.blind, game=apart))})
-    return blind_in(store)
+    baseline = replace(fitted.baseline, game="" if is_alike(game) else game.name)
+    store.write_json(path, {"digest": digest, "baseline": to_json(baseline)})
+    return read_baseline(store)
 
 
-def blind_in(store: Store) -> Blind | None:
-    """What was found in an audit folder; None where it was not looked for."""
+def read_baseline(store: Store) -> Baseline | None:
+    """Read the baseline from an audit folder; None where it was not evaluated."""
     path = store.folder / FILE
     if not path.exists():
         return None
-    found = store.read_json(path)
-    return read_or_explain(path, lambda path: from_json(Blind | None, found["found"]))
+    content = store.read_json(path)
+    return read_or_explain(path, lambda path: from_json(Baseline | None, content["baseline"]))
 
 
-def unasked_in(store: Store) -> Unasked | None:
-    """What was said of each record of the pool; None where it was not kept."""
+def read_cross_fitted(store: Store) -> CrossFitted | None:
+    """Read the baseline's predictions for each record of the pool; None where they were not stored."""
     path = store.folder / RECORDS
     if not path.exists():
         return None
-    kept = store.read(path)
-    return Unasked(kept["score"], kept["fold"], kept["chance"])
+    arrays = store.read(path)
+    return CrossFitted(arrays["score"], arrays["fold"], arrays["propensity"])
 
 
-def _write_records(store: Store, rows: np.ndarray, unasked: Unasked) -> None:
-    records = len(store.split.members)
-    whole = {
-        "score": np.full(records, np.nan),
-        "fold": np.full(records, -1),
-        "chance": np.full(records, np.nan),
-    }
-    for name, values in whole.items():
-        values[rows] = getattr(unasked, name)
-    store.write(store.folder / RECORDS, whole)
+def _take(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    return None if values is None else values[rows]
 
 
-def _made_of(
+def _digest(
     store: Store,
     groups: Mapping[str, np.ndarray],
     persons: np.ndarray | None,
     x: np.ndarray | pd.DataFrame | None = None,
 ) -> str:
-    """Digest of what the outcome depends on."""
-    known = store.manifest
-    digest = hashlib.sha256("\n".join([str(WAY), known.data, known.split, str(known.seed), known.scale]).encode())
+    """Hash everything that the result depends on."""
+    manifest = store.manifest
+    header = [str(VERSION), manifest.data, manifest.split, str(manifest.seed), manifest.scale]
+    digest = hashlib.sha256("\n".join(header).encode())
     for name, texts in {**groups, **({} if persons is None else {"(person)": persons})}.items():
         digest.update(name.encode())
         digest.update(pd.util.hash_array(np.asarray(texts).astype(object)).tobytes())

@@ -1,12 +1,12 @@
-"""Ridge regression of many labellings of the same records at once, with second-order terms for what it leaves.
+"""Ridge regression of many labellings of the same records at once, with second-order terms for its residuals.
 
-What costs time depends on the records alone; another labelling is a product of matrices. That is what makes it cheap to run
-the whole classifier again for every permutation of the membership labels.
+The expensive steps depend only on the records; another labelling is a product of matrices. That makes it cheap to fit the
+classifier again for every permutation of the membership labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from guestlist.blind.second_order import FoldTerms, Terms, corrections, selected
 
 # Penalties that are tried, as shares of the largest squared singular value.
 PENALTIES = 10.0 ** np.arange(1, -5, -1)
-NEGLIGIBLE = 1e-10  # directions of which the records hold nothing, as a share of the largest
+NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding errors
 LEAST_LEFT = 1e-6  # share of the labels' variance: residuals below it are rounding errors
 
 
@@ -27,7 +27,7 @@ class Spectrum(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One fold, and what the regression on the others needs: all of it depends on the records alone.
+    """One fold, prepared for the regression on the other folds; independent of the labels.
 
     Attributes:
         inside: (records,) true for those of the fold.
@@ -67,19 +67,23 @@ def folds(x: np.ndarray, fold: np.ndarray, terms: Terms | None = None) -> tuple[
         terms: Second-order terms that may explain what the regression on the columns leaves.
     """
     x = x - x.mean(axis=0)
-    terms = terms if terms is not None and terms.values.shape[1] else None
-    squares = [] if min((fold != one).sum() for one in np.unique(fold)) < x.shape[1] else _squares(x, fold)
-    prepared = None if terms is None else terms.by_fold(x, fold)
+    numbers = np.unique(fold)
+    squares = []
+    if min((fold != number).sum() for number in numbers) >= x.shape[1]:
+        squares = [x[fold == number].T @ x[fold == number] for number in numbers]
+    fold_terms: Sequence[FoldTerms | None] = [None] * len(numbers)
+    if terms is not None and terms.values.shape[1]:
+        fold_terms = terms.by_fold(x, fold)
     parts = []
-    for place, one in enumerate(np.unique(fold)):
-        inside = fold == one
+    for position, number in enumerate(numbers):
+        inside = fold == number
         mean = x[~inside].mean(axis=0)
         if squares:
-            others = sum(squares[:place] + squares[place + 1 :]) - (~inside).sum() * np.outer(mean, mean)
+            others = sum(squares[:position] + squares[position + 1 :]) - (~inside).sum() * np.outer(mean, mean)
             spectrum = _spectrum(others)
         else:
             spectrum = _spectrum_of_few(x[~inside] - mean)
-        parts.append(Fold(inside, x[inside], mean, spectrum, None if prepared is None else prepared[place]))
+        parts.append(Fold(inside=inside, x=x[inside], mean=mean, others=spectrum, terms=fold_terms[position]))
     return tuple(parts)
 
 
@@ -96,12 +100,12 @@ def cross_fitted(parts: tuple[Fold, ...], labels: np.ndarray) -> np.ndarray:
     Returns:
         (labellings, records).
     """
-    found = np.zeros(labels.shape)
+    predictions = np.zeros(labels.shape)
     for part, fit, covariance in _fits(parts, labels):
-        found[:, part.inside] = fit.coefficients @ (part.x - part.mean).T
+        predictions[:, part.inside] = fit.coefficients @ (part.x - part.mean).T
         if part.terms is not None:
-            found[:, part.inside] += corrections(part.terms, covariance, fit.residual_squares)
-    return found
+            predictions[:, part.inside] += corrections(part.terms, covariance, fit.residual_squares)
+    return predictions
 
 
 def selected_terms(parts: tuple[Fold, ...], labels: np.ndarray) -> np.ndarray:
@@ -111,27 +115,27 @@ def selected_terms(parts: tuple[Fold, ...], labels: np.ndarray) -> np.ndarray:
         parts: Folds of the records.
         labels: (records,).
     """
-    found = [np.empty(0, dtype=np.int64)]
+    numbers = [np.empty(0, dtype=np.int64)]
     for part, fit, covariance in _fits(parts, labels[None]):
         if part.terms is not None:
-            found.append(selected(part.terms, covariance, fit.residual_squares))
-    return np.unique(np.concatenate(found))
+            numbers.append(selected(part.terms, covariance, fit.residual_squares))
+    return np.unique(np.concatenate(numbers))
 
 
 def _fits(parts: tuple[Fold, ...], labels: np.ndarray) -> Iterator[tuple[Fold, _Fit, np.ndarray]]:
-    """Fit all folds but one, for each one; with the sums of residuals times terms, (labellings, terms)."""
+    """Fit all folds but each in turn; also yield (labellings, terms) sums of residuals times terms."""
     sums = [labels[:, part.inside] @ part.x for part in parts]
-    terms = [labels[:, part.inside] @ part.terms.own for part in parts if part.terms is not None]
-    for place, part in enumerate(parts):
-        fit = _fitted(part, labels, sum(sums) - sums[place])
+    terms = [labels[:, part.inside] @ part.terms.in_fold for part in parts if part.terms is not None]
+    for position, part in enumerate(parts):
+        fit = _fit_other_folds(part, labels, sum(sums) - sums[position])
         covariance = np.empty((len(labels), 0))
         if part.terms is not None:
-            covariance = sum(terms) - terms[place] - fit.mean[:, None] * part.terms.sums
+            covariance = sum(terms) - terms[position] - fit.mean[:, None] * part.terms.sums
             covariance -= fit.coefficients @ part.terms.with_columns
         yield part, fit, covariance
 
 
-def _fitted(part: Fold, labels: np.ndarray, sums: np.ndarray) -> _Fit:
+def _fit_other_folds(part: Fold, labels: np.ndarray, sums: np.ndarray) -> _Fit:
     """Fit the labels of the other folds.
 
     Args:
@@ -147,36 +151,31 @@ def _fitted(part: Fold, labels: np.ndarray, sums: np.ndarray) -> _Fit:
     return _Fit(coefficients, mean, np.maximum(left, LEAST_LEFT * total))
 
 
-def _squares(x: np.ndarray, fold: np.ndarray) -> list[np.ndarray]:
-    """The product of each fold's columns with each other."""
-    return [x[fold == one].T @ x[fold == one] for one in np.unique(fold)]
-
-
 def _spectrum(products: np.ndarray) -> Spectrum:
-    """The spectrum of a matrix x, by its ``products`` x.T @ x."""
+    """Compute the spectrum of a matrix x from ``products`` = x.T @ x."""
     squares, vectors = np.linalg.eigh(products)
-    kept = _is_kept(squares)
-    return Spectrum(np.sqrt(squares[kept]), vectors[:, kept].T)
+    chosen = _is_significant(squares)
+    return Spectrum(np.sqrt(squares[chosen]), vectors[:, chosen].T)
 
 
 def _spectrum_of_few(x: np.ndarray) -> Spectrum:
-    """The spectrum of a matrix with fewer rows than columns."""
+    """Compute the spectrum of a matrix with fewer rows than columns."""
     squares, vectors = np.linalg.eigh(x @ x.T)
-    kept = _is_kept(squares)
-    values = np.sqrt(squares[kept])
-    return Spectrum(values, (vectors[:, kept] / values).T @ x)
+    chosen = _is_significant(squares)
+    values = np.sqrt(squares[chosen])
+    return Spectrum(values, (vectors[:, chosen] / values).T @ x)
 
 
-def _is_kept(squares: np.ndarray) -> np.ndarray:
+def _is_significant(squares: np.ndarray) -> np.ndarray:
     return squares > NEGLIGIBLE * max(squares.max(initial=0.0), np.finfo(float).tiny)
 
 
 def _best_shrinkage(values: np.ndarray, inner: np.ndarray, total: np.ndarray, records: int) -> np.ndarray:
-    """(labellings, directions) how much of each direction remains, at the penalty with the least generalised error."""
+    """(labellings, directions) shrinkage factors at the penalty with the least generalised cross-validation error."""
     if not len(values):
         return np.zeros_like(inner)
     squares = values**2
     shrinkages = squares / (squares + PENALTIES[:, None] * squares.max())
-    kept = inner**2 @ (shrinkages * (2 - shrinkages)).T  # what the fit explains, of the squares of the labels
-    freedom = np.maximum(records - 1 - shrinkages.sum(axis=1), 1e-6)
-    return shrinkages[np.argmin((total[:, None] - kept) / freedom**2, axis=1)]
+    explained = inner**2 @ (shrinkages * (2 - shrinkages)).T  # of the squares of the labels
+    dof = np.maximum(records - 1 - shrinkages.sum(axis=1), 1e-6)
+    return shrinkages[np.argmin((total[:, None] - explained) / dof**2, axis=1)]

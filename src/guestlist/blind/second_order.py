@@ -2,8 +2,7 @@
 
 Members whose columns are correlated, or more dispersed, have the same means as non-members, so a regression on the columns
 sees no difference. The terms are computed without the membership labels. Those that explain what the regression leaves
-enter the predictions; under the null hypothesis almost none does, so differences in means are found as easily as without
-them.
+enter the predictions. Under the null hypothesis almost none does, so they cost little power for differences in means.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ class Terms(NamedTuple):
             x: (records, columns) that the terms are added to.
             fold: (records,) numbers, the same for all records of a unit.
         """
-        parts = [fold == one for one in np.unique(fold)]
-        own = [np.ascontiguousarray(self.values[inside]) for inside in parts]
-        sums = [values.sum(axis=0) for values in own]
-        energy = [_energy(values, self.unit[inside]) for values, inside in zip(own, parts, strict=True)]
-        with_columns = [x[inside].T @ values for values, inside in zip(own, parts, strict=True)]
-        found = []
-        for place, inside in enumerate(parts):
-            others = [sum(every) - every[place] for every in (sums, energy, with_columns)]
+        masks = [fold == number for number in np.unique(fold)]
+        in_fold = [np.ascontiguousarray(self.values[inside]) for inside in masks]
+        sums = [values.sum(axis=0) for values in in_fold]
+        energy = [_energy(values, self.unit[inside]) for values, inside in zip(in_fold, masks, strict=True)]
+        with_columns = [x[inside].T @ values for values, inside in zip(in_fold, masks, strict=True)]
+        prepared = []
+        for position, inside in enumerate(masks):
+            others = [sum(by_fold) - by_fold[position] for by_fold in (sums, energy, with_columns)]
             others[2] -= np.outer(x[~inside].mean(axis=0), others[0])
-            found.append(FoldTerms(self.values, inside, own[place], *others))
-        return tuple(found)
+            prepared.append(FoldTerms(self.values, inside, in_fold[position], *others))
+        return tuple(prepared)
 
 
 class FoldTerms(NamedTuple):
@@ -58,7 +57,7 @@ class FoldTerms(NamedTuple):
     Attributes:
         values: (records, terms) of all records.
         inside: (records,) true for the records of the fold.
-        own: (records of the fold, terms).
+        in_fold: (records of the fold, terms).
         sums: (terms,) over the other folds.
         energy: (terms,) sum of the units' squared sums over the other folds: the variance of a term's product with randomly
             permuted labels of unit variance.
@@ -67,7 +66,7 @@ class FoldTerms(NamedTuple):
 
     values: np.ndarray
     inside: np.ndarray
-    own: np.ndarray
+    in_fold: np.ndarray
     sums: np.ndarray
     energy: np.ndarray
     with_columns: np.ndarray
@@ -88,8 +87,8 @@ def second_order(values: np.ndarray, source: np.ndarray, unit: np.ndarray, rng: 
         unit: (records,) numbers of the persons, or records, whose membership is permuted together.
         rng: Random generator that chooses among the products where there are too many.
     """
-    most = min(max(NUMBERS // max(len(unit), 1), 1), MOST_TERMS, PER_RECORD * len(unit))
-    first, second = _pairs(values, source, most, rng)
+    limit = min(max(NUMBERS // max(len(unit), 1), 1), MOST_TERMS, PER_RECORD * len(unit))
+    first, second = _pairs(values, source, limit, rng)
     products = values[:, first] * values[:, second]
     return Terms(_standardised(np.hstack([products, _of_components(values)])), unit)
 
@@ -105,35 +104,35 @@ def corrections(terms: FoldTerms, covariance: np.ndarray, squares: np.ndarray) -
     Returns:
         (labellings, records of the fold).
     """
-    found = np.zeros((len(covariance), len(terms.own)))
-    chosen, kept = _screened(terms, covariance, squares)
-    for row in np.flatnonzero(kept.any(axis=1)):
-        some = kept[row] > 0
-        columns = chosen[row, some]
+    predictions = np.zeros((len(covariance), len(terms.in_fold)))
+    largest, share = _screened(terms, covariance, squares)
+    for row in np.flatnonzero(share.any(axis=1)):
+        enters = share[row] > 0
+        columns = largest[row, enters]
         known = terms.values[:, columns][~terms.inside]
         gram = known.T @ known + PENALTY * len(known) * np.eye(len(columns))
-        found[row] = terms.own[:, columns] @ np.linalg.solve(gram, covariance[row, columns] * kept[row, some])
-    return found
+        coefficients = np.linalg.solve(gram, covariance[row, columns] * share[row, enters])
+        predictions[row] = terms.in_fold[:, columns] @ coefficients
+    return predictions
 
 
 def selected(terms: FoldTerms, covariance: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Return the numbers of the terms that enter the predictions for the first labelling; arguments as for `corrections`."""
-    chosen, kept = _screened(terms, covariance[:1], squares[:1])
-    return chosen[0, kept[0] > 0]
+    largest, share = _screened(terms, covariance[:1], squares[:1])
+    return largest[0, share[0] > 0]
 
 
 def _screened(terms: FoldTerms, covariance: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest terms (labellings, chosen), and the share of each that is kept.
+    """Return (labellings, largest) numbers of the largest terms, and the share of each after shrinkage.
 
-    A term of z-score z keeps 1 - threshold²/z² of its covariance, and nothing below the threshold (James & Stein 1961).
+    A term of z-score z has a share of 1 - threshold²/z², and 0 below the threshold (James & Stein 1961).
     """
     variance = squares / max(int((~terms.inside).sum()), 1)
     z_squared = covariance**2 / np.maximum(variance[:, None] * terms.energy, np.finfo(float).tiny)
-    most = min(JOINTLY, z_squared.shape[1])
-    chosen = np.sort(np.argpartition(-z_squared, most - 1, axis=1)[:, :most], axis=1)
-    largest = np.take_along_axis(z_squared, chosen, axis=1)
-    kept = np.maximum(1 - terms.threshold**2 / np.maximum(largest, np.finfo(float).tiny), 0.0)
-    return chosen, kept
+    count = min(JOINTLY, z_squared.shape[1])
+    largest = np.sort(np.argpartition(-z_squared, count - 1, axis=1)[:, :count], axis=1)
+    z_squared = np.take_along_axis(z_squared, largest, axis=1)
+    return largest, np.maximum(1 - terms.threshold**2 / np.maximum(z_squared, np.finfo(float).tiny), 0.0)
 
 
 def _energy(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
@@ -146,22 +145,23 @@ def _energy(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 
 def _pairs(
-    values: np.ndarray, source: np.ndarray, most: int, rng: np.random.Generator
+    values: np.ndarray, source: np.ndarray, limit: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose at most ``most`` pairs of columns.
+    """Choose at most ``limit`` pairs of columns.
 
     Every pair of sources is equally likely; rare levels and weak components are less likely than others.
     """
     several = np.array([len(np.unique(column)) > 2 for column in values.T], dtype=bool)
     first, second = np.triu_indices(len(source))
     useful = np.where(first == second, several[first], source[first] != source[second])
-    first, second = first[useful], second[useful]
-    if len(first) <= most:
+    first = first[useful]
+    second = second[useful]
+    if len(first) <= limit:
         return first, second
     number, size = np.unique(source, return_inverse=True, return_counts=True)[1:]
     weight = np.maximum(values.std(axis=0), 1e-6) / size[number]
     order = rng.exponential(size=len(first)) / (weight[first] * weight[second])
-    chosen = np.sort(np.argsort(order, kind="stable")[:most])
+    chosen = np.sort(np.argsort(order, kind="stable")[:limit])
     return first[chosen], second[chosen]
 
 
@@ -176,6 +176,6 @@ def _of_components(x: np.ndarray) -> np.ndarray:
 
 def _standardised(x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(axis=0)
-    spread = centred.std(axis=0)
-    varies = spread > 1e-9
-    return np.asfortranarray(np.clip(centred[:, varies] / spread[varies], -CLIP, CLIP))
+    deviation = centred.std(axis=0)
+    varies = deviation > 1e-9
+    return np.asfortranarray(np.clip(centred[:, varies] / deviation[varies], -CLIP, CLIP))

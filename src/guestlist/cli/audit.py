@@ -147,7 +147,7 @@ def _of_predictions(out: Path, options: dict):
         folder=out,
         prior=options["prior"],
         ignore=options["ignore"],
-        blind=not options["no_blind"],
+        baseline=not options["no_baseline"],
         claimed=claim_from(options["claimed"], options["delta"], options["gaussian_noise"]),
         about={"name": path.name},
         cover=cover_from(options),

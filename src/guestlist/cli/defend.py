@@ -63,7 +63,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     given = audit_arguments(request, folder or out / "plain", run_options_from(options))
     chosen: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
-        unread = ("attacks", "evidence", "prior", "ignore", "blind", "progress", "about")
+        unread = ("attacks", "evidence", "prior", "ignore", "baseline", "progress", "about")
         left = {name: value for name, value in given.items() if name not in unread}
         with show_warnings():
             forecast = estimate_runtime(**left, **chosen, plain=folder)
@@ -126,7 +126,7 @@ _SUBJECT = (
     "seed",
     "drop_duplicates",
     "prior",
-    "no_blind",
+    "no_baseline",
 )
 
 _SPELT = {"id_": "id", "attacks": "attack"}

@@ -53,7 +53,7 @@ class Request:
     drop_duplicates: bool = False
     prior: float = 0.5
     ignore: tuple[str, ...] = ()
-    blind: bool = True
+    baseline: bool = True
     scale: str | None = None
     classes: tuple[str, ...] = ()
     claimed: float | None = None
@@ -106,7 +106,7 @@ EVALUATION_OPTIONS = (
         help="Share of members among the people an attacker asks about.",
     ),
     ignore,
-    click.option("--no-blind", is_flag=True, help="Do not look whether members can be told without the model."),
+    click.option("--no-baseline", is_flag=True, help="Do not look whether members can be told without the model."),
 )
 
 
@@ -141,7 +141,7 @@ def request_from(options: dict) -> Request:
         drop_duplicates=options["drop_duplicates"],
         prior=options["prior"],
         ignore=options["ignore"],
-        blind=not options["no_blind"],
+        baseline=not options["no_baseline"],
         scale=options.get("scale"),
         classes=options.get("classes", ()),
         claimed=options.get("claimed"),
@@ -220,7 +220,7 @@ def audit_arguments(request: Request, folder: Path, means: RunOptions) -> dict[s
         "duplicates": "drop" if request.drop_duplicates else "warn",
         "prior": request.prior,
         "ignore": request.ignore,
-        "blind": request.blind,
+        "baseline": request.baseline,
         "progress": progress_bar(means.quiet),
         "about": {"demo": True} if request.demo else {"request": to_json(request.seen_from(folder))},
     }

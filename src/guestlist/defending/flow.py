@@ -62,7 +62,7 @@ def defend(
     duplicates: Literal["warn", "drop"] = "warn",
     prior: float = PRIOR,
     ignore: Sequence[str] = (),
-    blind: bool = True,
+    baseline: bool = True,
     fpr: float = FPR,
     progress: Progress | bool = True,
     tell: Tell | None = None,
@@ -88,7 +88,7 @@ def defend(
         fpr: at which members found are compared.
         tell: is called with a ``Forecast`` before the defences are tried, and with ``Begun`` before each.
         label, group, id, person, references, attacks, evidence, seed: as for ``audit``.
-        jobs, engine, duplicates, prior, ignore, blind, progress, about: as for ``audit``.
+        jobs, engine, duplicates, prior, ignore, baseline, progress, about: as for ``audit``.
         train, fit_params: as for ``audit``; the target that is trained again with a defence gets the same ``fit_params``.
         cover: as for ``audit``; the audits of the defences and the comparison have it too, but for the title.
 
@@ -109,7 +109,7 @@ def defend(
         progress=progress,
         about=about,
         cover=cover,
-        blind=blind,
+        baseline=baseline,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(

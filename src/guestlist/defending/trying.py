@@ -152,7 +152,7 @@ class DefenceRunner:
             inputs, left = replace(self.plain.inputs, target=again), np.array([])
         else:
             inputs, left = defended(candidate, self.plain, self.settings.seed)
-        results = audited(inputs, replace(self.settings, folder=place, blind=False))
+        results = audited(inputs, replace(self.settings, folder=place, baseline=False))
         removed = None if not left.any() else self._removed(candidate, inputs.target, left)
         note = Note(candidate.name, self.identity(candidate), removed)
         write_json(place / NOTE, to_json(note))

@@ -63,14 +63,14 @@ class Adjusted:
 
 def find(case: Case) -> Adjusted | None:
     """None where nobody looked without the model, or what was said of each record was not kept."""
-    if case.blind is None or case.unasked is None:
+    if case.baseline is None or case.cross_fitted is None:
         return None
     name, asked = case.of(headline.find).name, case.truth.evaluated
-    seen = case.unasked.seen[asked]
+    seen = case.cross_fitted.scored[asked]
     persons = None if case.persons is None else case.persons[seen]
-    chance, blind = case.unasked.chance[asked][seen], case.unasked.across_folds[asked][seen]
-    looked, member = "features" in case.blind.looked_at, case.truth.member_evaluated[seen]
-    return adjusted(name, case.scores[name][asked][seen], member, chance, blind, persons, features=looked)
+    chance, baseline = case.cross_fitted.propensity[asked][seen], case.cross_fitted.across_folds[asked][seen]
+    looked, member = "features" in case.baseline.inputs, case.truth.member_evaluated[seen]
+    return adjusted(name, case.scores[name][asked][seen], member, chance, baseline, persons, features=looked)
 
 
 def adjusted(
@@ -78,7 +78,7 @@ def adjusted(
     scores: np.ndarray,
     member: np.ndarray,
     chance: np.ndarray,
-    blind: np.ndarray,
+    baseline: np.ndarray,
     persons: np.ndarray | None = None,
     *,
     features: bool = True,
@@ -87,11 +87,11 @@ def adjusted(
 
     Args:
         scores, member, chance, persons: (records,) of those that were looked at; ``chance`` is that of membership.
-        blind: (records,) what the classifier says that never asks the model.
+        baseline: (records,) what the classifier says that never asks the model.
         features: whether features were among what was looked at.
     """
     weights = odds(chance, member)
-    share, left = effective_share(weights[~member]), auc(blind, member, persons=persons, weights=weights)
+    share, left = effective_share(weights[~member]), auc(baseline, member, persons=persons, weights=weights)
     refused = UNSEEN if not features else FEW if share < FEWEST else APART if left.low > CHANCE else ""
     found = Adjusted(name, int(member.sum()), int((~member).sum()), share, left, refused)
     if refused:

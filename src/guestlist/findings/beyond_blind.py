@@ -11,7 +11,7 @@ from guestlist.findings.attacks import CHANCE
 
 
 @dataclass(frozen=True)
-class BeyondBlind:
+class GainOverBaseline:
     """AUC of the headline attack minus the larger of 0.5 and that of the model-free baseline.
 
     Both are measured on the same records, over pairs within a cross-fitting fold. The interval is DeLong's for paired scores,
@@ -24,20 +24,20 @@ class BeyondBlind:
     nonmembers: int
 
 
-def find(case: Case) -> BeyondBlind | None:
+def find(case: Case) -> GainOverBaseline | None:
     """Compare the headline attack with the baseline; None where there is no baseline, or no score of it per record."""
-    if case.blind is None or case.unasked is None:
+    if case.baseline is None or case.cross_fitted is None:
         return None
     name, asked = case.of(headline.find).name, case.truth.evaluated
-    seen = case.unasked.seen[asked]
+    seen = case.cross_fitted.scored[asked]
     member = case.truth.member_evaluated[seen]
     gain = auc_beyond(
         case.scores[name][asked][seen],
-        case.unasked.score[asked][seen],
+        case.cross_fitted.score[asked][seen],
         member,
-        case.unasked.fold[asked][seen],
-        spread=case.blind.spread,
+        case.cross_fitted.fold[asked][seen],
+        spread=case.baseline.permutation_std,
         at_least=CHANCE,
         persons=None if case.persons is None else case.persons[seen],
     )
-    return BeyondBlind(name, gain, int(member.sum()), int((~member).sum()))
+    return GainOverBaseline(name, gain, int(member.sum()), int((~member).sum()))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Baseline
 from guestlist.case import Case
 
 
-def find(case: Case) -> Blind | None:
+def find(case: Case) -> Baseline | None:
     """What was found while the records were at hand; None where it was not looked for."""
-    return case.blind
+    return case.baseline

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from guestlist.arguments import shown
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Baseline
 from guestlist.case import Case, Check, Figure, State, has_labels, signal_of
 from guestlist.checks import Twins
 from guestlist.collecting.consistency import Consistency
@@ -166,25 +166,25 @@ def not_noticed(case: Case) -> Outcome:
     return NOT_APPLICABLE
 
 
-def of_blind(found: Blind) -> Check:
+def of_baseline(found: Baseline) -> Check:
     """The check of sides that differ without the model."""
     figures: dict[str, Figure] = {
         "auc": found.auc,
         "p_value": found.p_value,
         "detectable_auc": found.detectable_auc,
-        "looked_at": " ".join(found.looked_at),
+        "inputs": " ".join(found.inputs),
         **({"game": found.game} if found.game else {}),
     }
-    return Check("GL119", *_state(found.told, figures))
+    return Check("GL119", *_state(found.significant, figures))
 
 
 def told_without_the_model(case: Case) -> Outcome:
     """Members that a classifier tells from non-members although it never asks the model."""
     if case.setting.drawn:
         return NOT_APPLICABLE
-    if case.blind is None:
+    if case.baseline is None:
         return NOT_RUN
-    made = of_blind(case.blind)
+    made = of_baseline(case.baseline)
     return Outcome(made.state, made.figures)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.attacks import Attack, named
-from guestlist.blind.baseline import Blind
-from guestlist.blind.kept import blind_in, unasked_in
+from guestlist.blind.baseline import Baseline
+from guestlist.blind.kept import read_baseline, read_cross_fitted
 from guestlist.case import PRIOR, Case, Check, Origin, Setting, Truth
 from guestlist.collecting.evidence.gathering import read_evidence
 from guestlist.collecting.evidence.table import owner_evidence
@@ -38,7 +38,7 @@ def case_in(
     checks: tuple[Check, ...] = (),
     ignore: tuple[str, ...] = (),
     until: UntilWidth | None = None,
-    blind: Blind | None = None,
+    baseline: Baseline | None = None,
 ) -> Case:
     """The audit in a folder as a case to judge.
 
@@ -47,7 +47,7 @@ def case_in(
         evidence: what was collected about the target beyond its signals.
         checks: those made before anything was collected.
         until: the interval that was wanted.
-        blind: how well members are told without the model.
+        baseline: how well members are told without the model.
     """
     needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
     owners = owner_evidence()
@@ -60,11 +60,11 @@ def case_in(
         answers = answers.max(axis=1, keepdims=True)  # with many classes all of it is large
     setting = _setting(store, answers, until)
     owner = evidence.without(*(name for name in evidence.parts if name not in owners))
-    unasked = None if blind is None else unasked_in(store)
+    cross_fitted = None if baseline is None else read_cross_fitted(store)
     view = rotation.facing(0)
     if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
         view = view.with_target({name: np.where(split.told, np.nan, values) for name, values in store.model(0).items()})
-    return Case(view, truth, store.pool, mocks, attacks, setting, prior, checks, ignore, blind, owner, unasked)
+    return Case(view, truth, store.pool, mocks, attacks, setting, prior, checks, ignore, baseline, owner, cross_fitted)
 
 
 def read_case(folder: str | Path, references: int | None = None) -> Case:
@@ -81,7 +81,7 @@ def read_case(folder: str | Path, references: int | None = None) -> Case:
     attacks = named(None, count, set(evidence.parts), signals=says)
     if store.manifest.recipe == PREDICTIONS:  # a shadow has records of its own: models are not compared on one record
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
-    return case_in(store, attacks, references=references, evidence=evidence, blind=blind_in(store))
+    return case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))
 
 
 def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:

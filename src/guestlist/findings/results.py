@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arguments import place
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Baseline
 from guestlist.case import Check, Origin
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
@@ -20,7 +20,7 @@ from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.adjusted import Adjusted
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.attacks import AttackResult
-from guestlist.findings.beyond_blind import BeyondBlind
+from guestlist.findings.beyond_blind import GainOverBaseline
 from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.class_gap import GapCorrelation
 from guestlist.findings.epsilon import Epsilon
@@ -60,8 +60,8 @@ class Results:
     subject: Subject | None = None
     references: References | None = None
     training: Training | None = None
-    blind: Blind | None = None
-    beyond_blind: BeyondBlind | None = None
+    baseline: Baseline | None = None
+    gain_over_baseline: GainOverBaseline | None = None
     adjusted: Adjusted | None = None
     headline: Headline | None = None
     file_holder: Headline | None = None

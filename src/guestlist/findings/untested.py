@@ -21,7 +21,7 @@ def find(case: Case) -> tuple[str, ...]:
         REFERENCES: not case.view.references,
         PARAMETERS: not {"white_box", "leaves"} & looked,
         LABELS_ONLY: "perturbed" not in looked,
-        SOURCES: case.blind is None and not case.setting.drawn,
+        SOURCES: case.baseline is None and not case.setting.drawn,
         OTHER_LEAKAGE: True,
         LOGITS: as_scale(case.setting.scale).hides_logits,
     }

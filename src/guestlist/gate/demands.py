@@ -91,11 +91,11 @@ def references(results: Results, judged: Judged, policy: Policy) -> Demand | Non
     )
 
 
-def blind_baseline(results: Results, judged: Judged, policy: Policy) -> Demand | None:
+def model_free_baseline(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     """The audit looked whether members can be told from non-members without the model."""
-    if policy.blind_baseline != REQUIRED:
+    if policy.model_free_baseline != REQUIRED:
         return None
-    return Demand("blind_baseline", results.blind is not None, {})
+    return Demand("model_free_baseline", results.baseline is not None, {})
 
 
 DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
@@ -104,7 +104,7 @@ DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
     "attacks": attacks,
     "records": records,
     "references": references,
-    "blind_baseline": blind_baseline,
+    "model_free_baseline": model_free_baseline,
 }
 
 

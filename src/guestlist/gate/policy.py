@@ -29,7 +29,7 @@ class Policy:
         least_records: members, and non-members, that were asked about: at least so many of each.
         least_references: reference models.
         without_references: whether figures count although no attack compared with references.
-        blind_baseline: ``required`` where the audit must have looked whether members can be told without the model.
+        model_free_baseline: ``required`` where the audit must have looked whether members can be told without the model.
         ignore: codes of checks, such as ``GL106``, that do not fail the gate although they undermine its verdict.
     """
 
@@ -40,7 +40,7 @@ class Policy:
     least_records: int = 0
     least_references: int = 0
     without_references: bool = False
-    blind_baseline: str = NOT_REQUIRED
+    model_free_baseline: str = NOT_REQUIRED
     ignore: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -66,7 +66,12 @@ class Policy:
             _expect(type(value) is int and value >= 0, name, value, "a whole number, 0 or more")
         _expect(type(self.without_references) is bool, "without_references", self.without_references, "true or false")
         known = (REQUIRED, NOT_REQUIRED)
-        _expect(self.blind_baseline in known, "blind_baseline", self.blind_baseline, " or ".join(map(repr, known)))
+        _expect(
+            self.model_free_baseline in known,
+            "model_free_baseline",
+            self.model_free_baseline,
+            " or ".join(map(repr, known)),
+        )
         if self.least_references and self.without_references:
             raise ValueError(f"Expected least_references={self.least_references} or without_references, not both.")
         if not self.limits:

@@ -58,9 +58,9 @@ def elsewhere(results: Results) -> tuple[Row, ...]:
 
 def _told_by_answer(results: Results) -> set[str]:
     attack = words.headline_attack(results)
-    blind = results.blind is not None and results.blind.told
-    turned = attack is not None and attack.ranks_below and not attack.beats_guessing and not blind
-    return ({"GL119"} if blind else set()) | ({"GL112"} if turned else set())
+    baseline = results.baseline is not None and results.baseline.significant
+    turned = attack is not None and attack.ranks_below and not attack.beats_guessing and not baseline
+    return ({"GL119"} if baseline else set()) | ({"GL112"} if turned else set())
 
 
 def folded(results: Results) -> tuple[Row, ...]:
@@ -254,9 +254,9 @@ def _gap(f: Mapping) -> str:
     )
 
 
-def _blind(f: Mapping) -> str:
+def _baseline(f: Mapping) -> str:
     seen = words.and_joined(
-        [words.BASELINE_INPUTS.get(name, name) for name in str(f.get("looked_at", "features label")).split()]
+        [words.BASELINE_INPUTS.get(name, name) for name in str(f.get("inputs", "features label")).split()]
     )
     game = str(f.get("game", ""))
     found = (
@@ -403,7 +403,7 @@ SENTENCES: dict[str, Callable[[Mapping], str]] = {
     "GL116": _in_population,
     "GL117": _near,
     "GL118": _unlike,
-    "GL119": _blind,
+    "GL119": _baseline,
     "GL120": _rare,
     "GL121": _uncalibrated,
     "GL122": _no_labels,

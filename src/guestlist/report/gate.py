@@ -173,8 +173,8 @@ DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
             f"{count(of['references'])}, but at least {count(of['least'])} are wanted: guestlist collect adds some"
         ),
     ),
-    "blind_baseline": (
-        "blind baseline",
+    "model_free_baseline": (
+        "model-free baseline",
         lambda of: "it was run",
         lambda of: (
             "it is required, and the results hold none: it is unknown whether members can be told from non-members "

@@ -20,8 +20,8 @@ REFERENCES_EFFECT = (
     "Attacks that compare with reference models usually identify more records, and show which are most exposed."
 )
 RUN_BASELINE = (
-    "Check whether members can be distinguished without the model (the blind baseline): repeat the audit without blind=False "
-    "(--no-blind). If they can, the model is not the cause of these numbers."
+    "Check whether members can be distinguished without the model (the model-free baseline): repeat the audit "
+    "without baseline=False (--no-baseline). If they can, the model is not the cause of these numbers."
 )
 MORE_RECORDS = (
     "Audit more records: with four times as many members and non-members, a leak half as far from guessing "
@@ -42,13 +42,15 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
         return ()
     first = [f"Resolve these checks first: {words.and_joined(codes)}."] if (codes := _codes(results)) else []
     helping = [defence_step(results, folder)] if results.references is not None else []
-    if results.blind is not None and results.blind.told:
+    if results.baseline is not None and results.baseline.significant:
         return (
             *first,
             *(helping if helping and model_contribution(results) > 0 else []),
         )  # the answer says what to do about the records
-    blind = results.check("GL119")
-    unlooked = [RUN_BASELINE] if results.blind is None and blind is not None and blind.state == "not run" else []
+    baseline = results.check("GL119")
+    unlooked = (
+        [RUN_BASELINE] if results.baseline is None and baseline is not None and baseline.state == "not run" else []
+    )
     references = [references_step(results, folder)] if results.references is None else []
     second = words.file_holder_attack(results)
     if attack.beats_guessing or (second is not None and second.beats_guessing):

@@ -24,7 +24,9 @@ def fragment(results: Results) -> str:
         rows=words.headline_names(results),
         question=words.question(results),
         answers=verdict_texts(results),
-        blind=" ".join(filter(None, (baseline_sentence(results), gain_sentence(results), weighted_sentence(results)))),
+        baseline=" ".join(
+            filter(None, (baseline_sentence(results), gain_sentence(results), weighted_sentence(results)))
+        ),
         basis=" ".join(
             filter(
                 None,

@@ -4,7 +4,7 @@
     pool.parquet             id, label and groups of every record; no features
     split.npz                member and asked, both (models, records): training sets and evaluated records
     signals/model-0000.npz   one per model; written atomically, so present means complete
-    blind.json               the model-free baseline
+    baseline.json            the model-free baseline
     answers.npz              the target's outputs
     evidence/distilled/      other evidence, one folder per type, with a plan.json
     scores/lira.npy          one per attack

@@ -130,7 +130,7 @@ def test_a_model_that_writes_on_its_input_gets_a_copy(blobs, tmp_path):
     for copy, engine in ((True, Here()), (False, Ray())):
         model = make_pipeline(PowerTransformer(copy=copy), KNeighborsClassifier(5)).fit(members[0].copy(), members[1])
         folder = tmp_path / str(copy)
-        gl.audit(model, members, others, references=2, engine=engine, folder=folder, attacks=["loss"], blind=False)
+        gl.audit(model, members, others, references=2, engine=engine, folder=folder, attacks=["loss"], baseline=False)
         for path in folder.glob("signals/*.npz"):
             with np.load(path) as arrays:
                 found[copy, path.name] = {name: arrays[name].tobytes() for name in arrays.files}

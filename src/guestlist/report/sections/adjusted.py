@@ -42,7 +42,7 @@ def weighted_summary(results: Results) -> str:
 
 def gain_sentence(results: Results) -> str:
     """Compare the headline attack with the larger of guessing and the baseline; empty without a baseline."""
-    found = results.beyond_blind
+    found = results.gain_over_baseline
     if found is None or math.isnan(found.gain.value):
         return ""
     gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(found.gain)}"

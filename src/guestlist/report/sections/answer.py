@@ -69,7 +69,7 @@ def file_holder_verdict(results: Results, attack: AttackResult) -> str:
         return (
             f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."
         )
-    if results.blind is not None and results.blind.told:
+    if results.baseline is not None and results.baseline.significant:
         return (
             f"Unclear. The attack {attack.name} has AUC {with_interval(attack.auc)}, which cannot be attributed to the model "
             "alone, since members and non-members differ without it."
@@ -87,8 +87,8 @@ def verdict_text(results: Results) -> str:
     attack = words.headline_attack(results)
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
-    if results.blind is not None and results.blind.told:
-        return verdict_with_baseline(results, results.blind, attack)
+    if results.baseline is not None and results.baseline.significant:
+        return verdict_with_baseline(results, results.baseline, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
         said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]

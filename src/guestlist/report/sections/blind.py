@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from guestlist.blind.baseline import Blind
+from guestlist.blind.baseline import Baseline
 from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import CHANCE, AttackResult
 from guestlist.findings.results import Results
@@ -30,7 +30,7 @@ class WeightingRow(NamedTuple):
 
 
 def section(results: Results) -> Section | None:
-    if results.blind is None:
+    if results.baseline is None:
         return None
     body = fill_template(
         "blind.html",
@@ -39,7 +39,7 @@ def section(results: Results) -> Section | None:
         adjusted=weighted_sentence(results),
         rows=_rows(results),
     )
-    return Section("blind", "Can members be told without the model?", body)
+    return Section("baseline", "Can members be told without the model?", body)
 
 
 def _rows(results: Results) -> list[WeightingRow]:
@@ -58,19 +58,19 @@ def _rows(results: Results) -> list[WeightingRow]:
 
 def baseline_sentence(results: Results) -> str:
     """Report how well members are distinguished without the model, and what could have been detected; empty if not tested."""
-    found = results.blind
+    found = results.baseline
     if found is None:
         return ""
-    seen = words.and_joined([words.BASELINE_INPUTS.get(name, name) for name in found.looked_at])
+    seen = words.and_joined([words.BASELINE_INPUTS.get(name, name) for name in found.inputs])
     reached = f"A model-free baseline that reads {seen}, and never queries the model, {_reaches(found)}"
     on = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
-    evidence = "Evidence" if found.told else "No evidence"
+    evidence = "Evidence" if found.significant else "No evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
-    only = [] if "features" in found.looked_at else [NO_FEATURES]
+    only = [] if "features" in found.inputs else [NO_FEATURES]
     return " ".join([f"{first} {reached}, {on}. {_power(found)}", *only])
 
 
-def verdict_with_baseline(results: Results, found: Blind, attack: AttackResult) -> str:
+def verdict_with_baseline(results: Results, found: Baseline, attack: AttackResult) -> str:
     """The answer where members can be distinguished without the model: attacks may detect that difference.
 
     The model likely adds to it where there is evidence that an attack does better than the baseline, and that it separates
@@ -95,18 +95,18 @@ def verdict_with_baseline(results: Results, found: Blind, attack: AttackResult) 
 
 def model_contribution(results: Results) -> float:
     """The least that the model is shown to add, in AUC, by both ways to set aside what is known without it; 0: nothing."""
-    gain, left = results.beyond_blind, results.adjusted
+    gain, left = results.gain_over_baseline, results.adjusted
     if gain is None or left is None or left.auc is None:
         return 0.0
     lows = gain.gain.low, left.auc.low - CHANCE
     return 0.0 if any(map(math.isnan, lows)) else max(min(lows), 0.0)
 
 
-def _reaches(found: Blind) -> str:
+def _reaches(found: Baseline) -> str:
     return f"separates members from non-members with AUC {decimal(found.auc)} (p = {compact(found.p_value)})"
 
 
-def _power(found: Blind) -> str:
+def _power(found: Baseline) -> str:
     if math.isnan(found.detectable_auc) or found.detectable_auc >= 1:
         return "With this few records, the test may miss even a large difference."
     return f"This test has 80% power to detect a difference of AUC {decimal(found.detectable_auc)} or more."

@@ -36,7 +36,7 @@ from guestlist.report.sections import (
 
 SECTIONS: dict[str, Callable[[Results], Section | None]] = {
     "answer": answer.section,
-    "blind": blind.section,
+    "baseline": blind.section,
     "gate": gate.section,
     "headline": headline.section,
     "curves": curves.section,
