@@ -74,4 +74,4 @@ def _borrowing(case: gl.Case, first: gl.Case) -> gl.Case:
     view = first.view
     values = {name: view.reference(name)[:, order] for name in view.values}
     models = gl.ModelsView(values, view.reference_member[:, order])
-    return replace(case, view=case.view.among(models))
+    return replace(case, view=case.view.with_references(models))

@@ -36,7 +36,7 @@ def said(case: gl.Case, test: str, signal: str, models: int) -> np.ndarray:
     NaN throughout where a record has fewer of them.
     """
     evidence = MODELS_OF[test]
-    view = case.view if evidence is None else case.view.among(case.view.evidence.need(evidence))
+    view = case.view if evidence is None else case.view.with_references(case.view.evidence.need(evidence))
     values = view.reference(signal)
     counts = ~view.reference_member & ~np.isnan(values)
     first = np.argsort(~counts, axis=0, kind="stable")[:models]

@@ -109,7 +109,7 @@ def test_the_order_of_references_is_irrelevant(name):
     signals, _ = target_of(awkward_world(records=200, models=17))
     order = np.random.default_rng(1).permutation(16)
     values = {key: matrix[np.r_[0, 1 + order]] for key, matrix in signals.values.items()}
-    member, evidence = signals.reference_member[order], signals.evidence.among(order)
+    member, evidence = signals.reference_member[order], signals.evidence.take_references(order)
     shuffled = replace(signals, values=values, reference_member=member, evidence=evidence)
     assert_same(ATTACKS[name].score(shuffled), ATTACKS[name].score(signals))
 

@@ -128,7 +128,9 @@ def test_no_mock_target_takes_part_in_the_choice_of_its_attack(records):
     changed = choose(replace(world, values=values), SOME)
     names = np.array([before.crossed_names, changed.crossed_names])
     assert (names[0, late] == names[1, late]).all()
-    fewer = world if records == 200 else world.of_records(some_of(records))  # halves are tried on some of many records
+    fewer = (
+        world if records == 200 else world.take_records(some_of(records))
+    )  # halves are tried on some of many records
     alone = choose(fewer.take(np.flatnonzero(~late)), SOME)
     assert set(names[0, late]) == {alone.name}
     for row, name in enumerate(before.crossed_names):

@@ -51,7 +51,7 @@ def test_what_is_said_of_some_records_is_read_without_the_rest(monkeypatch, tmp_
     monkeypatch.setattr(folder, "_stack", noted)
     records = np.array([3, 4, 17, 60])
     for name in ("mentr", "correct", "margin"):
-        for view in (rotation.of_records(records), rotation.take(np.arange(1, 9)).of_records(records)):
+        for view in (rotation.take_records(records), rotation.take(np.arange(1, 9)).take_records(records)):
             expected = whole.target(name)[:, records].astype(np.float64)[-len(view.member) :]
             made.clear()
             assert np.array_equal(view.target(name), expected)

@@ -72,4 +72,4 @@ def among(signals: Signals, *, test: Callable[[Signals], np.ndarray], evidence: 
     members without the record (``left_out``); for a non-member those are models trained as the target was, with other
     seeds. NaN for records that no such model was asked about.
     """
-    return test(signals.among(signals.evidence.need(evidence)))
+    return test(signals.with_references(signals.evidence.need(evidence)))

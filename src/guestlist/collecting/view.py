@@ -26,7 +26,7 @@ def rotation_from_store(
         together: signals that will be asked for.
     """
     rotation = _without(store.rotation(references, preload), store.split.told)
-    evidence, answers = evidence.among(slice(references)), _answers(store, rotation)
+    evidence, answers = evidence.take_references(slice(references)), _answers(store, rotation)
     mocks = evidence.for_mocks()
     return replace(
         rotation,

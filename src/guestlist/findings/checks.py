@@ -302,7 +302,7 @@ def _sameness(case: Case, models: ModelsView | None) -> Outcome:
         return NOT_APPLICABLE
     if len(models.member) < 2:
         return NOT_RUN
-    outside = case.view.among(models).outside("margin")
+    outside = case.view.with_references(models).outside("margin")
     several = outside.count > 1
     if not several.any():
         return NOT_RUN

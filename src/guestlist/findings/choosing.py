@@ -75,7 +75,7 @@ def choose(mocks: Rotation, attacks: Mapping[str, Attack] = ATTACKS, asked: np.n
     # Any rule that looks at one half alone may choose for the other. An attack that learns takes seconds for every model;
     # and of many records some will do.
     quick, some = {name: attack for name, attack in attacks.items() if not attack.learns}, some_of(len(asked))
-    fewer, asked_of_fewer = (mocks, asked) if some is None else (mocks.of_records(some), asked[some])
+    fewer, asked_of_fewer = (mocks, asked) if some is None else (mocks.take_records(some), asked[some])
     on_first, on_second = (
         _tried(fewer.take(np.flatnonzero(half)), quick, asked_of_fewer, measure) for half in (~second, second)
     )

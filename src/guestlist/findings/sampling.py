@@ -95,7 +95,7 @@ def parts_of_records(case: Case) -> list[np.ndarray] | None:
 def sampled_stand_ins(case: Case) -> Rotation | None:
     """The mock targets, on the sample where there is one."""
     records = case.of(sample)
-    return case.mocks if records is None or case.mocks is None else case.mocks.of_records(records)
+    return case.mocks if records is None or case.mocks is None else case.mocks.take_records(records)
 
 
 def tried(case: Case) -> np.ndarray:
@@ -124,5 +124,5 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        found[:, in_a_row(part)] = scores_of_all(attack, mocks.of_records(part))
+        found[:, in_a_row(part)] = scores_of_all(attack, mocks.take_records(part))
     return columns(found, asked)

@@ -92,7 +92,7 @@ def _reordered(signals: Signals, order: np.ndarray) -> Signals:
         signals,
         values=values,
         reference_member=signals.reference_member[order],
-        evidence=signals.evidence.among(order),
+        evidence=signals.evidence.take_references(order),
     )
 
 

@@ -1,1 +1,1 @@
-"""What an adversary may look at: arrays only, and no truth."""
+"""The adversary's view: arrays only, without the target's membership."""

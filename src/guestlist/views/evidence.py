@@ -1,6 +1,6 @@
-"""What an attack may look at beyond the signals: each kind of evidence about one target, as plain arrays.
+"""Evidence beyond the signals: each type of evidence about one target, as plain arrays.
 
-Only data is here, without any knowledge of how it came to be; ``collecting/evidence`` collects it.
+Only data is here; ``collecting/evidence`` collects it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from guestlist.views.lazily import LazyMapping, freeze
 
 
 class Part(Protocol):
-    """What one kind of evidence holds. If it holds something about every reference, it has ``among(references)`` too."""
+    """Data of one type of evidence. If it holds data of every reference, it has ``take_references(references)`` too."""
 
     def take(self, records: np.ndarray) -> Part:
-        """The same about some of the records, or about all of them in another order."""
+        """Select records."""
 
 
 @dataclass(frozen=True)
 class ModelsView:
-    """Signals of another set of models about the same records, and who trained on what.
+    """Signals of a separate set of models on the same records, and their training sets.
 
     Args:
-        values: name to (models, records). NaN: that model was not asked.
+        values: Name to (models, records). NaN: the model was not queried.
         member: (models, records), true where a model trained on a record.
     """
 
@@ -36,20 +36,19 @@ class ModelsView:
     member: np.ndarray
 
     def take(self, records: np.ndarray) -> ModelsView:
-        return ModelsView(
-            {name: columns(matrix, records) for name, matrix in self.values.items()}, columns(self.member, records)
-        )
+        values = {name: columns(matrix, records) for name, matrix in self.values.items()}
+        return ModelsView(values, columns(self.member, records))
 
 
 @dataclass(frozen=True)
 class NeighboursView:
-    """Where a K-NN target looks for neighbours: what attacks that compute, and train nothing, need to know.
+    """Feature space of a K-NN target, for attacks that compute instead of training references.
 
     Args:
         x: (records, features) in the space of the target's distances.
-        k: how many neighbours it asks.
+        k: Number of neighbours.
         metric: ``euclidean`` or ``cosine``.
-        rate: share of the evaluated records that the target trained on.
+        rate: Share of the evaluated records that the target trained on.
         evaluated: (records,) true for the records it may have trained on.
     """
 
@@ -65,11 +64,11 @@ class NeighboursView:
 
 @dataclass(frozen=True)
 class PerturbedView:
-    """How often the target labels a record rightly although it was changed a little.
+    """Share of perturbed copies of each record that the target labels correctly.
 
     Args:
-        share: (records,) share of perturbed copies that it labels rightly. NaN: it was not asked.
-        copies: how many there are of each record.
+        share: (records,) share of copies that it labels correctly. NaN: it was not queried.
+        copies: Number of copies of each record.
     """
 
     share: np.ndarray
@@ -80,9 +79,9 @@ class PerturbedView:
 
 
 class Degenerate(NamedTuple):
-    """A regressor that is no better than a constant: the mean pinball loss of either on records that it had not seen.
+    """Mean pinball losses of a regressor and of a constant that it does not beat, on held-out records.
 
-    ``loss`` is NaN where it predicts one value for all records.
+    ``loss`` is NaN if the regressor predicts one value for all records.
     """
 
     records: int
@@ -92,13 +91,13 @@ class Degenerate(NamedTuple):
 
 @dataclass(frozen=True)
 class QuantilesView:
-    """What the target's hinge rarely exceeds on non-members, learnt from some that are known.
+    """Quantile of the target's hinge on non-members, estimated from known non-members.
 
     Args:
         hinge: (records,) the target's logit of the true class minus the largest other one.
-        ceiling: (records,) predicted quantile of the hinge, were the record not a member. NaN: it is a known one.
-        beyond: hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
-        degenerate: what is known of a regressor that learnt nothing, where the ceiling is one for all records.
+        ceiling: (records,) predicted quantile of the hinge of a non-member. NaN: the record is a known non-member.
+        beyond: Hinge minus ceiling of known non-members that the regressor was not fitted on, sorted.
+        degenerate: Losses of a regressor that does not beat a constant; the ceiling is then equal for all records.
     """
 
     hinge: np.ndarray
@@ -112,16 +111,16 @@ class QuantilesView:
 
 @dataclass(frozen=True)
 class LeavesView:
-    """Where records fall in the trees of the target, and what its file tells about the training records that did.
+    """Leaves of the records in the trees of the target, and the training counts that the model file holds.
 
     Args:
-        leaf: (records, trees) numbers of leaves; those of different trees have nothing to do with each other.
-        held: (records, trees) training records in the record's leaf, as the model keeps it; None: it keeps nothing.
-        by_class: whether only those of the record's own class are counted.
-        bag: (trees,) training records of each tree; None: the model does not keep it.
-        rate: share of the evaluated records that the target trained on.
+        leaf: (records, trees) numbers of leaves, separate for each tree.
+        held: (records, trees) number of training records in the record's leaf; None if the model does not hold it.
+        by_class: Whether only training records of the record's class are counted.
+        bag: (trees,) number of training records of each tree; None if the model does not hold it.
+        rate: Share of the evaluated records that the target trained on.
         evaluated: (records,) true for the records it may have trained on.
-        weight: (records, trees) what each record adds to ``held`` and ``bag`` if it is a member; None: 1.
+        weight: (records, trees) weight of each record in ``held`` and ``bag`` if it is a member; None: 1.
     """
 
     leaf: np.ndarray
@@ -139,10 +138,10 @@ class LeavesView:
 
 @dataclass(frozen=True)
 class FullAnswersView:
-    """Everything the references answered, not only about the true class; what the target did is ``view.answers``.
+    """Outputs of the references for every class; those of the target are ``view.answers``.
 
     Args:
-        log_p: (references, records, classes) logarithms of probabilities. NaN: not asked.
+        log_p: (references, records, classes) logarithms of probabilities. NaN: not queried.
         member: (references, records), true where a reference trained on a record.
     """
 
@@ -152,20 +151,20 @@ class FullAnswersView:
     def take(self, records: np.ndarray) -> FullAnswersView:
         return FullAnswersView(self.log_p[:, records], columns(self.member, records))
 
-    def among(self, references: np.ndarray | slice) -> FullAnswersView:
-        """The same with some of the references only, or with all of them in another order."""
+    def take_references(self, references: np.ndarray | slice) -> FullAnswersView:
+        """Select references."""
         return FullAnswersView(self.log_p[references], self.member[references])
 
 
 @dataclass(frozen=True)
 class WhiteBoxView:
-    """What the target's parameters say about each record, and the records whose membership the attacker knows.
+    """Features from the target's parameters, and the records with a membership that the attacker knows.
 
     Args:
-        features: (records, features); NaN for records that are not asked about.
-        names: of the features.
+        features: (records, features); NaN for records that are not evaluated.
+        names: Names of the features.
         known: (records,) true where the attacker knows whether the target trained on the record.
-        member: (records,) true for members among the known records, and false for all others: nothing else is told.
+        member: (records,) true for members among the known records, and false for all others.
     """
 
     features: np.ndarray
@@ -183,10 +182,10 @@ class WhiteBoxView:
 
 @dataclass(frozen=True)
 class OwnersView:
-    """What whoever trained the model computes of each record, knowing the members.
+    """Values of each record that the model owner computes, who knows the members.
 
     Args:
-        values: name to (records,) values. NaN: a record has none.
+        values: Name to (records,) values. NaN: a record has none.
     """
 
     values: Mapping[str, np.ndarray]
@@ -197,12 +196,12 @@ class OwnersView:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that was collected about one target beyond its signals; nobody can change the arrays, since all attacks share them.
+    """Evidence about one target beyond its signals; the arrays are read-only, since all attacks share them.
 
     Args:
-        parts: kind to what was collected; what is not there was not collected.
-        missing: kind to the rest of a sentence about an attack that lacks it, which says how to get it.
-        shared: the kinds that are the same for references, as mock targets, as they are for the target.
+        parts: Type of evidence to its data, for the types that were collected.
+        missing: Type of evidence to the rest of a sentence about an attack that lacks it, with a remedy.
+        shared: Types that stand-in targets share with the target.
     """
 
     parts: Mapping[str, Part] = field(default_factory=dict)
@@ -210,46 +209,45 @@ class Evidence:
     shared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        given = self.parts
-        object.__setattr__(self, "parts", LazyMapping(given, lambda name: freeze(given[name])))
+        parts = self.parts
+        object.__setattr__(self, "parts", LazyMapping(parts, lambda name: freeze(parts[name])))
 
     def get(self, name: str) -> Any:
-        """One part of it; None where it was not collected."""
+        """Return one type of evidence; None if it was not collected."""
         return self.parts.get(name)
 
     def need(self, name: str) -> Any:
-        """One part of it; an error that says how to collect it where it is missing."""
+        """Return one type of evidence; if it is missing, raise an error that tells how to collect it."""
         part = self.get(name)
         if part is None:
             raise MissingEvidenceError(f"This attack {missing_message(name, self.missing)}")
         return part
 
     def take(self, records: np.ndarray) -> Evidence:
-        """The same evidence about some of the records, or about all of them in another order."""
+        """Select records."""
         return replace(self, parts=LazyMapping(self.parts, lambda name: self.parts[name].take(records)))
 
-    def among(self, references: np.ndarray | slice) -> Evidence:
-        """The same evidence with some of the references only, or with all of them in another order."""
+    def take_references(self, references: np.ndarray | slice) -> Evidence:
+        """Select references."""
 
-        def chosen(name: str) -> Part:
+        def take(name: str) -> Part:
             part: Any = self.parts[name]
-            return part.among(references) if hasattr(part, "among") else part
+            return part.take_references(references) if hasattr(part, "take_references") else part
 
-        return replace(self, parts=LazyMapping(self.parts, chosen))
+        return replace(self, parts=LazyMapping(self.parts, take))
 
     def with_part(self, name: str, part: Part) -> Evidence:
-        """The same evidence with one part more, or another one of its kind."""
+        """Add or replace one type of evidence."""
         names = dict.fromkeys([*self.parts, name])
-        return replace(self, parts=LazyMapping(names, lambda one: part if one == name else self.parts[one]))
+        return replace(self, parts=LazyMapping(names, lambda key: part if key == name else self.parts[key]))
 
     def without(self, *names: str) -> Evidence:
-        """The same evidence with some parts less."""
-        return replace(
-            self, parts=LazyMapping([one for one in self.parts if one not in names], lambda one: self.parts[one])
-        )
+        """Remove types of evidence."""
+        remaining = [name for name in self.parts if name not in names]
+        return replace(self, parts=LazyMapping(remaining, lambda name: self.parts[name]))
 
     def for_mocks(self) -> Evidence:
-        """What of it there is about references, as mock targets."""
+        """Return the evidence that stand-in targets share with the target."""
         return self.without(*(name for name in self.parts if name not in self.shared))
 
 
@@ -257,5 +255,5 @@ NO_EVIDENCE = Evidence()
 
 
 def missing_message(name: str, missing: Mapping[str, str]) -> str:
-    """The rest of a sentence about an attack that lacks one kind of evidence."""
+    """Return the rest of a sentence about an attack that lacks one type of evidence."""
     return missing.get(name, f"looks at {name!r}, evidence that was not collected. See: guestlist show evidence")

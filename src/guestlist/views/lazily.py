@@ -1,4 +1,4 @@
-"""Arrays that are made when first asked for, and that nobody can change: attacks share them."""
+"""Lazy, read-only arrays, which all attacks share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ T = TypeVar("T")
 
 
 class LazyMapping(Mapping[str, T]):
-    """A mapping whose values are made when first asked for, once each.
+    """A mapping whose values are computed when they are first read.
 
     Args:
-        most: how many are kept, those that were asked for last; by default all.
-        some: makes what a value says of some records, by name and positions; None of those that are better made whole.
+        names: The keys.
+        make: Function from a name to its value.
+        capacity: Number of values to keep, those that were read last; by default all.
+        make_part: Function from a name and positions of records to a part of the value; None if the value is better computed
+            as a whole.
 
     >>> squares = LazyMapping(["1", "2"], lambda name: int(name) ** 2)
     >>> squares["2"], list(squares), "3" in squares
@@ -29,34 +32,36 @@ class LazyMapping(Mapping[str, T]):
         self,
         names: Iterable[str],
         make: Callable[[str], T],
-        most: int | None = None,
-        some: Callable[[str, np.ndarray], T | None] = lambda name, records: None,
+        capacity: int | None = None,
+        make_part: Callable[[str, np.ndarray], T | None] = lambda name, records: None,
     ):
         self._names = dict.fromkeys(names)
         self._make = make
-        self._some = some
-        self._most = len(self._names) if most is None else most
+        self._make_part = make_part
+        self._capacity = len(self._names) if capacity is None else capacity
         self._made: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
         if name in self._made:
-            found = self._made.pop(name)
+            value = self._made.pop(name)
         else:
             if name not in self._names:
                 raise KeyError(name)
-            while self._made and len(self._made) >= self._most:
+            while self._made and len(self._made) >= self._capacity:
                 del self._made[next(iter(self._made))]
-            found = self._make(name)
-        if self._most:
-            self._made[name] = found
-        return found
+            value = self._make(name)
+        if self._capacity:
+            self._made[name] = value
+        return value
 
     def part(self, name: str, records: np.ndarray) -> T | None:
-        """What a value says of some records, made by itself; None where all of it is at hand, or is better made whole."""
-        return None if name in self._made or name not in self._names else self._some(name, records)
+        """Return a value for some records; None if the whole value is in memory, or is better computed as a whole."""
+        if name in self._made or name not in self._names:
+            return None
+        return self._make_part(name, records)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names  # the inherited one would make the value
+        return name in self._names  # The inherited method would compute the value.
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -65,12 +70,12 @@ class LazyMapping(Mapping[str, T]):
         return len(self._names)
 
     def __reduce__(self) -> tuple:
-        """Travels with everything made: what makes it may be a file that is not there, or cannot travel."""
+        """Pickle all values: their source may be a file that the other process cannot read."""
         return dict, (dict(self.items()),)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The same numbers, which whoever gets them cannot change."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -79,42 +84,43 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def lazy_matrices(
     names: Iterable[str],
     make: Callable[[str], np.ndarray],
-    most: int | None = None,
-    some: Callable[[str, np.ndarray], np.ndarray | None] = lambda name, records: None,
+    capacity: int | None = None,
+    make_part: Callable[[str, np.ndarray], np.ndarray | None] = lambda name, records: None,
 ) -> LazyMapping[np.ndarray]:
-    """Matrices by name, each made when first asked for, and read-only; ``most`` are kept."""
-    return LazyMapping(names, lambda name: read_only(make(name)), most, some)
+    """Return a lazy mapping of read-only matrices; see :class:`LazyMapping`."""
+    return LazyMapping(names, lambda name: read_only(make(name)), capacity, make_part)
 
 
 def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
-    """(models, chosen) of a matrix by name where that can be made by itself, and all of it is not at hand; else None."""
+    """Return (models, chosen) of a matrix if that part can be computed alone, and the whole is not in memory; else None."""
     return values.part(name, records) if isinstance(values, LazyMapping) else None
 
 
 def lazy_columns(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
-    """(models, chosen) of a matrix by name; all of it is made only where that part cannot be made by itself."""
-    found = lazy_part(values, name, records)
-    return columns(values[name], records) if found is None else found
+    """Return (models, chosen) of a matrix, which is computed as a whole only if it must be."""
+    part = lazy_part(values, name, records)
+    return columns(values[name], records) if part is None else part
 
 
-def lazy_rows(matrix: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMapping[np.ndarray]:
-    """Some rows of matrices by name; nothing is kept of rows that follow each other, which are not copied either."""
+def lazy_rows(matrices: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMapping[np.ndarray]:
+    """Return some rows of matrices by name; consecutive rows are views, and are not kept."""
     chosen = in_a_row(rows)
 
-    def some(name: str, records: np.ndarray) -> np.ndarray | None:
-        found = lazy_part(matrix, name, records)
-        return None if found is None else found[chosen]
+    def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
+        part = lazy_part(matrices, name, records)
+        return None if part is None else part[chosen]
 
-    return lazy_matrices(matrix, lambda name: matrix[name][chosen], 0 if isinstance(chosen, slice) else None, some=some)
+    capacity = 0 if isinstance(chosen, slice) else None
+    return lazy_matrices(matrices, lambda name: matrices[name][chosen], capacity, make_part)
 
 
 def freeze(part: Any) -> Any:
-    """The same part of a view with all its arrays read-only."""
+    """Return a part of a view with all its arrays read-only."""
     if isinstance(part, np.ndarray):
         return read_only(part)
     if isinstance(part, dict):
         return {name: freeze(value) for name, value in part.items()}
     if is_dataclass(part) and not isinstance(part, type):
-        changed = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
-        return replace(part, **{name: freeze(v) for name, v in changed.items() if isinstance(v, np.ndarray | dict)})
+        values = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
+        return replace(part, **{name: freeze(v) for name, v in values.items() if isinstance(v, np.ndarray | dict)})
     return part

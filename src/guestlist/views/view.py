@@ -1,7 +1,7 @@
-"""What attacks on signals look at: one target, or every model in turn as the target, in the same words.
+"""Protocol that the views of one target and of every model in turn share.
 
-An attack that is written with these alone scores all targets at once. Arrays are (records,) where there is one target,
-and (models, records) where every model is one; whatever is computed from references leaves each target's own row out.
+An attack that uses only this protocol scores all targets at once. Arrays are (records,) with one target, and
+(models, records) if every model is one. Statistics of references exclude each target's own row.
 """
 
 from __future__ import annotations
@@ -26,30 +26,34 @@ class View(Protocol):
 
     @property
     def population(self) -> np.ndarray | None:
-        """True for records that a target did not train on and that nobody asks about; None: there are none."""
+        """True for records that a target did not train on and that are not evaluated; None if there are none."""
 
     def target(self, name: str) -> np.ndarray:
-        """What the target says."""
+        """Return a signal of the target."""
 
     def inside(self, name: str) -> Moments:
-        """Moments, per record, of the references that trained on it."""
+        """Return moments, per record, of the references that trained on it (IN models)."""
 
     def outside(self, name: str) -> Moments:
-        """Moments, per record, of the references that did not train on it."""
+        """Return moments, per record, of the references that did not train on it (OUT models)."""
 
     def share_above(self, name: str) -> np.ndarray:
-        """Share of the references that did not train on a record whose value is larger than the target's, equals half."""
+        """Return the share of OUT models with a larger value than the target's; equal values count half."""
 
     def class_ecdf(self, name: str) -> Standing:
-        """Where the target's value stands among those of references on all non-members of the record's class."""
+        """Rank the target's value among the references' values on all non-members of the record's class."""
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
-        """For each record, the threshold on ``sign`` times the signal that tells references' members of its class best; NaN where
-        they are of one kind."""
+        """Return, for each record, the threshold that best separates the references' members of its class.
+
+        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
+        """
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
-        """(1,) or (models, 1): the threshold on ``sign`` times the signal that tells references' members among all records
-        best; NaN where they are of one kind."""
+        """Return the threshold, (1,) or (models, 1), that best separates the references' members among all records.
+
+        The threshold is on ``sign`` times the signal. It is NaN if all are members, or none is.
+        """
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` makes, made once for this view: several attacks may need it."""
+        """Return the result of ``make``, cached for this view: several attacks may need it."""

@@ -111,11 +111,11 @@ def test_a_view_of_some_records_and_some_references():
     log_p = np.arange(18.0).reshape(3, 3, 2)
     view = FullAnswersView(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
     records, references = np.array([2, 0]), np.array([2, 0])
-    found = view.take(records).among(references)
+    found = view.take(records).take_references(references)
     np.testing.assert_array_equal(found.log_p, log_p[[2, 0]][:, records])
     np.testing.assert_array_equal(found.member, view.member[references][:, records])
-    np.testing.assert_array_equal(view.among(slice(None)).log_p, log_p)
-    assert len(view.among(slice(1)).member) == 1
+    np.testing.assert_array_equal(view.take_references(slice(None)).log_p, log_p)
+    assert len(view.take_references(slice(1)).member) == 1
 
 
 @pytest.mark.parametrize(
