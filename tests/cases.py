@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from guestlist.attacks import ATTACKS
-from guestlist.case import Case, Setting, Truth
+from guestlist.case import Case, Setting, Truth, score
 from guestlist.findings.choosing import stand_in_targets
+from guestlist.findings.results import Results
+from guestlist.findings.table import evaluate
 from guestlist.views.signals import Rotation
 from worlds import gaussian_world
 
@@ -26,7 +28,12 @@ def case_of(world: Rotation, names=SOME, population: int = 0, **changes) -> Case
     setting = Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"})
     mocks = stand_in_targets(world) if len(world.member) > 2 else None
     case = Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in names}, setting)
-    return replace(case, **changes)
+    return replace(case, **changes).scored()
+
+
+def judge(case: Case) -> Results:
+    """Run the attacks of a case and evaluate their scores."""
+    return evaluate(case, score(case.view, case.attacks))
 
 
 def leaking(records: int = 400, models: int = 11, **changes) -> Case:
@@ -38,7 +45,7 @@ def with_signals(case: Case, **signals: np.ndarray) -> Case:
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     for name, row in signals.items():
         values[name][0] = row
-    return replace(case, view=replace(case.view, values=values))
+    return replace(case, view=replace(case.view, values=values)).scored()
 
 
 def regression(records: int = 200) -> Case:

@@ -18,8 +18,8 @@ from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.provenance import Provenance
 from guestlist.findings.records import Exposed
 from guestlist.findings.references import References
+from guestlist.findings.results import Results
 from guestlist.findings.subject import Subject
-from guestlist.report.readable import Results
 
 FPRS = (0.001, 0.01, 0.05)
 # Name, summary, paper, and how much of the leak the attack sees.

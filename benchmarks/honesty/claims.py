@@ -217,7 +217,7 @@ def case_of(world: Rotation, attacks: tuple[str, ...], of: np.ndarray, seed: int
     truth = Truth(world.member[0].copy(), np.ones(len(labels), dtype=bool))
     mocks = stand_in_targets(world) if len(world.member) > 2 else None
     setting = Setting("a model", 2, "logits", seed=seed)
-    return Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in attacks}, setting)
+    return Case(world.facing(0), truth, table, mocks, {name: ATTACKS[name] for name in attacks}, setting).scored()
 
 
 # -- exposed records ----------------------------------------------------------------------------------------------------

@@ -61,7 +61,9 @@ def case_of(groups: dict[str, np.ndarray], rng: np.random.Generator, persons: np
     table = table if persons is None else table.assign(person=persons)
     world = Rotation({"loss": np.zeros((1, records))}, member[None], labels)
     truth = Truth(member, np.ones(records, dtype=bool))
-    return Case(world.facing(0), truth, table, None, {"loss": ATTACKS["loss"]}, Setting("a model", 5, "logits"))
+    return Case(
+        world.facing(0), truth, table, None, {"loss": ATTACKS["loss"]}, Setting("a model", 5, "logits")
+    ).scored()
 
 
 def mean_risks(
@@ -131,7 +133,7 @@ def rates(worlds: int, records: int = 1200, shift: float = 1.0, harder: float = 
         case = case_of({"hard": hard}, rng)
         said = means[hard] + shift * case.truth.member + rng.normal(size=records)
         view = Rotation({"loss": -said[None]}, case.truth.member[None], case.view.labels).facing(0)
-        case = Case(view, case.truth, case.records, None, case.attacks, case.setting)
+        case = Case(view, case.truth, case.records, None, case.attacks, case.setting).scored()
         for part in group_risks.of_slices(case, slices.groups(case), {}).judged:
             for name, true in truth.items():
                 interval, at = getattr(part, name), true[int(part.values["hard"])]
@@ -172,7 +174,7 @@ def class_gaps(
             stand_in_targets(world),
             base.attacks,
             Setting("a model", classes, "logits", seed=audit),
-        )
+        ).scored()
         found = [one for one in class_gap.find(case) or () if not np.isnan(one.pearson.value)]
         fisher = [2 * ndtr(-abs(np.arctanh(one.pearson.value)) * np.sqrt(one.classes - 3)) for one in found]
         claims["claimed"] += any(one.significant for one in found)

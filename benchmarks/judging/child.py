@@ -66,7 +66,7 @@ class Added:
             (attacks, "attack_p_values"),
             (attacks, "_beyond"),
             (groups, "group_p_values"),
-            (auditing, "_baseline"),
+            (auditing, "_run_baseline"),
             (checks, "twins_among"),
             (checks, "repeated_in_population"),
         ):

@@ -75,6 +75,8 @@ from .exports import assert_private as assert_private
 from .findings.checks import CHECKS as CHECKS
 from .findings.epsilon import epsilon_bound as epsilon_bound
 from .findings.folder import read_case as read_case
+from .findings.results import Results as Results
+from .findings.results import read_results as read_results
 from .findings.table import FINDINGS as FINDINGS
 from .games import GAMES as GAMES
 from .games import Bernoulli as Bernoulli
@@ -106,8 +108,6 @@ from .report.comparison import Comparisons as Comparisons
 from .report.comparison import compare as compare
 from .report.experiment import Experiment as Experiment
 from .report.experiment import experiment as experiment
-from .report.readable import Results as Results
-from .report.readable import read_results as read_results
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
 from .risks import Worth as Worth

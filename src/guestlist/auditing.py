@@ -1,8 +1,18 @@
-"""The whole flow, in order: ask, collect, judge, write. Read this first.
+"""The audit in five verbs: prepare, collect, score, evaluate, report. Read this first.
 
-games ─────► Split ──┐
-defences ─► Recipe ──┼─► collect ─► Store ─► View ─► attacks, risks ─► findings ─► report
-Data ────────────────┘    slow      disk     no truth   scores          Results     pages
+model, members, non-members
+       │
+    prepare    validate inputs, wrap the model, draw the split
+       │
+    collect    train reference models and query them (slow; resumable)
+       │
+  audit folder two matrices, both (models, records): signals and membership
+       │
+     score     attacks: the adversary's view → one score per record
+       │
+   evaluate    metrics with confidence intervals, findings, diagnostics
+       │
+    report     results in the folder, then page, terminal, exports, gate
 """
 
 from __future__ import annotations
@@ -12,23 +22,21 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from guestlist.arguments import flag, number, whole
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack, named
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
-from guestlist.case import PRIOR, Case, Check, Origin
+from guestlist.case import PRIOR, Case, Check, Origin, score
 from guestlist.collecting.asking import query_target
-from guestlist.collecting.engines.chosen import resolve_engine
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import (
     AnyPlan,
-    check_plans,
     collect_evidence,
     collected_types,
     default_plans,
@@ -37,32 +45,24 @@ from guestlist.collecting.evidence.gathering import (
     resume_plans,
 )
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, owner_evidence
-from guestlist.collecting.inputs import Columns, Inputs, check_about, check_folder, prepare, store_of_inputs
-from guestlist.collecting.progress import evaluation_progress, progress_of
+from guestlist.collecting.inputs import Inputs, prepare, store_of_inputs
+from guestlist.collecting.progress import evaluation_progress
 from guestlist.collecting.rare_categories import check_rare_categories
 from guestlist.collecting.references import train_references
 from guestlist.collecting.site import CollectContext, open_context
 from guestlist.collecting.until import NO_MOCKS, UntilWidth, grow_references
-from guestlist.cover import Cover, noted
+from guestlist.config import REFERENCES, AuditConfig
+from guestlist.cover import Cover
 from guestlist.defences import Recipe
 from guestlist.errors import AuditWarning, InputError
-from guestlist.findings.checks import (
-    CHECKS,
-    check_codes,
-    of_baseline,
-    of_consistency,
-    of_duplicates,
-    of_repeats,
-    of_twins,
-)
+from guestlist.findings.checks import CHECKS, of_baseline, of_consistency, of_duplicates, of_repeats, of_twins
 from guestlist.findings.folder import case_in
-from guestlist.findings.results import write_results
-from guestlist.findings.table import judge
+from guestlist.findings.results import Results, write_results
+from guestlist.findings.table import evaluate
 from guestlist.games import hidden_by
 from guestlist.privacy import Claim
 from guestlist.privacy.claim import claim_about
 from guestlist.report.checks import sentence
-from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Store, folder_lock
 from guestlist.store.jsonable import to_json
@@ -70,9 +70,6 @@ from guestlist.store.passing import audit_folder
 from guestlist.targets import Target, as_target
 from guestlist.targets.estimators import check_fit
 
-REFERENCES = 32
-# More than anybody means: who trains on what is a table of models and records, which must fit into memory.
-MOST_REFERENCES = 100_000
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -122,7 +119,7 @@ def audit(
             all that can run by default.
         evidence: what some attacks need beyond references, such as ``Distilled(models=64)``; see ``guestlist show
             evidence``.
-        folder: keeps all that was collected; run again with the same folder to resume or to add references.
+        folder: keeps all that was collected_types; run again with the same folder to resume or to add references.
         seed: of everything random.
         jobs: processes; -1, one per core, by default. Short for ``engine=Local(jobs)``.
         engine: where models are trained: ``Local(jobs)``, ``Here()`` or ``Ray(address)``. The results do not depend on
@@ -150,38 +147,34 @@ def audit(
         Results: ``.attacks`` and ``.records`` are DataFrames, ``.summary()`` and ``.to_html(path)`` are to read.
     """
     target = as_target(model, train)
-    arguments = _arguments(
-        {"label": label, "group": group, "id": id, "person": person, "seed": seed, "duplicates": duplicates},
-        variables={"train": train, "fit_params": fit_params},
-    )
-    origin = Origin(
-        "python",
-        arguments=arguments,
-        population=population is not None,
-        trains="train" in target.can,
-    )
-    check_about(about)
-    settings = settings_of(
-        _usual(target) if references is None else references,
+    config = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        references=default_references(target) if references is None else references,
         attacks=attacks,
         evidence=evidence,
         folder=folder,
         seed=seed,
         jobs=jobs,
         engine=engine,
+        duplicates=duplicates,
         prior=prior,
         ignore=ignore,
-        progress=progress,
-        about={"origin": to_json(_with_source(origin, about)), **(about or {})},
-        cover=cover,
         baseline=baseline,
         claimed=claimed,
+        progress=progress,
+        about=about,
+        cover=cover,
+        fit_params=fit_params,
     )
-    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(
-        target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed, fit_params=fit_params
+    origin = _origin(
+        config, trains="train" in target.can, has_recipe=train is not None, population=population is not None
     )
-    return audited(given, settings)
+    config = replace(config, about={"origin": to_json(origin), **config.about})
+    inputs = prepare(target, members, nonmembers, population, **config.input_options)
+    return run_audit(inputs, config)
 
 
 def collect(
@@ -217,60 +210,185 @@ def collect(
         ``.records`` who they are, ``.mocks`` the references, each in turn as a target of the others.
     """
     target = as_target(model, train)
-    settings = settings_of(
-        _usual(target) if references is None else references,
+    config = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        references=default_references(target) if references is None else references,
         evidence=evidence,
         folder=folder,
         seed=seed,
         jobs=jobs,
         engine=engine,
+        duplicates=duplicates,
+        baseline=baseline,
         progress=progress,
         about=about,
         cover=cover,
-        baseline=baseline,
+        fit_params=fit_params,
     )
-    if settings.until is not None:
+    if config.until is not None:
         raise ValueError(
             f"Expected references={references} to be a whole number: what grows is an audit, which judges."
         )
-    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(
-        target, members, nonmembers, population, **columns, duplicates=duplicates, seed=seed, fit_params=fit_params
+    inputs = prepare(target, members, nonmembers, population, **config.input_options)
+    return collect_case(inputs, config, lambda case: case)
+
+
+def run_audit(inputs: Inputs, config: AuditConfig) -> Results:
+    """Collect, score, evaluate and report; work that the folder already holds is not repeated."""
+    input_checks = _check_inputs(inputs, config)
+    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
+        run = partial(_run, session)
+        if config.until is None:
+            return run(config.min_references)
+        return grow_references(run, _recipe_interval_width, config.until)
+
+
+def _run(session: AuditSession, n_references: int) -> Results:
+    """Audit with a number of reference models: collect, score, evaluate and report."""
+    config = session.config
+    case = session.collect(n_references)
+    scores = score(case.view, case.attacks, evaluation_progress(config.progress, "Scoring"))
+    results = evaluate(case, scores, progress=evaluation_progress(config.progress))
+    del case  # The outputs of all models are large for many records, and the tables have yet to be written.
+    write_results(session.context.store.folder, results, scores)
+    if config.folder is None:
+        return results
+    return replace(results, folder=Path(config.folder))
+
+
+def collect_case(inputs: Inputs, config: AuditConfig, use: Callable[[Case], T]) -> T:
+    """Collect a case and return the result of ``use(case)``; a temporary folder exists only until then."""
+    input_checks = _check_inputs(inputs, config)
+    with numpy_defaults(), _open_audit(inputs, config, input_checks) as session:
+        return use(session.collect(config.min_references))
+
+
+@dataclass(frozen=True)
+class AuditSession:
+    """An audit in an open folder whose target has been queried; reference models can be collected_types.
+
+    Args:
+        context: the folder, the target and the records.
+        config: the options of the audit.
+        attacks: name to attack.
+        plans: evidence to collect, including the evidence that an earlier run began.
+        target_evidence: evidence read directly from the target.
+        evidence_names: names of all evidence that the case will hold.
+        baseline: result of the model-free baseline.
+        checks: diagnostics of the inputs and of the target's outputs.
+    """
+
+    context: CollectContext
+    config: AuditConfig
+    attacks: Mapping[str, Attack]
+    plans: Sequence[Any]
+    target_evidence: Mapping[str, Any]
+    evidence_names: frozenset[str]
+    baseline: Baseline | None
+    checks: tuple[Check, ...] = ()
+
+    def collect(self, n_references: int) -> Case:
+        """Collect everything that is missing and return the case with this number of reference models."""
+        context = self.context.with_references(n_references)
+        # Evidence comes before the references: some plans train them and write_full_answers more of their outputs.
+        collect_evidence(self.plans, context)
+        train_references(context)
+        return case_in(
+            context.store,
+            self.attacks,
+            references=n_references,
+            prior=self.config.prior,
+            evidence=read_evidence(context.store, self.evidence_names, self.target_evidence),
+            checks=self.checks,
+            ignore=tuple(self.config.ignore),
+            until=self.config.until,
+            baseline=self.baseline,
+        )
+
+
+@contextmanager
+def _open_audit(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, ...]) -> Iterator[AuditSession]:
+    """Validate the plan, query the target, and open or create the audit folder."""
+    target = inputs.target
+    _check_references(inputs, config)
+    plans = default_plans(config.evidence, target, inputs.pool, inputs.split)
+    _check_attacks(inputs, config, plans)
+    outputs, consistency = query_target(target, inputs.pool)  # unreadable outputs raise before a folder is created
+    if config.folder is None or not (Path(config.folder) / "manifest.json").exists():
+        check_rare_categories(inputs, config.min_references, config.seed)
+    with audit_folder(config.folder) as path, folder_lock(path):
+        about = {**_claimed(target, config), **config.about}
+        store = store_of_inputs(inputs, path, references=config.min_references, seed=config.seed, about=about)
+        evidence_names = frozenset(collected_types(store) | {plan.name for plan in plans})
+        context = open_context(
+            store,
+            target,
+            inputs.pool,
+            outputs,
+            engine=config.engine,
+            progress=config.progress,
+            changing=consistency is not None and not consistency.deterministic,
+        )
+        del outputs  # They are large for many classes, and the folder holds them.
+        output_checks = of_consistency(consistency)
+        session = AuditSession(
+            context=context,
+            config=config,
+            attacks=named(
+                config.attacks, config.min_references, evidence_names, missing_evidence(), target.scale.signal_names
+            ),
+            plans=resume_plans(store, plans),
+            target_evidence=from_target(plans, target, inputs.pool, inputs.split),
+            evidence_names=evidence_names,
+            baseline=_run_baseline(inputs, config, store),
+            checks=(*input_checks, *output_checks),
+        )
+        _warn_issues(output_checks, config, stacklevel=7)
+        yield session
+
+
+def _check_references(inputs: Inputs, config: AuditConfig) -> None:
+    """Raise if the target cannot train the reference models, or the planned evidence does not fit the target."""
+    target = inputs.target
+    if config.min_references:
+        target.needs(
+            "train",
+            "{name} has no recipe to train reference models by{why}. Pass train=, a function (data, rng) -> model, to gl.audit "
+            "in Python; or set references=0 (--references 0).",
+        )
+        check_fit(target, inputs.pool.fit_params)
+    for plan in config.evidence:
+        plan.check(target, inputs.pool, inputs.split)
+
+
+def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]) -> None:
+    """Raise for a misspelt or faulty attack before a folder is created."""
+    planned = {plan.name for plan in plans}
+    # The folder may already hold evidence of any stored type.
+    possible = planned | {name for name, kind in EVIDENCE.items() if kind.kept}
+    signal_names = inputs.target.scale.signal_names
+    attacks = named(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
+    if config.until is not None and not any(attack.on_mocks and not attack.oracle for attack in attacks.values()):
+        raise InputError(NO_MOCKS)
+    try_out(
+        attacks,
+        inputs.target.classes_of(inputs.pool.y),
+        config.min_references,
+        signal_names,
+        inputs.split.population,
+        unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
     )
-    return gathered(given, settings, lambda case: case)
 
 
-def _arguments(given: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return arguments that are not the defaults of :func:`audit`, as source text."""
-    written = tuple(f"{name}={value!r}" for name, value in given.items() if not _is_default(value))
-    return written + tuple(f"{name}={name}" for name, value in variables.items() if value is not None)
-
-
-def _is_default(value: Any) -> bool:
-    """Whether an argument is a default. Wrong arguments, which are refused later, may not be comparable."""
-    if isinstance(value, str):
-        return value == "warn"
-    if isinstance(value, list | tuple | int):
-        return not value
-    return value is None
-
-
-def _with_source(origin: Origin, about: Mapping[str, Any] | None) -> Origin:
-    """Return the origin as a command, or the demo, notes it."""
-    request, demo = (about or {}).get("request"), (about or {}).get("demo")
-    if demo:
-        return replace(origin, source="demo", arguments=())
-    if request is None:
-        return origin
-    safe = str(request["model"]).endswith((".skops", ".onnx"))
-    return replace(origin, source="command", flags=() if safe else ("--allow-pickle",))
-
-
-def _usual(target: Target) -> int:
-    """How many references are trained where nobody says; none, and the user hears of it, where nothing says how."""
+def default_references(target: Target) -> int:
+    """Return the default number of reference models; warn if the target has no training recipe."""
     if "train" in target.can:
         return REFERENCES
-    why = f" ({target.cannot['train']})" if target.cannot.get("train") else ""
+    reason = target.cannot.get("train")
+    why = f" ({reason})" if reason else ""
     warnings.warn(
         f"{target.name} has no recipe to train reference models by{why}. Only attacks that need no references run, which usually "
         "identify fewer records. Pass train=, a function (data, rng) -> model, to gl.audit in Python; or references=0 "
@@ -281,240 +399,107 @@ def _usual(target: Target) -> int:
     return 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What is asked of an audit beside its inputs; see :func:`audit`."""
-
-    references: int | UntilWidth
-    engine: Engine
-    attacks: Sequence[str | Callable] | None = None
-    evidence: Sequence[AnyPlan] = ()
-    folder: str | Path | None = None
-    seed: int = 0
-    prior: float = PRIOR
-    ignore: Sequence[str] = ()
-    progress: Progress | None = None
-    about: Mapping[str, Any] | None = None
-    baseline: bool = True
-    claimed: Claim | None = None
-
-    def __post_init__(self):
-        claim_about(self.claimed)
-        whole("references", self.fewest, high=MOST_REFERENCES)
-        whole("seed", self.seed)
-        number("prior", self.prior, 0, 1)
-        flag("baseline", self.baseline)
-        check_about(self.about)
-        check_folder(self.folder)
-        check_plans(self.evidence)
-        check_codes(self.ignore)
-
-    @property
-    def fewest(self) -> int:
-        """References that there will be at least."""
-        return self.references.start if isinstance(self.references, UntilWidth) else self.references
-
-    @property
-    def until(self) -> UntilWidth | None:
-        return self.references if isinstance(self.references, UntilWidth) else None
+def _origin(config: AuditConfig, *, trains: bool, has_recipe: bool, population: bool) -> Origin:
+    """Describe the call to repeat this audit: from Python, the command line or the demo."""
+    written = ("label", "group", "id", "person", "seed", "duplicates")
+    options = [(name, getattr(config, name)) for name in written]
+    arguments = [f"{name}={value!r}" for name, value in options if not _is_default(value)]
+    if has_recipe:
+        arguments.append("train=train")
+    if config.fit_params is not None:
+        arguments.append("fit_params=fit_params")
+    origin = Origin("python", arguments=tuple(arguments), population=population, trains=trains)
+    if config.about.get("demo"):
+        return replace(origin, source="demo", arguments=())
+    request = config.about.get("request")
+    if request is None:
+        return origin
+    if str(request["model"]).endswith((".skops", ".onnx")):
+        return replace(origin, source="command")
+    return replace(origin, source="command", flags=("--allow-pickle",))
 
 
-def settings_of(
-    references: int | UntilWidth,
-    *,
-    jobs: int | None,
-    engine: Engine | None,
-    progress: Progress | bool = True,
-    about: Mapping[str, Any] | None = None,
-    cover: Cover | None = None,
-    **more: Any,
-) -> Settings:
-    """Settings from the arguments as :func:`audit` and others take them."""
-    return Settings(
-        references=references,
-        engine=resolve_engine(engine, jobs),
-        progress=progress_of(progress),
-        about=noted(about, cover),
-        **more,
-    )
+def _is_default(value: Any) -> bool:
+    """Return whether an argument has its default. Invalid arguments, which are refused later, may not be comparable."""
+    if isinstance(value, str):
+        return value == "warn"
+    if isinstance(value, list | tuple | int):
+        return not value
+    return value is None
 
 
-def audited(inputs: Inputs, settings: Settings) -> Results:
-    """Collect, judge and write; whatever is in the folder already is not done again."""
-    checks = _checks(inputs, settings)
-    with numpy_defaults(), _begun(inputs, settings) as work:
-        _tell_issues(work.checks, settings)
-
-        def run(count: int) -> Results:
-            case = work.case(count, checks)
-            results, scores = judge(case, Results, progress=evaluation_progress(settings.progress)), case.scores
-            del case  # what models say of very many records is large, and tables are to be written
-            write_results(work.context.store.folder, results, scores)
-            return results if settings.folder is None else replace(results, folder=Path(settings.folder))
-
-        return run(settings.fewest) if settings.until is None else grow_references(run, _width, settings.until)
-
-
-def gathered(inputs: Inputs, settings: Settings, then: Callable[[Case], T]) -> T:
-    """Collect, and do something with the case as long as it is there."""
-    checks = _checks(inputs, settings)
-    with numpy_defaults(), _begun(inputs, settings) as work:
-        _tell_issues(work.checks, settings)
-        return then(work.case(settings.fewest, checks))
-
-
-@dataclass(frozen=True)
-class Work:
-    """An audit whose target has been asked: what remains is to collect, as often as more is wanted, and to judge.
-
-    Args:
-        plans: evidence to collect, with what was begun before.
-        given: evidence that the target gives at once.
-        kinds: of evidence that there will be.
-        baseline: how well members are told without the model.
-        checks: of the target's outputs.
-    """
-
-    context: CollectContext
-    settings: Settings
-    attacks: Mapping[str, Attack]
-    plans: Sequence[Any]
-    given: Mapping[str, Any]
-    kinds: frozenset[str]
-    baseline: Baseline | None
-    checks: tuple[Check, ...] = ()
-
-    def case(self, references: int, checks: tuple[Check, ...]) -> Case:
-        """Collect whatever is missing; the case with so many references."""
-        context, settings = self.context.with_references(references), self.settings
-        # Evidence comes first: some plans train references themselves, and keep more of their outputs.
-        collect_evidence(self.plans, context)
-        train_references(context)
-        return case_in(
-            context.store,
-            self.attacks,
-            references=references,
-            prior=settings.prior,
-            evidence=read_evidence(context.store, self.kinds, self.given),
-            checks=(*checks, *self.checks),
-            ignore=tuple(settings.ignore),
-            until=settings.until,
-            baseline=self.baseline,
-        )
-
-
-@contextmanager
-def _begun(inputs: Inputs, settings: Settings) -> Iterator[Work]:
-    """Check everything that can be checked, ask the target, and make or open the folder."""
-    target, pool, split = inputs.target, inputs.pool, inputs.split
-    if settings.fewest:
-        target.needs(
-            "train",
-            "{name} has no recipe to train reference models by{why}. Pass train=, a function (data, rng) -> model, to gl.audit "
-            "in Python; or set references=0 (--references 0).",
-        )
-        check_fit(target, pool.fit_params)
-    for plan in settings.evidence:
-        plan.check(target, pool, split)
-    plans, says = default_plans(settings.evidence, target, pool, split), target.scale.signal_names
-    now, missing = {plan.name for plan in plans}, missing_evidence()
-    # A misspelt name, or a faulty attack of the user's own, is found before a folder is made.
-    possible = now | {name for name, kind in EVIDENCE.items() if kind.kept}  # it may be in the folder already
-    every = named(settings.attacks, settings.fewest, possible, missing, says)
-    if settings.until is not None and not any(attack.on_mocks and not attack.oracle for attack in every.values()):
-        raise InputError(NO_MOCKS)
-    unmade = any(EVIDENCE[name].simulate is None for name in now - owner_evidence())
-    try_out(every, target.classes_of(pool.y), settings.fewest, says, split.population, unmade=unmade)
-    said, consistent = query_target(target, pool)  # unreadable outputs raise before a folder is created
-    if settings.folder is None or not (Path(settings.folder) / "manifest.json").exists():
-        check_rare_categories(inputs, settings.fewest, settings.seed)
-    with audit_folder(settings.folder) as place, folder_lock(place):
-        about = {**_claimed(target, settings), **(settings.about or {})}
-        store = store_of_inputs(inputs, place, references=settings.fewest, seed=settings.seed, about=about)
-        kinds = frozenset(collected_types(store) | now)
-        changing = consistent is not None and not consistent.deterministic
-        options: dict[str, Any] = {"engine": settings.engine, "progress": settings.progress, "changing": changing}
-        context = open_context(store, target, pool, said, **options)
-        del said  # with many classes it is large, and it is in the folder
-        yield Work(
-            context=context,
-            settings=settings,
-            attacks=named(settings.attacks, settings.fewest, kinds, missing, says),
-            plans=resume_plans(store, plans),
-            given=from_target(plans, target, pool, split),
-            kinds=kinds,
-            baseline=_baseline(inputs, settings, store),
-            checks=of_consistency(consistent),
-        )
-
-
-def _claimed(target: Target, settings: Settings) -> dict[str, Any]:
-    """What is promised of the target: what somebody says, or what its recipe does, where that can be counted."""
-    claim = settings.claimed
-    # References of a naive attacker are trained by another recipe than the target was.
-    own = target.can.get("retrain") or target.can.get("train")
-    promise = getattr(getattr(own, "recipe", None), "privacy", None)
-    if claim is None and promise is not None:
+def _claimed(target: Target, config: AuditConfig) -> dict[str, Any]:
+    """Return the privacy claim about the target: the user's, or the guarantee of its training recipe."""
+    claim = config.claimed
+    # The references of an attacker without the recipe are trained differently from the target.
+    train = target.can.get("retrain") or target.can.get("train")
+    guarantee = getattr(getattr(train, "recipe", None), "privacy", None)
+    if claim is None and guarantee is not None:
         try:
-            counted = promise()
-        except InputError:  # without Opacus nobody can say
+            spent = guarantee()
+        except InputError:  # Opacus, which computes the privacy budget, is not installed.
             return {}
-        claim = Claim(counted.epsilon, counted.delta) if isfinite(counted.epsilon) else None
+        if isfinite(spent.epsilon):
+            claim = Claim(spent.epsilon, spent.delta)
     return claim_about(claim)
 
 
-def _checks(inputs: Inputs, settings: Settings) -> tuple[Check, ...]:
-    """What was found before the long work; the user hears of it now."""
-    found = (() if inputs.duplicates is None else of_duplicates(inputs.duplicates)) + of_repeats(inputs.repeats)
-    found += () if inputs.twins is None else of_twins(inputs.twins)
-    notes = inputs.target.notes if settings.fewest else {}
-    found += tuple(Check(code, "issue", figures) for code, figures in notes.items())
-    for check in found:
-        if check.state == "issue" and check.code not in settings.ignore:
-            _tell(check)
-    return found
+def _check_inputs(inputs: Inputs, config: AuditConfig) -> tuple[Check, ...]:
+    """Return diagnostics of the inputs, and warn about issues before the slow work."""
+    checks: tuple[Check, ...] = ()
+    if inputs.duplicates is not None:
+        checks += of_duplicates(inputs.duplicates)
+    checks += of_repeats(inputs.repeats)
+    if inputs.twins is not None:
+        checks += of_twins(inputs.twins)
+    if config.min_references:
+        checks += tuple(Check(code, "issue", values) for code, values in inputs.target.notes.items())
+    _warn_issues(checks, config)
+    return checks
 
 
-def _tell_issues(checks: Sequence[Check], settings: Settings) -> None:
-    for check in checks:
-        if check.state == "issue" and check.code not in settings.ignore:
-            _tell(check)
+def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline | None:
+    """Run the model-free baseline while the records are in memory, and warn before the slow work.
 
-
-def _baseline(inputs: Inputs, settings: Settings, store: Store) -> Baseline | None:
-    """How well members are told without the model, while the records are at hand; the user hears of it before the long work.
-
-    Where members were drawn by us from one pool there is nothing to look for.
+    Members that guestlist drew from one pool need no baseline.
     """
-    game, pool = inputs.game, inputs.pool
-    if inputs.drawn or not settings.baseline:
+    if inputs.drawn or not config.baseline:
         return None
-    hidden = () if game is None else hidden_by(game)
-    groups = {name: values for name, values in pool.groups.items() if name not in hidden}
-    with one_thread():  # the same bits on any number of cores
-        found = cached_baseline(
+    pool = inputs.pool
+    hidden = () if inputs.game is None else hidden_by(inputs.game)
+    with one_thread():  # identical results on any number of cores
+        baseline = cached_baseline(
             store,
             pool.x,
             pool.y,
-            groups,
+            {name: values for name, values in pool.groups.items() if name not in hidden},
             pool.persons,
             values=not inputs.target.scale.has_classes,
             hashes=inputs.hashes,
         )
-    if found is not None and found.significant and "GL119" not in settings.ignore:
-        _tell(of_baseline(found))
-    return found
+    if baseline is not None and baseline.significant:
+        _warn_issues([of_baseline(baseline)], config, stacklevel=8)
+    return baseline
 
 
-def _tell(check: Check) -> None:
+def _warn_issues(checks: Sequence[Check], config: AuditConfig, stacklevel: int = 6) -> None:
+    """Warn about every issue that the user does not ignore; ``stacklevel`` reaches the caller of ``audit``."""
+    for check in checks:
+        if check.state == "issue" and check.code not in config.ignore:
+            _warn(check, stacklevel)
+
+
+def _warn(check: Check, stacklevel: int) -> None:
     if CHECKS[check.code].by_chance:
-        # Not a warning: some honest audits would fail where warnings are errors.
+        # A log message: as a warning it would fail some valid audits where warnings are errors.
         logger.warning("%s", sentence(check))
     else:
-        warnings.warn(sentence(check), AuditWarning, stacklevel=5)
+        warnings.warn(sentence(check), AuditWarning, stacklevel=stacklevel)
 
 
-def _width(results: Results) -> float | None:
-    """Of the interval that more references narrow."""
-    place = None if results.headline is None else results.headline.same_recipe
-    return None if place is None else place.auc.high - place.auc.low
+def _recipe_interval_width(results: Results) -> float | None:
+    """Return the width of the interval that more reference models narrow."""
+    if results.headline is None or results.headline.same_recipe is None:
+        return None
+    auc = results.headline.same_recipe.auc
+    return auc.high - auc.low

@@ -6,7 +6,7 @@ The truth meets the scores in the findings, and only there: ``view`` holds no me
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arrays.orders import settled
+from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack
 from guestlist.attacks.attack import scores_of
 from guestlist.blind.baseline import Baseline, CrossFitted
+from guestlist.collecting.engines.engine import Progress
 from guestlist.collecting.until import UntilWidth
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
@@ -138,6 +140,7 @@ class Case:
         baseline: how well members are told without the model; None where that was not looked for. No attack is given it.
         owner: evidence that only whoever trained the model has. No attack is given it.
         cross_fitted: what is said of each record of the pool without asking the model. No attack is given it.
+        scores: attack to (records,) scores of the whole pool, as :func:`score` returns them; empty before the attacks run.
     """
 
     view: Signals
@@ -152,16 +155,16 @@ class Case:
     baseline: Baseline | None = None
     owner: Evidence = NO_EVIDENCE
     cross_fitted: CrossFitted | None = None
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def evidence(self, name: str) -> Any:
         """One kind of evidence, the adversary's or the owner's; None where it was not collected."""
         part = self.view.evidence.get(name)
         return self.owner.get(name) if part is None else part
 
-    @cached_property
-    def scores(self) -> dict[str, np.ndarray]:
-        """Attack to (records,) scores of the whole pool."""
-        return {name: _scores(name, attack, self.view) for name, attack in self.attacks.items()}
+    def scored(self) -> Case:
+        """Return this case with the scores of its attacks."""
+        return replace(self, scores=score(self.view, self.attacks))
 
     @cached_property
     def asked_scores(self) -> dict[str, np.ndarray]:
@@ -191,6 +194,22 @@ class Case:
         return {}
 
 
+def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | None = None) -> dict[str, np.ndarray]:
+    """Run the attacks on the adversary's view.
+
+    Args:
+        view: the adversary's view of the target.
+        attacks: name to attack.
+        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+
+    Returns:
+        Attack to (records,) scores of the whole pool; a higher score means a likelier member.
+    """
+    steps = attacks.items() if progress is None else progress(attacks.items(), total=len(attacks))
+    with one_thread():  # identical results on any number of cores
+        return {name: scores_of(name, attack.score(view), view.labels.shape) for name, attack in steps}
+
+
 def p_values_of(attacks: Mapping[str, Attack], view: Signals, asked: np.ndarray) -> dict[str, np.ndarray]:
     """(records,) p-values of every attack that has some for the asked records."""
     tests = {name: attack.p_value(view) for name, attack in attacks.items() if attack.p_value}
@@ -208,7 +227,3 @@ def signal_of(view: Signals, name: str) -> np.ndarray | None:
 def has_labels(case: Case) -> bool:
     """Whether labels are known: predictions may come without, and then nothing says how well the target fits a record."""
     return any(signal_of(case.view, name) is not None for name in ("correct", "residual", "loss"))
-
-
-def _scores(name: str, attack: Attack, view: Signals) -> np.ndarray:
-    return scores_of(name, attack.score(view), view.labels.shape)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from guestlist.collecting.engines.engine import Progress
-from guestlist.report.readable import Results
+from guestlist.findings.results import Results
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

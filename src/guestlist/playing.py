@@ -13,7 +13,7 @@ import numpy as np
 from guestlist import checks
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import named
-from guestlist.auditing import REFERENCES, audited, gathered, settings_of
+from guestlist.auditing import collect_case, run_audit
 from guestlist.calling import model_code, numpy_defaults
 from guestlist.case import PRIOR, Case, Origin
 from guestlist.collecting.engines.engine import Engine, Progress
@@ -23,17 +23,18 @@ from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.collecting.inputs import Inputs, repeats
 from guestlist.collecting.progress import with_description
 from guestlist.collecting.until import UntilWidth
+from guestlist.config import REFERENCES, AuditConfig
 from guestlist.cover import Cover
 from guestlist.data import Data, as_data, column_names, without
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
 from guestlist.findings.epsilon import DELTA, Epsilon, epsilon_bound
+from guestlist.findings.results import Results
 from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_by
 from guestlist.lines import reason
 from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 from guestlist.randomness import global_generators, stream
-from guestlist.report.readable import Results
 from guestlist.store.jsonable import to_json
 from guestlist.targets import Target
 from guestlist.targets.frameworks import FRAMEWORKS, framework_of
@@ -84,8 +85,8 @@ def play(
 
     The target is trained anew in every call, with the same bits for the same seed; so are the models that choose canaries.
     """
-    settings = settings_of(
-        references,
+    config = AuditConfig.from_options(
+        references=references,
         attacks=attacks,
         evidence=evidence,
         folder=folder,
@@ -95,21 +96,22 @@ def play(
         prior=prior,
         ignore=ignore,
         progress=progress,
-        about={"origin": to_json(Origin("game")), **(about or {})},
+        about=about,
         cover=cover,
         claimed=claimed,
     )
+    config = replace(config, about={"origin": to_json(Origin("game")), **config.about})
     check_game(game)
     if isinstance(game, Trials):
         raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
-    named(attacks, settings.fewest, EVIDENCE)  # a misspelt name is found before anything is trained
+    named(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
     records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
-    given = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
+    given = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
     named_once = id is None or person is not None
-    return audited(given if named_once else replace(given, repeats=repeats(records.ids)), settings)
+    return run_audit(given if named_once else replace(given, repeats=repeats(records.ids)), config)
 
 
 def play_many(
@@ -155,8 +157,8 @@ def play_many(
         raise InputError(f"{type(game).__name__} has one target: play it with gl.play.")
     if runs < 2:
         raise ValueError(f"Expected runs={runs} to be 2 or more.")
-    settings = settings_of(
-        runs - 1,
+    config = AuditConfig.from_options(
+        references=runs - 1,
         attacks=["loss"],
         folder=folder,
         seed=seed,
@@ -168,13 +170,15 @@ def play_many(
     )
     records = as_data(data, side="data", label=label, id=id)
     options = {"classes": classes, "scale": scale, "checkpoints": False}
-    inputs = _drawn(game, _making(recipe, model, options), records, seed, settings.progress)
+    inputs = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
         promise = case.setting.claimed
-        return epsilon_bound(case, delta=delta, claimed=promise, how=how, threshold=threshold, confidence=confidence)
+        return epsilon_bound(
+            case.scored(), delta=delta, claimed=promise, how=how, threshold=threshold, confidence=confidence
+        )
 
-    return gathered(inputs, settings, bound)
+    return collect_case(inputs, config, bound)
 
 
 # (all records, which of them to train on, rng) to a target.

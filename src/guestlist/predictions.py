@@ -15,28 +15,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import flag, number, shown
+from guestlist.arguments import shown
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, named
 from guestlist.attacks.names import chosen_names
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
-from guestlist.case import PRIOR, Check, Origin
+from guestlist.case import PRIOR, Check, Origin, score
 from guestlist.collecting.evidence.full_answers import FullAnswers, write_full_answers
 from guestlist.collecting.evidence.gathering import read_evidence
-from guestlist.collecting.inputs import Duplicates, check_about, check_folder, repeats
-from guestlist.cover import Cover, noted
+from guestlist.collecting.inputs import Duplicates, repeats
+from guestlist.config import AuditConfig
+from guestlist.cover import Cover
 from guestlist.errors import InputError
-from guestlist.findings.checks import check_codes, of_duplicates, of_repeats
+from guestlist.findings.checks import of_duplicates, of_repeats
 from guestlist.findings.folder import case_in
-from guestlist.findings.results import write_results
-from guestlist.findings.table import judge
+from guestlist.findings.results import Results, write_results
+from guestlist.findings.table import evaluate
 from guestlist.games import Sides, Split, options_of
 from guestlist.privacy import Claim
 from guestlist.privacy.claim import claim_about
 from guestlist.randomness import stream
-from guestlist.report.readable import Results
 from guestlist.selfcheck.try_out import try_out
 from guestlist.store import Manifest, Store, folder_lock, open_store
 from guestlist.store.jsonable import to_json
@@ -68,12 +68,17 @@ def audit_predictions(
         baseline: whether to look if members can be told from non-members by labels, groups and, where the predictions have them,
             features.
     """
-    check_codes(ignore)
-    number("prior", prior, 0, 1)
-    flag("baseline", baseline)
-    about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **noted(about, cover)}
-    check_about(about)
-    check_folder(folder)
+    config = AuditConfig.from_options(
+        attacks=attacks,
+        folder=folder,
+        prior=prior,
+        about=about,
+        ignore=ignore,
+        baseline=baseline,
+        cover=cover,
+        claimed=claimed,
+    )
+    about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **config.about}
     for name, given in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(given, Predictions) and not (name == "shadow" and given is None):
             raise ValueError(f"Expected {name}={shown(given)} to be gl.Predictions(answers, labels, member).")
@@ -92,8 +97,9 @@ def audit_predictions(
         told, checks = _baseline(predictions, store) if baseline else None, _checks(predictions)
         seen = read_evidence(store, evidence)
         case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), baseline=told)
-        results = judge(case, Results)
-        write_results(store.folder, results, case.scores)
+        scores = score(case.view, case.attacks)
+        results = evaluate(case, scores)
+        write_results(store.folder, results, scores)
         return results if folder is None else replace(results, folder=Path(folder))
 
 

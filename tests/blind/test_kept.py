@@ -12,10 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from cases import leaking
+from cases import judge, leaking
 from guestlist.blind import kept
 from guestlist.cli import main
-from guestlist.findings.table import judge
 from guestlist.report import page, summary
 from guestlist.report.sections.answer import verdict_text
 from guestlist.store import open_store

@@ -11,7 +11,7 @@ from guestlist.comparing import Difference
 from guestlist.defending.judging import Defended, Row, auc_gap
 from guestlist.evaluate import Estimate, auc_difference
 from guestlist.findings.headline import FIXED, Headline
-from guestlist.report.readable import Results
+from guestlist.findings.results import Results
 
 
 @pytest.mark.slow

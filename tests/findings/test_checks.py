@@ -11,13 +11,12 @@ from benchmarks.honesty import recipes
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
-from cases import case_of, leaking, regression, with_signals
+from cases import case_of, judge, leaking, regression, with_signals
 from guestlist.collecting.inputs import Duplicates
 from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError
 from guestlist.findings import checks
 from guestlist.findings.checks import CHECKS, Check, check_codes
-from guestlist.findings.table import judge
 from guestlist.report import checks as told
 from guestlist.report import page, summary
 from guestlist.report.checks import SENTENCES, rows, sentence

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.honesty.claims import case_of, claims, null_visits
 
+from cases import judge
 from guestlist.findings import luck
-from guestlist.findings.table import judge
 from guestlist.report import summary
-from guestlist.report.readable import Results
 from guestlist.selfcheck.worlds import gaussian_world
 
 MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
@@ -18,7 +17,7 @@ MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "
 def judged(shift, seed, records=150):
     world = gaussian_world(shift, records=records, models=10, seed=[seed, 5])
     of = np.random.default_rng(seed).integers(5, size=records)
-    return judge(case_of(world, MANY, of, seed), Results)
+    return judge(case_of(world, MANY, of, seed))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from guestlist.cli import main
 from guestlist.exports.markdown import markdown
 from guestlist.exports.model_card import model_card
 from guestlist.findings import epsilon
-from guestlist.findings.results import Results, from_document
+from guestlist.findings.results import Results
 from guestlist.games.bernoulli import first_toss_suffices
 from guestlist.privacy import (
     Claim,
@@ -182,7 +182,7 @@ def test_attacks_that_were_told_some_sides_prove_nothing(case, evidence):
     """Of those whose side they were not told, more than half may be members, whatever the model does."""
     taught = replace(case.attacks["loss"], evidence=evidence)
     with pytest.raises(gl.InputError, match="whose side it was told"):
-        gl.epsilon_bound(replace(case, attacks={**case.attacks, "taught": taught}), attack="taught")
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "taught": taught}).scored(), attack="taught")
 
 
 def test_refused_by_methods_for_many_runs(case):
@@ -196,15 +196,15 @@ def test_only_attacks_that_do_not_know_the_truth(case):
         gl.epsilon_bound(case, attack="lora")
     oracle = replace(case.attacks["loss"], oracle=True)
     with pytest.raises(gl.InputError, match="knows the truth"):
-        gl.epsilon_bound(replace(case, attacks={**case.attacks, "best": oracle}), attack="best")
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "best": oracle}).scored(), attack="best")
 
 
 def test_guesses_that_know_the_other_members_prove_nothing(case):
     """Parity of all members, told but for a coin: who knows the others is right about all of them, or about none."""
     others = replace(case.attacks["loss"], evidence="left_out")
     with pytest.raises(gl.InputError, match="trained on the true members"):
-        gl.epsilon_bound(replace(case, attacks={**case.attacks, "others": others}), attack="others")
-    alone = epsilon.find(replace(case, attacks={"others": others}, mocks=None))
+        gl.epsilon_bound(replace(case, attacks={**case.attacks, "others": others}).scored(), attack="others")
+    alone = epsilon.find(replace(case, attacks={"others": others}, mocks=None).scored())
     assert (alone.bound, alone.refused) == (None, "attack")
 
 
@@ -234,7 +234,7 @@ def test_the_probability_is_that_of_the_coins():
 @pytest.mark.slow
 def test_results_keep_the_claim_and_the_page_draws_what_it_allows(case):
     results = replace(leaking(), epsilon=epsilon.find(case))
-    assert from_document(json.loads(json.dumps(results.document())), Results).epsilon == results.epsilon
+    assert Results.from_document(json.loads(json.dumps(results.document()))).epsilon == results.epsilon
     made = page(results)
     assert "Does the claimed ε of 1 hold?" in made
     assert "no attack has an advantage above 0.462 on average" in made

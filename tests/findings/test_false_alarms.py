@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import case_of
+from cases import case_of, judge
 from guestlist.findings import false_alarms, headline
 from guestlist.findings.false_alarms import calls_on_models, evenness, far_above
-from guestlist.findings.results import from_document
-from guestlist.findings.table import judge
+from guestlist.findings.results import Results
 from guestlist.report import page
 from guestlist.report.sections.false_alarms import per_record_fpr_sentence
 from guestlist.selfcheck.pools import FinitePool
@@ -91,7 +90,7 @@ def test_the_page_says_whom_they_fall_on(judged):
     assert f"{results.per_record_fpr[-1].far} of them (" in text
     assert "are shown to be called more than 2 times as often as that rate says" in text
     assert text in page(results)
-    assert from_document(results.document()).per_record_fpr == results.per_record_fpr
+    assert Results.from_document(results.document()).per_record_fpr == results.per_record_fpr
     even = replace(results.per_record_fpr[0], far=0)
     assert "No record is shown to be called more than 2 times as often" in per_record_fpr_sentence(even)
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from benchmarks.honesty.group_risks import mean_risks, rates
 
-from cases import case_of, leaking, regression
+from cases import case_of, judge, leaking, regression
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, share, threshold_at_fpr, tpr_at_fpr
 from guestlist.evaluate.correlation import pearson
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
-from guestlist.findings.results import from_document
-from guestlist.findings.table import judge
+from guestlist.findings.results import Results
 from guestlist.report import page
 from guestlist.report.sections.group_risks import gap_sentence, group_differences, slice_name, too_small_sentence
 from guestlist.risks import risks_of
@@ -202,7 +201,7 @@ def test_the_page_names_what_differs_and_what_is_too_small(case, found):
     results = judge(case)
     made = page(results)
     assert results.group_risks == found
-    assert from_document(results.document()).group_risks == found
+    assert Results.from_document(results.document()).group_risks == found
     for text in (*group_differences(found), too_small_sentence(found, "group"), too_small_sentence(found, "pair")):
         assert text in made
     assert "the headline attack does within a group is another question, answered under Groups" in made

@@ -67,7 +67,7 @@ def test_a_target_that_stands_where_no_reference_does_is_unlike():
     values = {name: matrix.copy() for name, matrix in case.view.values.items()}
     assert likeness.find(case).p_value > UNLIKE
     values["margin"][0] += 2.0
-    moved = likeness.find(replace(case, view=replace(case.view, values=values)))
+    moved = likeness.find(replace(case, view=replace(case.view, values=values)).scored())
     assert moved.p_value < 1e-6
     assert moved.margin_shift > 0.3
 

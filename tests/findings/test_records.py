@@ -188,7 +188,7 @@ def test_persons_are_found_where_there_are_some():
     rng = np.random.default_rng(0)
     margin = rng.normal(size=400) + 3 * (person == 6)
     values = {name: np.atleast_2d(-margin if name == "loss" else margin) for name in ("loss", "p_y", "correct")}
-    found = persons.find(replace(case, view=replace(case.view, values=values)))
+    found = persons.find(replace(case, view=replace(case.view, values=values)).scored())
     assert found[0].person == "p006"
     assert found[0].records == 8
     assert found[0].p_value == pytest.approx(1 / 26)

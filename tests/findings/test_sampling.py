@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import case_of
+from cases import case_of, judge
 from guestlist.attacks import ATTACKS, scores_of_all
 from guestlist.case import Truth
 from guestlist.findings import attacks, exposure, headline, sampling
 from guestlist.findings.records import record_table
-from guestlist.findings.results import Results
 from guestlist.findings.sampling import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
-from guestlist.findings.table import judge
 from guestlist.report.sections.limits import sampling_sentences
 from worlds import gaussian_world, noise_world
 
@@ -56,11 +54,11 @@ def test_what_taught_mu_and_how_many_digits_there_are_is_told(monkeypatch):
     monkeypatch.setattr(sampling, "MANY_RECORDS", 300)
     assert not replace(case).of(sampling.find).single_precision  # there are more digits
     values = {name: matrix.astype(np.float32) for name, matrix in case.view.values.items()}
-    single = replace(case, view=replace(case.view, values=values)).of(sampling.find)
+    single = replace(case, view=replace(case.view, values=values)).scored().of(sampling.find)
     assert single == Sampling(400, None, False, mu_fitted_on=100, single_precision=True)
     monkeypatch.setattr("guestlist.views.signals.ENOUGH", 500)
     assert (
-        replace(case, view=replace(case.view)).of(sampling.find).classes_fitted_on is None
+        replace(case, view=replace(case.view)).scored().of(sampling.find).classes_fitted_on is None
     )  # no attack learns by class
     taught = case_of(world(), (*NAMES, "shadow")).of(sampling.find).classes_fitted_on
     assert taught == len(replace(case.view).estimation_rows) < 400
@@ -103,10 +101,10 @@ def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(
 @pytest.mark.slow
 def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
     case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
-    found, table = judge(case, Results), case.of(record_table)
+    found, table = judge(case), case.of(record_table)
     monkeypatch.undo()
     case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
-    full, whole = judge(case, Results), case.of(record_table)
+    full, whole = judge(case), case.of(record_table)
     assert full.sampling is None
     assert found.sampling.attack_sample < 100
     assert found.headline.name != "loss"

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from cases import leaking, regression
-from guestlist.findings.results import from_document
-from guestlist.findings.table import judge
+from cases import judge, leaking, regression
+from guestlist.findings.results import Results
 from guestlist.report import page, words
 
 
@@ -34,7 +33,7 @@ def test_a_regression_model_has_errors_and_r2():
     source = page(results)
     assert words.fit_sentence(results) in source
     assert "regression</dd>" in source
-    assert from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who
+    assert Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False))).subject == who
 
 
 def test_labels_that_are_all_equal_have_no_r2():

@@ -10,13 +10,13 @@ from markupsafe import Markup
 from threadpoolctl import threadpool_info
 
 import guestlist as gl
-from cases import case_of, leaking
+from cases import case_of, judge, leaking
 from guestlist.attacks import ATTACKS
 from guestlist.collecting.inputs import Duplicates
 from guestlist.errors import FolderError
 from guestlist.findings import checks, choosing, headline, records
-from guestlist.findings.results import FORMAT, Results, finding_names, from_document, write_results
-from guestlist.findings.table import FINDINGS, judge
+from guestlist.findings.results import FORMAT, Results, write_results
+from guestlist.findings.table import FINDINGS, evaluate, find_all
 from guestlist.gate import Limit
 from guestlist.gate import judge as hold
 from guestlist.report import fragment, page, summary
@@ -27,7 +27,7 @@ from worlds import gaussian_world
 
 
 def test_results_have_one_field_per_finding():
-    assert tuple(FINDINGS) == finding_names()
+    assert tuple(FINDINGS) == Results.finding_names()
     assert all(getattr(Results(), name) is None for name in FINDINGS)
 
 
@@ -66,7 +66,7 @@ def counted(name: str, calls: Counter):
 def test_every_attack_scores_the_target_once_and_the_mocks_once_and_by_halves():
     calls = Counter()
     case = leaking(attacks={name: counted(name, calls) for name in ("loss", "lira_bayes", "rmia")})
-    judge(case)
+    evaluate(case, case.scores)
     assert {calls[name, "target"] for name in case.attacks} == {1}
     assert {calls[name, "mocks"] for name in case.attacks} == {3}
 
@@ -113,19 +113,19 @@ def section(results):
 @pytest.mark.slow
 def test_a_finding_is_a_file_a_field_and_a_row():
     """And its section likewise."""
-    found = judge(leaking(), WithSureness, FINDINGS | {"sureness": sureness})
-    assert (*FINDINGS, "sureness") == finding_names(WithSureness)
+    found = WithSureness(**find_all(leaking(), FINDINGS | {"sureness": sureness}))
+    assert (*FINDINGS, "sureness") == WithSureness.finding_names()
     document = json.loads(json.dumps(found.document(), allow_nan=False))
-    assert from_document(document, WithSureness).document() == found.document()
+    assert WithSureness.from_document(document).document() == found.document()
     made = page(found, SECTIONS | {"sureness": section})
     assert f"<p>On average {found.sureness.mean:.3f}.</p>" in made
     assert '<h2 id="sureness">Sure &amp; certain</h2>' in made
-    older = from_document({k: v for k, v in document.items() if k != "sureness"}, WithSureness)
+    older = WithSureness.from_document({k: v for k, v in document.items() if k != "sureness"})
     assert older.sureness is None
     assert "sureness" not in page(older, SECTIONS | {"sureness": section})
     # A version that does not know it reads the rest.
     known = Results(**{name: getattr(found, name) for name in FINDINGS})
-    assert from_document(document, Results).document() == known.document()
+    assert Results.from_document(document).document() == known.document()
 
 
 # -- older files --------------------------------------------------------------------------------------------------------
@@ -224,5 +224,4 @@ def test_everything_is_found_with_one_thread_so_that_bits_do_not_depend_on_cores
     def threads(case):
         return max(library["num_threads"] for library in threadpool_info())
 
-    found = judge(leaking(records=60), lambda threads, records: threads, {"threads": threads})
-    assert found == 1
+    assert find_all(leaking(records=60), {"threads": threads}) == {"threads": 1}

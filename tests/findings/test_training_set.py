@@ -51,7 +51,7 @@ def test_there_is_no_doubt_without_a_comparison():
     case = of_a_stranger()
     assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find) is None
     smaller = case.view.reference_member & (np.arange(900) % 3 > 0)
-    assert replace(case, view=replace(case.view, reference_member=smaller)).of(training_set.find) is None
+    assert replace(case, view=replace(case.view, reference_member=smaller)).scored().of(training_set.find) is None
     assert case_of(gaussian_world(1.0, records=100, models=5)).of(training_set.find) is None
 
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cases import leaking
+from cases import judge, leaking
 from guestlist.evaluate import Estimate
-from guestlist.findings.table import judge
 from guestlist.report import page
 from guestlist.report.format import interval
 from guestlist.report.sections import calibrated

@@ -9,7 +9,7 @@ import pytest
 
 from guestlist.evaluate import Estimate
 from guestlist.findings.hypothesis_tests import Level
-from guestlist.findings.results import from_document
+from guestlist.findings.results import Results
 from guestlist.report import page, summary
 from guestlist.report.format import interval, percent
 from guestlist.report.legible import sanitize_results
@@ -154,10 +154,10 @@ def test_an_unknown_share_is_a_dash():
 @pytest.mark.slow
 def test_levels_and_agreement_survive_the_document():
     results = leaking()
-    again = from_document(json.loads(json.dumps(results.document(), allow_nan=False)))
+    again = Results.from_document(json.loads(json.dumps(results.document(), allow_nan=False)))
     assert again.agreement == results.agreement
     assert again.hypothesis_tests == results.hypothesis_tests
-    assert from_document(json.loads(json.dumps(predictions_only().document()))).agreement is None
+    assert Results.from_document(json.loads(json.dumps(predictions_only().document()))).agreement is None
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD
 from guestlist.findings.attacks import Curve, Histogram
-from guestlist.findings.results import from_document
+from guestlist.findings.results import Results
 from guestlist.lines import line
 from guestlist.report import checks, page, words
 from guestlist.report.format import interval
@@ -46,7 +46,7 @@ def test_equal_results_give_equal_bytes(case):
 def test_is_a_function_of_the_document(case):
     results = case()
     content = json.loads(json.dumps(results.document(), sort_keys=True, allow_nan=False))
-    assert page(from_document(content)) == page(results)
+    assert page(Results.from_document(content)) == page(results)
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_an_infinite_score_survives_the_document():
     base = leaking()
     top = replace(base.exposed[0], score=math.inf)
     results = replace(base, exposed=(top, *base.exposed[1:]))
-    assert page(from_document(json.loads(json.dumps(results.document())))) == page(results)
+    assert page(Results.from_document(json.loads(json.dumps(results.document())))) == page(results)
     assert "infinite" in Reader(page(results)).shown
 
 

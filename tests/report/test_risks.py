@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 import guestlist as gl
-from cases import case_of, leaking
+from cases import case_of, judge, leaking
 from guestlist.evaluate import WITHHELD
-from guestlist.findings.results import from_document
-from guestlist.findings.table import judge
+from guestlist.findings.results import Results
 from guestlist.report import page
 from guestlist.report.sections.risks import risk_value_sentence, shapr_caveat
 from report_worlds import HOSTILE
@@ -32,7 +31,7 @@ def test_the_page_says_what_risks_are_worth():
     made = page(found)
     assert text in made
     assert all(f'<th scope="row">{row.risk}</th>' in made for row in found.risks)
-    assert str(from_document(found.document()).risks) == str(found.risks)  # NaN is not equal to itself
+    assert str(Results.from_document(found.document()).risks) == str(found.risks)  # NaN is not equal to itself
 
 
 def test_a_risk_that_ranks_by_chance_is_said_to():

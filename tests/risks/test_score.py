@@ -69,7 +69,7 @@ def test_several_references_and_records_that_were_not_asked():
     case = case_of(gaussian_world(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
     silent = np.random.default_rng(3).random((4, 80)) < 0.1
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in case.view.values.items()}
-    case = replace(case, view=replace(case.view, values=values))
+    case = replace(case, view=replace(case.view, values=values)).scored()
     mentr, member, labels = values["mentr"], case.view.reference_member, case.view.labels
     known = [(mentr[k + 1, i], labels[i], member[k, i]) for k in range(3) for i in range(80) if not silent[k + 1, i]]
     asked = ~silent[0]

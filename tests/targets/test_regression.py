@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import guestlist as gl
 from guestlist.errors import InputError
+from guestlist.findings.results import read_results
 from guestlist.report.checks import sentence
-from guestlist.report.readable import read_results
 from guestlist.store import open_store
 from guestlist.targets import as_target
 

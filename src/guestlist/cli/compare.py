@@ -34,8 +34,8 @@ def compare(folders, fpr, beside, out, as_json, **options):
     guestlist compare audits/plain audits/adv_reg audits/stopped --beside audits/adv_reg audits/stopped
     """
     from guestlist.comparing import named
+    from guestlist.findings.results import read_results
     from guestlist.report.comparison import compare as compared
-    from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
     paths = [str(folder) for folder in folders]

@@ -15,7 +15,7 @@ from guestlist.errors import InputError
 def export(folder, form, out):
     """Write the results of the audit in FOLDER for another tool."""
     from guestlist.exports import EXPORTS
-    from guestlist.report.readable import read_results
+    from guestlist.findings.results import read_results
     from guestlist.store.files import write_text
 
     if form not in EXPORTS:

@@ -20,7 +20,7 @@ def forget(folder, ids, most, as_json):
     from guestlist.findings.folder import read_case
     from guestlist.risks.forgetting import forgetting
 
-    pairs = forgetting(read_case(folder), [one.strip() for one in ids.split(",")])
+    pairs = forgetting(read_case(folder, scored=False), [one.strip() for one in ids.split(",")])
     sure = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
     top = pairs.head(most)
     if as_json:

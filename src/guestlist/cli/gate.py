@@ -52,9 +52,9 @@ def gate(
     folder, max_tpr, max_auc, max_advantage, attacks, without_references, ignore, path, show_ids, junit, sarif, as_json
 ):
     """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
+    from guestlist.findings.results import read_results
     from guestlist.gate import Policy, hold, hold_file, keep, read_policy
     from guestlist.report import gate as words
-    from guestlist.report.readable import read_results
     from guestlist.store.jsonable import to_json
 
     _check_places(junit, sarif)

@@ -26,7 +26,7 @@ def report(folder, out, features, **options):
     What is said here of its cover is kept in the folder, an empty text clears what was there, and the rest stays as it was.
     """
     from guestlist.findings.cover import keep
-    from guestlist.report.readable import read_results
+    from guestlist.findings.results import read_results
 
     results = read_results(folder)
     whole = updated_cover(options, results.cover)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from guestlist.collecting.engines.engine import Engine
     from guestlist.collecting.until import UntilWidth
     from guestlist.cover import Cover
-    from guestlist.report.readable import Results
+    from guestlist.findings.results import Results
     from guestlist.store import Store
 
 

@@ -86,9 +86,9 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
 
     Without names the order is that of the report; the first named risk ranks otherwise.
     """
+    from guestlist.findings.results import read_results
     from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
     from guestlist.report.checks import sentence
-    from guestlist.report.readable import read_results
     from guestlist.report.sections.risks import ranking_disagreements
     from guestlist.risks.asked import asked_risks
     from guestlist.risks.listing import members_by_risk

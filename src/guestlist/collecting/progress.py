@@ -32,12 +32,12 @@ def with_description(progress: Progress | None, what: str) -> Progress | None:
     return partial(progress, what=what)
 
 
-def evaluation_progress(progress: Progress | None) -> Progress | None:
+def evaluation_progress(progress: Progress | None, what: str = "Judging") -> Progress | None:
     """The same for judging, if it can say what it is about: what a user gave may count models."""
     if progress is None or "what" not in signature(progress).parameters:
         return None
     more = {"wait": WAIT} if "wait" in signature(progress).parameters else {}
-    return partial(progress, what="Judging", **more)
+    return partial(progress, what=what, **more)
 
 
 def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: float = 0.0) -> Iterable:

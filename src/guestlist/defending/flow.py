@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from guestlist.auditing import REFERENCES, audited, settings_of
+from guestlist.auditing import run_audit
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
+from guestlist.config import REFERENCES, AuditConfig
 from guestlist.cover import Cover, noted
 from guestlist.data import as_data
 from guestlist.defences import Recipe
@@ -20,7 +21,7 @@ from guestlist.defending.forecast import Clock, Forecast, Times, forecast, time_
 from guestlist.defending.judging import FPR, Defended, judged
 from guestlist.defending.trying import DefenceRunner, Plain, left_over
 from guestlist.errors import InputError
-from guestlist.report.readable import Results
+from guestlist.findings.results import Results
 from guestlist.store import folder_lock, open_store
 from guestlist.store.files import write_json
 from guestlist.store.passing import audit_folder
@@ -97,8 +98,14 @@ def defend(
         ``compare`` says of all of them.
     """
     _check_whole(references)
-    settings = settings_of(
-        references,
+    settings = AuditConfig.from_options(
+        label=label,
+        group=group,
+        id=id,
+        person=person,
+        duplicates=duplicates,
+        fit_params=fit_params,
+        references=references,
         attacks=attacks,
         evidence=evidence,
         seed=seed,
@@ -112,16 +119,7 @@ def defend(
         baseline=baseline,
     )
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
-    given = prepare(
-        as_target(model, train),
-        members,
-        nonmembers,
-        population,
-        **columns,
-        duplicates=duplicates,
-        seed=seed,
-        fit_params=fit_params,
-    )
+    given = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
     situation = _situation(given, held_out, columns)
     candidates(situation, defences)  # a misspelt name is found before anything is trained
     if plain is not None:
@@ -129,12 +127,12 @@ def defend(
     with audit_folder(folder) as root, folder_lock(root):
         place = root / PLAIN if plain is None else Path(plain)
         clock, as_it_is = Clock(settings.progress), replace(settings, folder=place)
-        results = audited(given, replace(as_it_is, progress=clock.progress))
+        results = run_audit(given, replace(as_it_is, progress=clock.progress))
         plan = candidates(replace(situation, risks=_risks(results)), defences)
         bench = DefenceRunner(Plain(given, results, place), root, replace(settings, about=_of_defences(results)), fpr)
         left, again = left_over(bench, plan), None
         if tell is not None and left:
-            times, again = timed(bench, clock, lambda: audited(given, as_it_is))
+            times, again = timed(bench, clock, lambda: run_audit(given, as_it_is))
             tell(forecast(left, references, times, settings.engine))
         tried = []
         for one in plan:
@@ -170,7 +168,7 @@ def estimate_runtime(
     What judging takes is not in it: no audit is made.
     """
     _check_whole(references)
-    settings = settings_of(references, seed=seed, jobs=jobs, engine=engine)
+    settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
     columns: Columns = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]

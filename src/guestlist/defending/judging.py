@@ -15,8 +15,8 @@ from guestlist.defending.candidates import AGAIN, PLAIN
 from guestlist.defending.trying import Removed, Tried
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, auc_difference
+from guestlist.findings.results import Results
 from guestlist.report.comparison import compare
-from guestlist.report.readable import Results
 from guestlist.store.jsonable import to_json
 
 ERROR = 0.05

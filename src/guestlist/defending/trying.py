@@ -13,18 +13,19 @@ import pandas as pd
 
 from guestlist.arrays.samples import numbered
 from guestlist.arrays.threads import one_thread
-from guestlist.auditing import Settings, audited
+from guestlist.auditing import run_audit
 from guestlist.calling import model_code, query
 from guestlist.collecting.inputs import Inputs, reset_rows
+from guestlist.config import AuditConfig
 from guestlist.defending.candidates import Candidate
 from guestlist.errors import AuditError, FolderError
 from guestlist.evaluate import Estimate, share, tpr_at_fpr
 from guestlist.findings.folder import read_case
+from guestlist.findings.results import Results, read_results
 from guestlist.fingerprints import describe
 from guestlist.games import one_target
 from guestlist.lines import reason
 from guestlist.randomness import global_generators, stream
-from guestlist.report.readable import Results, read_results
 from guestlist.risks.listing import members_by_risk
 from guestlist.store import open_store
 from guestlist.store.files import read_json, write_json
@@ -102,7 +103,7 @@ class DefenceRunner:
 
     plain: Plain
     root: Path
-    settings: Settings
+    settings: AuditConfig
     fpr: float
 
     def identity(self, candidate: Candidate) -> str:
@@ -152,7 +153,7 @@ class DefenceRunner:
             inputs, left = replace(self.plain.inputs, target=again), np.array([])
         else:
             inputs, left = defended(candidate, self.plain, self.settings.seed)
-        results = audited(inputs, replace(self.settings, folder=place, baseline=False))
+        results = run_audit(inputs, replace(self.settings, folder=place, baseline=False))
         removed = None if not left.any() else self._removed(candidate, inputs.target, left)
         note = Note(candidate.name, self.identity(candidate), removed)
         write_json(place / NOTE, to_json(note))
@@ -200,7 +201,7 @@ def _risks(plain: Plain, risk: str) -> pd.DataFrame:
     assert records is not None, "an audit that was just made has its records"
     if f"risk_{risk}" in records:
         return records
-    return members_by_risk(read_case(plain.place), [risk]).assign(member=True)
+    return members_by_risk(read_case(plain.place, scored=False), [risk]).assign(member=True)
 
 
 def trained(target: Target, recipe: Any, members, seed: int) -> Target:

@@ -12,10 +12,9 @@ from guestlist.arguments import words
 from guestlist.errors import AuditError, AuditWarning, InputError
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.gated import Gated, OpenCheck
-from guestlist.findings.results import Results
+from guestlist.findings.results import Results, read_results
 from guestlist.gate import Policy, hold, hold_file, read_policy
 from guestlist.report.gate import gate_texts, open_check_text
-from guestlist.report.readable import read_results
 
 logger = logging.getLogger(__name__)
 

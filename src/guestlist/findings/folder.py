@@ -64,24 +64,45 @@ def case_in(
     view = rotation.facing(0)
     if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
         view = view.with_target({name: np.where(split.told, np.nan, values) for name, values in store.model(0).items()})
-    return Case(view, truth, store.pool, mocks, attacks, setting, prior, checks, ignore, baseline, owner, cross_fitted)
+    return Case(
+        view=view,
+        truth=truth,
+        records=store.pool,
+        mocks=mocks,
+        attacks=attacks,
+        setting=setting,
+        prior=prior,
+        checks=checks,
+        ignore=ignore,
+        baseline=baseline,
+        owner=owner,
+        cross_fitted=cross_fitted,
+    )
 
 
-def read_case(folder: str | Path, references: int | None = None) -> Case:
-    """The case in an audit folder, to run attacks and experiments of one's own on.
+def read_case(folder: str | Path, references: int | None = None, *, scored: bool = True) -> Case:
+    """Read the case in an audit folder and run attacks on it.
 
-    What a target only gives while it is at hand (the leaves of trees, the space of a K-NN model) is not in a folder.
+    Evidence that only the target itself gives (the leaves of trees, the space of a K-NN model) is not in a folder.
 
     Args:
-        references: take only the first so many.
+        folder: an audit folder.
+        references: number of reference models to read; all by default.
+        scored: whether to run the attacks; without, ``.scores`` is empty.
     """
     store = open_store(folder)
-    evidence, there = read_evidence(store), max(store.models(), default=0)
-    says, count = as_scale(store.manifest.scale).signal_names, there if references is None else min(there, references)
-    attacks = named(None, count, set(evidence.parts), signals=says)
-    if store.manifest.recipe == PREDICTIONS:  # a shadow has records of its own: models are not compared on one record
+    evidence = read_evidence(store)
+    n_references = max(store.models(), default=0)
+    if references is not None:
+        n_references = min(n_references, references)
+    predictions_only = store.manifest.recipe == PREDICTIONS
+    # Predictions without labels have fewer signals than their scale.
+    signal_names = tuple(store.model(0)) if predictions_only else as_scale(store.manifest.scale).signal_names
+    attacks = named(None, n_references, set(evidence.parts), signals=signal_names)
+    if predictions_only:  # A shadow model has its own records, so attacks cannot compare models on one record.
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
-    return case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))
+    case = case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))
+    return case.scored() if scored else case
 
 
 def _setting(store: Store, answers: np.ndarray | None, until: UntilWidth | None) -> Setting:

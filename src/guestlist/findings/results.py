@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from guestlist.arguments import place
 from guestlist.blind.baseline import Baseline
 from guestlist.case import Check, Origin
 from guestlist.cover import Cover
+from guestlist.data import Data
 from guestlist.defences.training import Training
 from guestlist.errors import FolderError
 from guestlist.evaluate import WITHHELD, Estimate
@@ -40,7 +41,7 @@ from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.reaching import is_there, unreached
 from guestlist.risks import Worth
-from guestlist.store.files import read_json, write_json, write_npy, write_parquet
+from guestlist.store.files import read_json, write_json, write_npy, write_parquet, write_text
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.unpacking import read_parquet
 
@@ -48,12 +49,12 @@ FORMAT = 3
 NOT_FINDINGS = ("gate", "format", "records", "folder")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """An audit's findings, by the names of ``FINDINGS``; None: it was not looked for, or there is nothing of the kind.
 
-    ``attacks`` and ``records`` are DataFrames to work on; everything else is what the report is made of. ``gate`` is what a gate
-    said about the findings, where one was asked to keep it.
+    ``attacks`` and ``records`` are DataFrames to work on; ``summary()`` and ``to_html(path)`` are to read. ``gate`` is the
+    outcome of a policy, if the gate was asked to keep it.
     """
 
     cover: Cover | None = None
@@ -119,13 +120,49 @@ class Results:
         content = to_json(replace(self, records=None, folder=None))
         return {name: value for name, value in content.items() if name not in ("records", "folder")}
 
+    @classmethod
+    def finding_names(cls) -> tuple[str, ...]:
+        """Return the names of the findings, one field each."""
+        return tuple(part.name for part in fields(cls) if part.name not in NOT_FINDINGS)
 
-AnyResults = TypeVar("AnyResults", bound=Results)
+    @classmethod
+    def from_document(cls, content: Mapping) -> Self:
+        """Return results from the content of results.json, without the table of records.
 
+        A finding that the content lacks is None, and an unknown finding is ignored: files of older and newer versions can be
+        read as long as the format is the same.
+        """
+        known = {name: content[name] for name in (*cls.finding_names(), "gate", "format") if name in content}
+        return from_json(cls, {**known, "records": None})
 
-def finding_names(form: type[Results] = Results) -> tuple[str, ...]:
-    """The names of the findings that results have a field for."""
-    return tuple(one.name for one in fields(form) if one.name not in NOT_FINDINGS)
+    def summary(self) -> str:
+        """Return the verdict and the table of attacks as text for a terminal."""
+        from guestlist.report.terminal import summary
+
+        return summary(self)
+
+    def to_html(self, path: str | Path, *, features: Data | None = None) -> Path:
+        """Write the report as one self-contained page and return its path.
+
+        Args:
+            path: file to write.
+            features: the members of the audit with their ids, to show the features of the most exposed; the audit folder
+                holds no features.
+        """
+        from guestlist.report.features import with_features
+        from guestlist.report.page import page
+
+        target = place("path", path)
+        write_text(target, page(self if features is None else with_features(self, features)))
+        return target
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        from guestlist.report.notebook import fragment
+
+        return fragment(self)
 
 
 def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarray]) -> None:
@@ -138,12 +175,8 @@ def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarra
     write_json(folder / "results.json", results.document())
 
 
-def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
-    """The results in an audit folder.
-
-    Args:
-        form: results with a field for each finding that is wanted.
-    """
+def read_results(folder: str | Path) -> Results:
+    """Read the results in an audit folder."""
     folder = place("folder", folder)
     path = folder / "results.json"
     if not is_there(path):
@@ -155,7 +188,7 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
                 f"{path} has format {content.get('format')}, this version of guestlist reads format {FORMAT}. Run the "
                 "audit again in the same folder: it keeps what was collected, and writes the results anew."
             )
-        results = from_document(content, form)
+        results = Results.from_document(content)
     except PermissionError as error:
         raise unreached(path, error) from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -165,19 +198,6 @@ def results_in(folder: str | Path, form: type[AnyResults]) -> AnyResults:
         return replace(results, records=read_parquet(path) if path.exists() else None, folder=folder)
     except Exception as error:  # pyarrow has many words for a damaged file
         raise FolderError(f"{path} is damaged ({error}). Run the audit again.") from error
-
-
-def from_document(
-    content: Mapping,
-    form: type[AnyResults] = Results,  # type: ignore[assignment]
-) -> AnyResults:
-    """Results from the content of results.json, without the table of records.
-
-    A finding that the content lacks is None, and one that ``form`` has no field for is left out: files of older and of newer
-    versions can be read as long as the format is the same.
-    """
-    known = {name: content[name] for name in (*finding_names(form), "gate", "format") if name in content}
-    return from_json(form, {**known, "records": None})
 
 
 def _row(outcome: AttackResult, levels: tuple[Level, ...]) -> dict[str, object]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.case import Case
@@ -37,7 +40,7 @@ from guestlist.findings import (
     training,
     untested,
 )
-from guestlist.findings.results import AnyResults, Results
+from guestlist.findings.results import Results
 
 FINDINGS: dict[str, Callable[[Case], object]] = {
     "cover": cover.find,
@@ -73,20 +76,25 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
 }
 
 
-def judge(
-    case: Case,
-    form: type[AnyResults] = Results,  # type: ignore[assignment]
-    findings: Mapping[str, Callable[[Case], object]] = FINDINGS,
-    progress: Progress | None = None,
-) -> AnyResults:
-    """Everything that is found in a case; nothing is written.
+def evaluate(case: Case, scores: Mapping[str, np.ndarray], progress: Progress | None = None) -> Results:
+    """Evaluate the scores of attacks against the truth; nothing is written.
 
     Args:
-        form: results with a field for each of them.
-        findings: name to what finds it.
-        progress: what wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        case: the audit.
+        scores: attack to (records,) scores, from :func:`guestlist.case.score`.
+        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
+    case = replace(case, scores=scores)
+    findings = find_all(case, progress=progress)
+    return Results(**findings, records=records.as_given(case.of(records.record_table)))
+
+
+def find_all(
+    case: Case,
+    findings: Mapping[str, Callable[[Case], object]] = FINDINGS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compute every finding of a scored case, by name."""
     steps = findings.items() if progress is None else progress(findings.items(), total=len(findings))
-    with one_thread():  # the same bits on any number of cores; of products so small, threads mostly wait for each other
-        found: dict[str, Any] = {name: case.of(find) for name, find in steps}
-        return form(**found, records=records.as_given(case.of(records.record_table)))
+    with one_thread():  # identical results on any number of cores; threads would mostly wait for each other
+        return {name: case.of(find) for name, find in steps}

@@ -13,12 +13,12 @@ import pandas as pd
 from guestlist.arguments import shown
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.findings.results import AnyResults
+from guestlist.findings.results import Results
 
 MAX_COLUMNS = 50  # columns: more of them nobody reads in a table
 
 
-def with_features(results: AnyResults, members: Data) -> AnyResults:
+def with_features(results: Results, members: Data) -> Results:
     """The same results, the most exposed members with their features; writing these results would write features.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from guestlist.findings.results import Results, from_document
+from guestlist.findings.results import Results
 from guestlist.lines import line
 from guestlist.store.jsonable import from_json, to_json
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 def sanitize_results(results: Results) -> Results:
     """The results as results.json gives them back, every text on one line and without control characters."""
-    return from_document(_cleaned(results.document()), type(results))
+    return type(results).from_document(_cleaned(results.document()))
 
 
 def sanitize_value(form: type[T], value: T) -> T:
