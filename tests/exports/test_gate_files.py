@@ -30,7 +30,7 @@ def test_junit_has_a_test_for_each_line(gated):
         test.get("name"): test.find("failure").get("message") if test.find("failure") is not None else None
         for test in suite
     }
-    assert said == {line.asked: None if line.passed else line.found for line in gate_lines(gated)}
+    assert said == {line.requirement: None if line.passed else line.result for line in gate_lines(gated)}
     assert [test.get("name") for test in suite if test.find("skipped") is not None] == ["GL104 saturated answers"]
     assert suite.get("failures") == str(sum(found is not None for found in said.values()))
     assert 0 < int(suite.get("failures")) < int(suite.get("tests"))
@@ -40,7 +40,7 @@ def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
     """Code scanning makes an alert of every result, whatever its kind."""
     (run,) = json.loads(sarif(gated, "audits/a/results.json"))["runs"]
     assert [(one["ruleId"], one["level"], one["message"]["text"]) for one in run["results"]] == [
-        (line.rule, "note" if line.passed else "error", f"{line.asked}: {line.found}")
+        (line.rule, "note" if line.passed else "error", f"{line.requirement}: {line.result}")
         for line in gate_lines(gated)
         if line.open or not line.passed
     ]

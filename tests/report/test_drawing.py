@@ -109,7 +109,7 @@ def test_ticks_are_round_few_and_within(ends):
 
 
 def test_one_over_the_page_is_drawn_wide_and_narrow():
-    chart = Chart(*SQUARE, (Series("a", (0.0, 1.0), (0.0, 1.0), line=1),), whole=True)
+    chart = Chart(*SQUARE, (Series("a", (0.0, 1.0), (0.0, 1.0), line=1),), full_width=True)
     assert re.findall(r'viewBox="0 0 (\d+)', draw_chart(chart)) == [f"{WIDE:g}", f"{NARROW:g}"]
 
 

@@ -80,7 +80,7 @@ def test_tables_and_curves_mark_the_attacks_of_both_rows():
     assert rows == (results.headline.name, "leaf_shares")
     shown, _ = split_table(results.outcomes, rows)
     assert [one.name for one in shown[:2]] == list(rows)
-    keys = [series.keyed for series in curves(results).charts["roc-log"].series if series.keyed]
+    keys = [series.key_text for series in curves(results).charts["roc-log"].series if series.key_text]
     assert any(key.startswith(f"{words.QUERIER}: {rows[0]}") for key in keys)
     assert any(key.startswith(f"{words.FILE_HOLDER}: leaf_shares") for key in keys)
     assert "leaf_shares, fixed before the audit" in selection_sentence(results)

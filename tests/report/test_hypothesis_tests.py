@@ -106,7 +106,7 @@ def test_the_chart_draws_the_table():
     assert diagonal.x == diagonal.y
     assert [mark.name for mark in marks] == ["loss", "reference"]
     assert marks[0].mark != marks[1].mark
-    assert marks[0].beside != marks[1].beside  # or one would hide the other
+    assert marks[0].offset != marks[1].offset  # or one would hide the other
     for mark, finding in zip(marks, hypothesis_tests.tests_with_levels(results), strict=True):
         assert list(zip(mark.x, mark.y, strict=True)) == [(one.alpha, one.fpr.value) for one in finding.levels]
         assert mark.y_ends == tuple((one.fpr.low, one.fpr.high) for one in finding.levels)

@@ -268,7 +268,7 @@ def test_records_without_a_score_are_told():
 @pytest.mark.parametrize("fpr", [0.001, 0.01, 0.05])
 def test_people_never_claim_more_than_the_interval(value, fpr):
     estimate = Estimate(value, 0.7 * value, min(1.5 * value + 0.001, 1.0))
-    people = people_base(estimate, beside=fpr)
+    people = people_base(estimate, guess=fpr)
     low, high = interval_in_people(estimate, people)
     assert low <= estimate.low * people + 1e-6
     assert high >= estimate.high * people - 1e-6

@@ -27,10 +27,10 @@ def junit(gated: Gated) -> str:
 
 
 def _add(suite: ElementTree.Element, line: GateLine) -> None:
-    test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.asked)
+    test = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=line.requirement)
     if line.ignored:
-        ElementTree.SubElement(test, "skipped", message=line.found)
+        ElementTree.SubElement(test, "skipped", message=line.result)
     elif line.passed:
-        ElementTree.SubElement(test, "system-out").text = line.found
+        ElementTree.SubElement(test, "system-out").text = line.result
     else:
-        ElementTree.SubElement(test, "failure", message=line.found)
+        ElementTree.SubElement(test, "failure", message=line.result)

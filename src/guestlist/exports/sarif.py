@@ -27,7 +27,7 @@ def sarif(gated: Gated, path: str | Path) -> str:
     lines = gate_lines(gated)
     asked: dict[str, list[str]] = {}
     for line in lines:
-        asked.setdefault(line.rule, []).append(line.asked)
+        asked.setdefault(line.rule, []).append(line.requirement)
     rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in asked.items()]
     driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
     results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
@@ -44,7 +44,7 @@ def _result(line: GateLine, uri: str) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": line.rule,
         "level": "note" if line.passed else "error",
-        "message": {"text": f"{line.asked}: {line.found}"},
+        "message": {"text": f"{line.requirement}: {line.result}"},
         "locations": [{"physicalLocation": place}],
     }
     if line.ignored:

@@ -1,6 +1,6 @@
-"""Numbers as text: counts, shares and intervals, written alike in every form of the report.
+"""Numbers as text: counts, shares and intervals, written the same way in every form of the report.
 
-A value is rounded to the nearest and an interval outwards, in people as in per cent: it must not claim more than was measured.
+A value is rounded to the nearest number and an interval outwards, so that the text never claims more than was measured.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from collections.abc import Callable
 
 from guestlist.evaluate import Estimate
 
-NO_NUMBER = "–"  # stands where a number is withheld or cannot be computed
-NumberFormat = Callable[..., str]  # of a number and, for an end of an interval, the side to which it is rounded
-ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
+NO_NUMBER = "–"  # replaces a number that is withheld or cannot be computed
+NumberFormat = Callable[..., str]  # arguments: a number and, for an end of an interval, the side to which it is rounded
+ROUNDING = 1e-9  # tolerance for floats: 0.29 * 100 is 28.999999999999996
 
 
 def count(number: float) -> str:
-    """A number of things: ``12,000``."""
+    """Format a number of things: ``12,000``."""
     return f"{number:,.0f}"
 
 
 def percent(share: float, side: int = 0) -> str:
-    """A share in per cent, to three digits, never 100 or 0 unless it is: ``0.1%``; rounded down (-1), up (1) or to the nearest.
+    """Format a share to three digits, never as 0% or 100% unless it is: ``0.1%``.
+
+    Args:
+        share: Number between 0 and 1.
+        side: Direction of rounding: down (-1), up (1) or to the nearest (0).
 
     >>> percent(0.9999), percent(1.0), percent(0.02134), percent(0.02134, 1)
     ('99.99%', '100%', '2.13%', '2.14%')
@@ -37,60 +41,64 @@ def percent(share: float, side: int = 0) -> str:
 
 
 def decimal(value: float, side: int = 0) -> str:
-    """Three decimals: ``0.716``; rounded down (-1), up (1) or to the nearest."""
-    return NO_NUMBER if math.isnan(value) else f"{_to_side(value, 3, side):.3f}"
+    """Format a number with three decimals: ``0.716``; rounded down (-1), up (1) or to the nearest (0)."""
+    if math.isnan(value):
+        return NO_NUMBER
+    return f"{_to_side(value, 3, side):.3f}"
 
 
-def _to_side(value: float, places: int, side: int) -> float:
-    """A number with so many decimals at or below it (-1), at or above it (1), or nearest to it."""
+def _to_side(value: float, decimals: int, side: int) -> float:
+    """Round to a number of decimals: at or below the value (-1), at or above it (1), or nearest to it (0)."""
     if side == 0 or not math.isfinite(value):
-        return round(value, places)
-    places = min(places, 300)  # a float has no more
-    scaled = value * 10.0**places
-    whole = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
-    return whole / 10.0**places + 0.0  # and not -0.0
+        return round(value, decimals)
+    scale = 10.0 ** min(decimals, 300)  # larger powers overflow a float
+    scaled = value * scale
+    rounded = math.floor(scaled + ROUNDING) if side < 0 else math.ceil(scaled - ROUNDING)
+    return rounded / scale + 0.0  # the sum turns -0.0 into 0.0
 
 
 def _digits_before(value: float) -> int:
-    """How many digits stand before the decimal point; minus the zeros behind it, of a number below 0.1."""
-    return 1 + math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1
+    """Count digits before the decimal point; below 0.1, zeros behind it count negatively."""
+    if value == 0 or not math.isfinite(value):
+        return 1
+    return 1 + math.floor(math.log10(abs(value)))
 
 
 def compact(value: float) -> str:
-    """A p-value or a score, to three digits, with as many zeros as that takes."""
+    """Format a p-value or a score to three significant digits."""
     if math.isnan(value):
         return NO_NUMBER
     return f"{value:.3g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
 
 
 def interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
-    """The ends of an interval, rounded outwards as ``ends`` are: ``0.690 to 0.741``; nothing where the estimate is withheld."""
+    """Format the ends of an interval, rounded outwards: ``0.690 to 0.741``; empty where the estimate is withheld."""
     if math.isnan(estimate.value):
         return ""
     return f"{form(estimate.low, -1)} to {form(estimate.high, 1)}"
 
 
 def with_interval(estimate: Estimate, form: NumberFormat = decimal) -> str:
-    """The value and its interval: ``0.716 (0.690 to 0.741)``."""
+    """Format a value and its interval: ``0.716 (0.690 to 0.741)``."""
     if math.isnan(estimate.value):
         return NO_NUMBER
     return f"{form(estimate.value)} ({interval(estimate, form)})"
 
 
-def people_base(estimate: Estimate, *, beside: float = 1.0) -> int:
-    """How many people to speak of, so that the estimate, its ends and ``beside`` are whole numbers of them.
+def people_base(estimate: Estimate, *, guess: float = 1.0) -> int:
+    """Choose the base ("in 100") at which the estimate, its ends and ``guess`` are whole numbers of people.
 
-    >>> per(Estimate(0.6, 0.55, 0.64)), per(Estimate(0.021, 0.004, 0.07), beside=0.001)
+    >>> people_base(Estimate(0.6, 0.55, 0.64)), people_base(Estimate(0.021, 0.004, 0.07), guess=0.001)
     (100, 1000)
     """
-    fine = [share for share in (estimate.low, estimate.high, beside) if share > 0]
+    smallest = min(share for share in (estimate.low, estimate.high, guess) if share > 0)
     for people in (100, 1000, 10_000):
         wide = (estimate.high - estimate.low) * people >= 2
-        if wide and min(fine) * people >= 1 - ROUNDING and (estimate.low == 0 or estimate.low * people >= 2):
+        if wide and smallest * people >= 1 - ROUNDING and (estimate.low == 0 or estimate.low * people >= 2):
             return people
-    return 100_000 if min(fine) < 1e-4 else 10_000
+    return 100_000 if smallest < 1e-4 else 10_000
 
 
 def interval_in_people(estimate: Estimate, people: int) -> tuple[int, int]:
-    """The interval in people, rounded outwards."""
+    """Return the ends of an interval as numbers of people, rounded outwards."""
     return math.floor(estimate.low * people + ROUNDING), math.ceil(estimate.high * people - ROUNDING)

@@ -20,22 +20,23 @@ class GateLine:
     """One limit, demand or open check.
 
     Args:
-        rule: a name for tools, such as ``gate/auc``.
-        asked: what must hold.
-        found: what was found; where it does not hold, why that matters and what would settle it.
-        open: whether it is a check that found an issue.
-        ignored: whether it is a check that the user chose to ignore.
+        rule: Name for tools, such as ``gate/auc``.
+        passed: True if it does not fail the gate.
+        requirement: Condition that must hold.
+        result: Observed value; for a failure, also why it matters and what would settle it.
+        open: True for a check that found an issue.
+        ignored: True for a check that the user chose to ignore.
     """
 
     rule: str
     passed: bool
-    asked: str
-    found: str
+    requirement: str
+    result: str
     open: bool = False
     ignored: bool = False
 
     def __str__(self) -> str:
-        return f"{self.state}  {self.asked}: {self.found}"
+        return f"{self.state}  {self.requirement}: {self.result}"
 
     @property
     def state(self) -> str:
@@ -48,135 +49,141 @@ class GateLine:
 
 
 def gate_lines(gated: Gated) -> tuple[GateLine, ...]:
-    """All limits, then all demands, then all open checks; text of users is made safe for a terminal."""
+    """Return all limits, demands and open checks, in this order; text of users is sanitized."""
     gated = sanitize_value(Gated, gated)
     return (*map(_verdict, gated.verdicts), *map(_demand, gated.demands), *map(_check, gated.checks))
 
 
 def gate_texts(gated: Gated) -> tuple[str, ...]:
-    """The same as text."""
+    """Return :func:`gate_lines` as text."""
     return tuple(map(str, gate_lines(gated)))
 
 
-def limit_text(one: Verdict) -> str:
-    """Whether a limit holds: the value, the limit, the margin between them, and what would settle it."""
-    return str(_verdict(one))
+def limit_text(verdict: Verdict) -> str:
+    """Report whether a limit holds: the value, the limit, the margin and what would settle it."""
+    return str(_verdict(verdict))
 
 
-def drivers_phrase(one: Verdict) -> str:
-    """Who pushes a figure up; empty where nobody is to be named."""
-    alike = f"{count(one.tied)} members who share one score, too many to name"
-    if one.drivers:
-        return f"pushed by {', '.join(one.drivers)}" + (f", and then {alike}" if one.tied else "")
-    return f"pushed by {alike}" if one.tied else ""
+def drivers_phrase(verdict: Verdict) -> str:
+    """Name the members that contribute most to a metric; empty where there are none."""
+    drivers = [", ".join(verdict.drivers)] if verdict.drivers else []
+    if verdict.tied:
+        drivers.append(f"{count(verdict.tied)} members who share one score, too many to name")
+    return f"pushed by {', and then '.join(drivers)}" if drivers else ""
 
 
-def demand_text(one: Demand) -> str:
-    """Whether the audit has what it must have; where it has not, why that matters and what to do."""
-    return str(_demand(one))
+def demand_text(demand: Demand) -> str:
+    """Report whether the audit meets a demand; if not, why that matters and what to do."""
+    return str(_demand(demand))
 
 
-def open_check_text(one: OpenCheck) -> str:
-    """An open check, and how to ignore it where it fails the gate."""
-    return str(_check(one))
+def open_check_text(check: OpenCheck) -> str:
+    """Report an open check, and how to ignore it where it fails the gate."""
+    return str(_check(check))
 
 
-def _check(one: OpenCheck) -> GateLine:
-    said = "ignored by the audit"  # which need not have looked
-    if one.ignored != "audit":
-        said = checks.sentence_of(one.code, one.figures)
-    if one.ignored == "gate":
-        said = f"ignored by name. {said}"
-    if not one.passed:
-        said = f"{said} {UNDERMINED.format(code=one.code)}"
-    name = f"{one.code} {checks.name_of(one.code)}".strip()
-    return GateLine(f"gate/{one.code}", one.passed, name, said, open=True, ignored=bool(one.ignored))
+def _check(check: OpenCheck) -> GateLine:
+    if check.ignored == "audit":  # the audit may not have run it
+        result = "ignored by the audit"
+    else:
+        result = checks.sentence_of(check.code, check.figures)
+    if check.ignored == "gate":
+        result = f"ignored by name. {result}"
+    if not check.passed:
+        result = f"{result} {UNDERMINED.format(code=check.code)}"
+    name = f"{check.code} {checks.name_of(check.code)}".strip()
+    return GateLine(f"gate/{check.code}", check.passed, name, result, open=True, ignored=bool(check.ignored))
 
 
-def _verdict(one: Verdict) -> GateLine:
-    return GateLine(f"gate/{one.limit.measure}", one.passed, limit_name(one.limit), _reached(one))
+def _verdict(verdict: Verdict) -> GateLine:
+    return GateLine(
+        f"gate/{verdict.limit.measure}", verdict.passed, limit_name(verdict.limit), _compared_with_limit(verdict)
+    )
 
 
-def _demand(one: Demand) -> GateLine:
-    name, passed, failed = DEMAND_TEXTS[one.code]
-    return GateLine(f"gate/{one.code}", one.passed, name, (passed if one.passed else failed)(one.figures))
+def _demand(demand: Demand) -> GateLine:
+    name, passed, failed = DEMAND_TEXTS[demand.code]
+    text = passed if demand.passed else failed
+    return GateLine(f"gate/{demand.code}", demand.passed, name, text(demand.figures))
 
 
-def _reached(one: Verdict) -> str:
-    if math.isnan(one.estimate.high):
-        return f"{one.attack} has no figure for it; too few non-members, or none with a score{_least(one)}"
-    found = f"{one.attack} reaches {with_interval(one.estimate)}"
-    if one.passed:
-        return f"{found}, the upper end {decimal(one.margin)} below the limit"
-    if one.estimate.low > one.limit.most:
-        return f"{found}, all of it beyond the limit, the upper end by {decimal(-one.margin)}; {_settling(one)}"
-    return f"{found}, the upper end {decimal(-one.margin)} beyond the limit; {_settling(one)}"
+def _compared_with_limit(verdict: Verdict) -> str:
+    limit = verdict.limit
+    if math.isnan(verdict.estimate.high):
+        text = f"{verdict.attack} has no figure for it; too few non-members, or none with a score"
+        if limit.fpr is None:
+            return text
+        # An FPR can be estimated only with one expected false positive or more.
+        return f"{text}, of which it takes at least {count(math.ceil(1 / limit.fpr - 1e-9))}"
+    reached = f"{verdict.attack} reaches {with_interval(verdict.estimate)}"
+    if verdict.passed:
+        return f"{reached}, the upper end {decimal(verdict.margin)} below the limit"
+    excess = decimal(-verdict.margin)
+    if verdict.estimate.low > limit.most:
+        return f"{reached}, all of it beyond the limit, the upper end by {excess}; {_sample_size_advice(verdict)}"
+    return f"{reached}, the upper end {excess} beyond the limit; {_sample_size_advice(verdict)}"
 
 
-def limit_name(one: Limit) -> str:
-    if one.fpr is not None:
-        return f"TPR at {one.fpr:g} FPR at most {one.most:g}"
-    return f"{MEASURE_NAMES[one.measure]} at most {one.most:g}"
+def limit_name(limit: Limit) -> str:
+    """Return a limit as text: ``AUC at most 0.6``."""
+    measure = MEASURE_NAMES[limit.measure] if limit.fpr is None else f"TPR at {limit.fpr:g} FPR"
+    return f"{measure} at most {limit.most:g}"
 
 
-def _settling(one: Verdict) -> str:
-    if one.sample_size_needed is not None:
-        sizes = f"{_about(one.sample_size_needed.members)} members and {_about(one.sample_size_needed.nonmembers)} non-members"
-        return f"at this value about {sizes} would settle it"
-    if one.estimate.value >= one.limit.most:
+def _sample_size_advice(verdict: Verdict) -> str:
+    if verdict.sample_size_needed is not None:
+        members = _about(verdict.sample_size_needed.members)
+        nonmembers = _about(verdict.sample_size_needed.nonmembers)
+        return f"at this value about {members} members and {nonmembers} non-members would settle it"
+    if verdict.estimate.value >= verdict.limit.most:
         return "at this value no number of records would make it pass"
     return "there are too few records to say how many would settle it"
 
 
-def _least(one: Verdict) -> str:
-    """A rate shows itself with one expected false alarm."""
-    return "" if one.limit.fpr is None else f", of which it takes at least {count(math.ceil(1 / one.limit.fpr - 1e-9))}"
-
-
 def _about(number: int) -> str:
-    """To two digits, and rather more: it is a guess at how an interval will shrink."""
+    """Round up to two digits, since the sample size is an estimate."""
     unit = 10 ** max(0, len(str(number)) - 2)
     return count(math.ceil(number / unit) * unit)
 
 
 Sentence = Callable[[Mapping], str]
-# Code to a name, and to what is said where the demand is met and where it is not.
+# Code to a name, and to the text for a demand that is met and for one that is not.
 DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
     "sides": (
         "no AUC below 0.5",
-        lambda of: "none is, beyond chance",
-        lambda of: (
-            f"that of {of['attack']} is {decimal(of['auc'])}, its upper end {decimal(of['high'], 1)} (corrected for the number "
-            "of attacks). Check whether members and non-members were interchanged, or a sign inverted: an AUC below 0.5 keeps "
-            "every limit, whatever leaks. To accept it, pass --ignore GL112 (policy key: ignore)"
+        lambda numbers: "none is, beyond chance",
+        lambda numbers: (
+            f"that of {numbers['attack']} is {decimal(numbers['auc'])}, its upper end {decimal(numbers['high'], 1)} (corrected "
+            "for the number of attacks). Check whether members and non-members were interchanged, or a sign inverted: an AUC "
+            "below 0.5 keeps every limit, whatever leaks. To accept it, pass --ignore GL112 (policy key: ignore)"
         ),
     ),
     "comparison": (
         "an attack that compares with references",
-        lambda of: "is among those judged",
-        lambda of: _no_comparison(int(of["references"])),
+        lambda numbers: "is among those judged",
+        lambda numbers: _no_comparison(int(numbers["references"])),
     ),
     "attacks": (
         "attacks required",
-        lambda of: "all were run",
-        lambda of: f"{of['missing']} not run; these were: {of['ran']}",
+        lambda numbers: "all were run",
+        lambda numbers: f"{numbers['missing']} not run; these were: {numbers['ran']}",
     ),
     "records": (
         "records",
-        lambda of: f"{_sides(of)}, at least {count(of['least'])} of each wanted",
-        lambda of: f"{_sides(of)}, but at least {count(of['least'])} of each are wanted",
+        lambda numbers: f"{_sizes(numbers)}, at least {count(numbers['least'])} of each wanted",
+        lambda numbers: f"{_sizes(numbers)}, but at least {count(numbers['least'])} of each are wanted",
     ),
     "references": (
         "references",
-        lambda of: f"{count(of['references'])}, at least {count(of['least'])} wanted",
-        lambda of: (
-            f"{count(of['references'])}, but at least {count(of['least'])} are wanted: guestlist collect adds some"
+        lambda numbers: f"{count(numbers['references'])}, at least {count(numbers['least'])} wanted",
+        lambda numbers: (
+            f"{count(numbers['references'])}, but at least {count(numbers['least'])} are wanted: guestlist collect adds some"
         ),
     ),
     "model_free_baseline": (
         "model-free baseline",
-        lambda of: "it was run",
-        lambda of: (
+        lambda numbers: "it was run",
+        lambda numbers: (
             "it is required, and the results hold none: it is unknown whether members can be told from non-members "
             "without the model. Run the audit again with it"
         ),
@@ -185,20 +192,21 @@ DEMAND_TEXTS: dict[str, tuple[str, Sentence, Sentence]] = {
 
 
 def _no_comparison(references: int) -> str:
-    said = "none of those judged does" if references else "none was run, as there are no references"
+    reason = "none of those judged does" if references else "none was run, as there are no references"
     return (
-        f"{said}, and such attacks find far more. Train references and judge all attacks, or say --without-references"
+        f"{reason}, and such attacks find far more. Train references and judge all attacks, or say --without-references"
     )
 
 
-def _sides(of: Mapping) -> str:
-    return f"{count(of['members'])} members and {count(of['nonmembers'])} non-members"
+def _sizes(numbers: Mapping) -> str:
+    return f"{count(numbers['members'])} members and {count(numbers['nonmembers'])} non-members"
 
 
 def gate_title(gated: Gated) -> str:
+    """Return the heading of the section on the gate."""
     return f"The gate: {'passed' if gated.passed else 'not passed'}"
 
 
 def policy_sentence(gated: Gated) -> str:
-    """By which policy, told by its hash."""
+    """Name the policy file by its hash; empty without a file."""
     return f"Held against a policy file with SHA-256 {gated.sha256}." if gated.sha256 else ""

@@ -1,4 +1,4 @@
-"""What the report is made of: the content of results.json, with text that cannot disturb its surroundings."""
+"""Sanitized results: the content of results.json with text that cannot disturb a page or a terminal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ T = TypeVar("T")
 
 
 def sanitize_results(results: Results) -> Results:
-    """The results as results.json gives them back, every text on one line and without control characters."""
-    return type(results).from_document(_cleaned(results.document()))
+    """Return results as results.json holds them, every text on one line and without control characters."""
+    return type(results).from_document(_sanitized(results.document()))
 
 
 def sanitize_value(form: type[T], value: T) -> T:
-    """A value of a frozen dataclass with every text in it on one line and without control characters."""
-    return from_json(form, _cleaned(to_json(value)))
+    """Return a frozen dataclass with every text in it on one line and without control characters."""
+    return from_json(form, _sanitized(to_json(value)))
 
 
-def _cleaned(content):
+def _sanitized(content):
     if isinstance(content, str):
         return line(content)
     if isinstance(content, dict):
-        return {line(key): _cleaned(value) for key, value in content.items()}
-    return [_cleaned(item) for item in content] if isinstance(content, list) else content
+        return {line(key): _sanitized(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_sanitized(item) for item in content]
+    return content

@@ -12,7 +12,7 @@ from guestlist.report import checks, words
 from guestlist.report.sections.blind import model_contribution
 
 SUGGESTED_REFERENCES = 32
-FOLDER_PLACEHOLDER = "FOLDER"  # on a page: the folder of the audit
+FOLDER_PLACEHOLDER = "FOLDER"  # on a page, which may be read on another machine
 DEFENCE_EFFECT = (
     "It applies every compatible defence, repeats this audit, and reports the change in leakage and accuracy."
 )
@@ -31,37 +31,36 @@ REVIEW_EXPOSED = "Review the exposed records and groups. A leak that affects few
 
 
 def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER) -> tuple[str, ...]:
-    """Return what to do with the result, in order; empty if nothing was measured.
+    """Return the recommended next steps in order; empty if nothing was measured.
 
     Args:
-        folder: of the audit, for commands that can be pasted; None: the audit has none. A page is read elsewhere, and has
-            FOLDER instead.
+        results: Results of an audit.
+        folder: Audit folder, for commands that can be pasted; None if the audit has none.
     """
     attack = words.headline_attack(results)
     if attack is None:
         return ()
-    first = [f"Resolve these checks first: {words.and_joined(codes)}."] if (codes := _codes(results)) else []
-    helping = [defence_step(results, folder)] if results.references is not None else []
+    codes = [row.code for row in checks.beside(results)]
+    resolve = [f"Resolve these checks first: {words.and_joined(codes)}."] if codes else []
+    defences = [defence_step(results, folder)] if results.references is not None else []
     if results.baseline is not None and results.baseline.significant:
-        return (
-            *first,
-            *(helping if helping and model_contribution(results) > 0 else []),
-        )  # the answer says what to do about the records
+        # The answer itself says what to do about the records.
+        return (*resolve, *defences) if model_contribution(results) > 0 else tuple(resolve)
     baseline = results.check("GL119")
-    unlooked = (
-        [RUN_BASELINE] if results.baseline is None and baseline is not None and baseline.state == "not run" else []
-    )
+    not_run = results.baseline is None and baseline is not None and baseline.state == "not run"
+    run_baseline = [RUN_BASELINE] if not_run else []
     references = [references_step(results, folder)] if results.references is None else []
     second = words.file_holder_attack(results)
     if attack.beats_guessing or (second is not None and second.beats_guessing):
-        return (*first, *helping, *([REVIEW_EXPOSED] if results.exposed else []), *references, *unlooked)
+        review = [REVIEW_EXPOSED] if results.exposed else []
+        return (*resolve, *defences, *review, *references, *run_baseline)
     if attack.ranks_below:
-        return tuple(first)
-    return (*first, *references, MORE_RECORDS, *unlooked)
+        return tuple(resolve)
+    return (*resolve, *references, MORE_RECORDS, *run_baseline)
 
 
 def defence_step(results: Results, folder: Path | str | None) -> str:
-    """Return how to test defences."""
+    """Return the step that tests defences."""
     origin = results.origin or Origin("unknown")
     if origin.source in ("command", "demo"):
         return f"Test defences: run `guestlist defend {_for_shell(folder)}{_flags(origin)}`. {DEFENCE_EFFECT}"
@@ -73,7 +72,7 @@ def defence_step(results: Results, folder: Path | str | None) -> str:
 
 
 def references_step(results: Results, folder: Path | str | None) -> str:
-    """Return how to add reference models to an audit without any."""
+    """Return the step that adds reference models to an audit without any."""
     origin = results.origin or Origin("unknown")
     if origin.source == "predictions" or (results.origin is None and results.training is None):
         return (
@@ -89,32 +88,41 @@ def references_step(results: Results, folder: Path | str | None) -> str:
 
 
 def _call(
-    function: str, results: Results, origin: Origin, folder: Path | str | None, into: str, references: int = 0
+    function: str, results: Results, origin: Origin, folder: Path | str | None, keyword: str, references: int = 0
 ) -> str:
-    """Return a call with the arguments of the audit; ``model``, ``members`` … are the variables that the audit was given."""
-    given = ["model", "members", "nonmembers", *(["population"] if origin.population else []), *origin.arguments]
-    if not origin.trains and not any(one.startswith("train=") for one in given):
-        given.append("train=train")
-    count = references or (results.references.count if results.references is not None else 0)
-    given.append(f"references={count}")
+    """Return a Python call with the arguments of the audit.
+
+    Args:
+        function: Name of the function to call.
+        results: Results of the audit.
+        origin: Origin of the audit, which has its arguments.
+        folder: Audit folder or its placeholder.
+        keyword: Argument that takes the folder.
+        references: Number of references; 0 for the number in the audit.
+    """
+    population = ["population"] if origin.population else []
+    arguments = ["model", "members", "nonmembers", *population, *origin.arguments]
+    if not origin.trains and not any(argument.startswith("train=") for argument in arguments):
+        arguments.append("train=train")
+    if not references and results.references is not None:
+        references = results.references.count
+    arguments.append(f"references={references}")
+    if isinstance(folder, Path):
+        folder = repr(_relative(folder))
     if folder is not None:
-        given.append(f"{into}={repr(_seen_from_here(folder)) if isinstance(folder, Path) else folder}")
-    return f"{function}({', '.join(given)})"
+        arguments.append(f"{keyword}={folder}")
+    return f"{function}({', '.join(arguments)})"
 
 
 def _for_shell(folder: Path | str | None) -> str:
-    return shlex.quote(_seen_from_here(folder)) if isinstance(folder, Path) else FOLDER_PLACEHOLDER
+    return shlex.quote(_relative(folder)) if isinstance(folder, Path) else FOLDER_PLACEHOLDER
 
 
 def _flags(origin: Origin) -> str:
     return "".join(f" {flag}" for flag in origin.flags)
 
 
-def _seen_from_here(folder: Path) -> str:
-    """Return a folder below the current one without what lies above."""
-    whole = Path(os.path.abspath(folder))
-    return str(whole.relative_to(Path.cwd())) if whole.is_relative_to(Path.cwd()) else str(whole)
-
-
-def _codes(results: Results) -> list[str]:
-    return [row.code for row in checks.beside(results)]
+def _relative(folder: Path) -> str:
+    """Return a folder relative to the current one if it is below it, else its absolute path."""
+    absolute = Path(os.path.abspath(folder))
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)

@@ -16,7 +16,7 @@ from guestlist.report.templates import render
 
 
 def fragment(results: Results) -> str:
-    """HTML without scripts, with its own styles, in the colours of the page that shows it."""
+    """Return HTML without scripts, with its own styles, in the colours of the surrounding page."""
     results = sanitize_results(results)
     return render(
         "notebook.html",

@@ -49,7 +49,7 @@ function places(drawing, series) {
   const [left, top, width, height] = drawing.dataset.box.split(" ").map(Number);
   const [x0, x1, xLog, y0, y1, yLog] = drawing.dataset.scales.split(" ").map(Number);
   const across = scale(left, width, x0, x1, xLog), up = scale(top + height, -height, y0, y1, yLog);
-  return series.x.map((x, i) => x === null || series.y[i] === null ? null : [across(x) + series.beside, up(series.y[i])]);
+  return series.x.map((x, i) => x === null || series.y[i] === null ? null : [across(x) + series.offset, up(series.y[i])]);
 }
 
 function apart([x, y], [x0, y0], [x1, y1]) {
@@ -62,7 +62,7 @@ function nearest(drawing, chart, pointer) {
   // The point whose mark, or whose piece of line, is nearest: a stair goes right and then up.
   let found = {apart: 24};
   chart.series.forEach((series, number) => {
-    if (!series.told || !series.y) return;
+    if (!series.hover || !series.y) return;
     const at = places(drawing, series);
     at.forEach((place, i) => {
       if (!place) return;

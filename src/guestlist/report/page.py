@@ -1,8 +1,7 @@
-"""The report: one HTML page that works offline and asks nothing of the network.
+"""The report: one HTML page that works offline and makes no network request.
 
-Equal results give equal bytes: nothing here reads the clock, the disk beside the templates, or chance. What
-users wrote is escaped, and the page allows no other script than its own, by its hash, so that even an escape that failed
-would run nothing and send nothing.
+Equal results give equal bytes: nothing here reads the clock, files other than the templates, or random numbers. Text of users
+is escaped, and the page allows only its own script, by its hash, so that a failed escape would run nothing and send nothing.
 """
 
 from __future__ import annotations
@@ -21,16 +20,21 @@ from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS
 from guestlist.report.templates import render
 
-# Written so that no text within ends the element that holds the JSON.
+# Escapes that keep text within JSON from closing the script element that holds it.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 Sections = Mapping[str, Callable[[Results], Section | None]]
 
 
 def page(results: Results, sections: Sections = SECTIONS) -> str:
-    """The whole report as one self-contained HTML page, a function of what results.json holds."""
+    """Render the report as one self-contained HTML page, a function of the content of results.json."""
     results = sanitize_results(results)
-    found, name = _shown(results, sections), words.model_name(results)
-    return render_page("Membership privacy of", name, found, made_from="results.json alone", cover=results.cover)
+    return render_page(
+        "Membership privacy of",
+        words.model_name(results),
+        _rendered(results, sections),
+        made_from="results.json alone",
+        cover=results.cover,
+    )
 
 
 def render_page(
@@ -42,17 +46,19 @@ def render_page(
     cover: Cover | None = None,
     what: str = "Model",
 ) -> str:
-    """Sections as one self-contained page: the first is the answer, and stands above the contents.
+    """Render sections as one self-contained page; the first is the answer, above the table of contents.
 
     Args:
-        title: ours; ``name`` stands behind it, and may be the user's.
-        made_from: what there is on it comes from, for the foot of the page.
-        cover: what its owner says of it; its title stands in place of ours.
-        what: ``name`` is the name of, which stands on the cover where a title takes its place.
+        title: Start of the page's title; ``name``, which may be the user's text, follows it.
+        name: Name of the audited object.
+        sections: Sections in their order.
+        made_from: Source of the content, for the foot of the page.
+        cover: Cover with the owner's statements; its title replaces the page's title.
+        what: Label of ``name`` on the cover if the cover has a title.
     """
     from markupsafe import Markup
 
-    script = _beside("page.js")
+    script = _resource("page.js")
     return render(
         "page.html",
         title=title,
@@ -63,41 +69,44 @@ def render_page(
         first=sections[0],
         sections=[section for section in sections[1:] if not section.appendix],
         appendix=[section for section in sections[1:] if section.appendix],
-        policy=_policy(script),
-        # These three are ours, or made harmless above, and are not HTML.
+        policy=_security_policy(script),
+        # These three come from this package, or were escaped above, and are not HTML.
         script=Markup(script),
-        style=Markup(_beside("page.css")),
-        charts=Markup(json_for_script({id: chart_data(chart) for id, chart in _charts(sections).items()})),
+        style=Markup(_resource("page.css")),
+        charts=Markup(json_for_script({id: chart_data(chart) for id, chart in _all_charts(sections).items()})),
     )
 
 
 def page_charts(results: Results, sections: Sections = SECTIONS) -> dict[str, Chart]:
-    """Every chart of the page, by the id of the element it is drawn into."""
-    return _charts(_shown(results, sections))
+    """Return every chart of the page by the id of the element it is drawn into."""
+    return _all_charts(_rendered(results, sections))
 
 
 def json_for_script(content) -> str:
-    """JSON that can stand in a script element: it holds no ``<``, ``>`` or ``&``; NaN is refused."""
+    """Return JSON without ``<``, ``>`` and ``&``, safe within a script element; NaN is an error."""
     return json.dumps(content, sort_keys=True, allow_nan=False).translate(_ESCAPES)
 
 
-def _shown(results: Results, sections: Sections) -> list[Section]:
-    return [found for found in (section(results) for section in sections.values()) if found is not None]
+def _rendered(results: Results, sections: Sections) -> list[Section]:
+    rendered = (section(results) for section in sections.values())
+    return [section for section in rendered if section is not None]
 
 
-def _charts(shown: Sequence[Section]) -> dict[str, Chart]:
-    return {id: chart for section in shown for id, chart in section.charts.items()}
+def _all_charts(sections: Sequence[Section]) -> dict[str, Chart]:
+    return {id: chart for section in sections for id, chart in section.charts.items()}
 
 
-def _policy(script: str) -> str:
-    """A content security policy: this script and no other, nothing from anywhere."""
+def _security_policy(script: str) -> str:
+    """Return a content security policy that allows this script only and loads nothing."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src 'sha256-{digest}'; {rest}"
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; "
+        "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
-def _beside(name: str) -> str:
-    """The text of a file that lies beside this one."""
+def _resource(name: str) -> str:
+    """Read a file of this package."""
     from importlib.resources import files
 
     return files("guestlist.report").joinpath(name).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""One section of the page: what it is called, what it shows, and the charts that are drawn into it."""
+"""A section of the page: its heading, its body and the charts drawn into it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Section:
     """One section of the page.
 
     Args:
-        id: of its heading, one on the page.
-        title: of its heading; plain text is escaped.
-        body: HTML in which what users wrote is escaped: that of :func:`filled` is.
-        charts: by the id of the element it is drawn into.
-        look: a class of the page's style, if it has one of its own.
-        appendix: whether it is for researchers, and stands folded at the end.
+        id: Identifier of the heading, unique on the page.
+        title: Text of the heading; plain text is escaped.
+        body: HTML in which text of users is escaped, as by :func:`fill_template`.
+        charts: Charts by the id of the element they are drawn into.
+        css_class: Class in the page's style sheet, if the section has a special look.
+        appendix: True for a section for researchers, which is collapsed at the end of the page.
     """
 
     id: str
     title: str | Markup
     body: Markup
     charts: Mapping[str, Chart] = field(default_factory=dict)
-    look: str = ""
+    css_class: str = ""
     appendix: bool = False
 
 
 def fill_template(template: str, **content) -> Markup:
-    """A template of ``sections/``, filled; content is escaped."""
+    """Fill a template of ``sections/``; content is escaped."""
     return Markup(render(f"sections/{template}", **content))

@@ -1,4 +1,4 @@
-"""Templates filled with everything escaped."""
+"""Templates of the report, filled with everything escaped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from guestlist.report.format import compact, count, decimal, interval, percent
 
 
 def render(template: str, **content) -> str:
-    """A template that lies beside this file, filled; content is escaped, and a missing name is an error."""
+    """Fill a template of this package; content is escaped, and a missing name is an error."""
     return _environment().get_template(template).render(**content)
 
 
 def whisker(estimate: Estimate) -> dict[str, str]:
-    """Where a dot and its interval stand on a scale from 0 to 1, for CSS; empty where withheld."""
+    """Return the CSS positions of a dot and its interval on a scale from 0 to 1; empty where withheld."""
     if any(math.isnan(value) for value in estimate):
         return {}
     value, low, high = (100 * min(max(value, 0.0), 1.0) for value in estimate)
@@ -26,29 +26,31 @@ def whisker(estimate: Estimate) -> dict[str, str]:
 
 
 def with_code(text: str) -> Markup:
-    """Return text with what is between backticks marked as code, everything escaped.
+    """Return text with parts between backticks marked as code, everything escaped.
 
     >>> with_code("run `a <b>` now")
     Markup('run <code>a &lt;b&gt;</code> now')
     """
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick without its pair
+    if len(parts) % 2 == 0:  # a backtick has no pair
         return escape(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
-    )
+    for i in range(1, len(parts), 2):
+        parts[i] = Markup("<code>{}</code>").format(parts[i])
+    return Markup("").join(parts)
 
 
 @lru_cache(maxsize=1)
 def _environment():
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("guestlist", "report")
     environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("guestlist", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters |= {
-        form.__name__: form for form in (count, percent, decimal, compact, interval, draw_chart, swatch, with_code)
-    }
+    filters = (count, percent, decimal, compact, interval, draw_chart, swatch, with_code)
+    environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {"decimal": decimal, "percent": percent, "whisker": whisker}
     return environment

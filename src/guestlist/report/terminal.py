@@ -1,4 +1,4 @@
-"""Results for a terminal: the answer in words, then the table of attacks."""
+"""Results for a terminal: the answer, then the table of attacks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from guestlist.report.sections.limits import detection_limits
 from guestlist.report.sections.untested import untested_sentences
 
 WIDTH = 96
-UNBROKEN = "\N{NO-BREAK SPACE}"  # stands for spaces within a command while lines are wrapped
+UNBROKEN = "\N{NO-BREAK SPACE}"  # replaces spaces within a command while lines are wrapped
 
 
 def summary(results: Results) -> str:
-    """Cover, answer and what changes it, the figures of every attack with their intervals, checks, and what was not tested."""
-    folder, results = results.folder, sanitize_results(results)
+    """Return the cover, the answer and its caveats, the metrics of every attack, the checks and what was not tested."""
+    folder = results.folder
+    results = sanitize_results(results)
     parts = [
         "\n".join(map(_filled, words.cover_lines(results))),
         words.question(results),
@@ -45,7 +46,7 @@ def summary(results: Results) -> str:
 
 
 def _context(results: Results) -> list[str]:
-    maybe = [
+    sentences = [
         baseline_sentence(results),
         gain_sentence(results),
         weighted_sentence(results),
@@ -60,16 +61,16 @@ def _context(results: Results) -> list[str]:
         *detection_limits(results),
         words.LOWER_BOUND,
     ]
-    return [said for said in maybe if said]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _checks(results: Results) -> tuple[str, ...]:
-    """The checks that a reader must know of beside those that change the answer, and the codes of the others."""
+    """Return the issues that are not listed next to the answer, and the codes of the other checks."""
     return tuple(filter(None, (*(row.text for row in checks.elsewhere(results)), checks.in_brief(results))))
 
 
 def _table(results: Results) -> str:
-    """The attacks, each value above its 95% interval; the headline attack is marked."""
+    """Return the table of attacks, each value above its 95% interval; the headline attack is marked."""
     if not results.outcomes:
         return ""
     from rich import box
@@ -79,17 +80,17 @@ def _table(results: Results) -> str:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, collapse_padding=True)
     table.add_column("attack", overflow="fold", max_width=22)
-    heads = ["AUC", "advantage", *(f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)]
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
+    rates = (f"TPR @\n{percent(rate.fpr)} FPR" for rate in results.outcomes[0].rates)
+    for header in ("AUC", "advantage", *rates):
+        table.add_column(header, justify="right", no_wrap=True)
     rows = words.headline_names(results)
     for outcome in results.outcomes:
         mark = "* " if outcome.name in rows else "  "
-        # Text, not str: names are not to be read as rich's markup.
+        # A str would be read as rich's markup, and names may hold any text.
         table.add_row(Text(mark + outcome.name), *(Text(cell) for cell in _cells(outcome)))
-    written = io.StringIO()
+    output = io.StringIO()
     console = Console(
-        file=written,
+        file=output,
         width=WIDTH,
         no_color=True,
         color_system=None,
@@ -97,7 +98,7 @@ def _table(results: Results) -> str:
         legacy_windows=False,
     )
     console.print(table)
-    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+    lines = [line.rstrip() for line in output.getvalue().splitlines()]
     terms = "Below each value its 95% interval; TPR: share of members found; FPR: false alarms."
     legend = f"* {selection_sentence(results)} {terms}" if results.headline else terms
     return "\n".join([*(line for line in lines if line), "", _filled(legend)])
@@ -125,6 +126,6 @@ def _bullets(lines) -> list[str]:
 
 def _filled(text: str, **indents: str) -> str:
     """Wrap a text; a command in backticks stays on one line, so that it can be pasted."""
-    whole = re.sub("`[^`]*`", lambda found: found.group().replace(" ", UNBROKEN), text)
+    unbroken = re.sub("`[^`]*`", lambda command: command.group().replace(" ", UNBROKEN), text)
     options: dict[str, Any] = {"break_on_hyphens": False, "break_long_words": False, **indents}
-    return textwrap.fill(whole, WIDTH, **options).replace(UNBROKEN, " ")
+    return textwrap.fill(unbroken, WIDTH, **options).replace(UNBROKEN, " ")

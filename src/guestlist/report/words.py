@@ -1,8 +1,7 @@
-"""Plain sentences that every form of the report shares; those about one finding are in its section.
+"""Sentences shared by every form of the report; those about one finding are in its section.
 
-Three rules. Words follow from intervals, never from bands of an AUC. Where nothing was found they say what
-could have been found with this many records. And no result is called harmless: an attack that fails says
-little about the next one.
+Three rules. Words follow from intervals, never from bands of an AUC. A result without evidence is followed by what could have
+been detected with this number of records. No result is called harmless: a stronger attack may identify more records.
 """
 
 from __future__ import annotations
@@ -30,107 +29,115 @@ MAX_CLEAR_P = 0.01  # largest p-value of a difference between the two sets that 
 BY_CHANCE = "1 in 20 sound splits triggers this; if you split at random, carry on."
 CLEAR = "At most 1 in 100 sound splits shows a difference this clear; check how the two sets were drawn."
 
-# What the model-free baseline may read.
+# Inputs that the model-free baseline may read.
 BASELINE_INPUTS = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
 def question(results: Results) -> str:
-    """What the audit asks."""
+    """Return the question that the audit answers."""
     return f"Could someone tell who was in the training set of {model_name(results)}?"
 
 
 def model_name(results: Results) -> str:
-    """What the target is called."""
+    """Return the name of the audited model."""
     return (results.subject and results.subject.name) or "the model"
 
 
 def cover_lines(results: Results) -> list[str]:
-    """What its owner says of the audit, a line each."""
-    said = {} if results.cover is None else results.cover.said()
-    return [f"{name.capitalize()}: {text}" for name, text in said.items()]
+    """Return the owner's statements on the cover, a line each."""
+    if results.cover is None:
+        return []
+    return [f"{name.capitalize()}: {text}" for name, text in results.cover.said().items()]
 
 
 def headline_attack(results: Results) -> AttackResult | None:
-    """The attack that the answer rests on; None where the results do not say."""
+    """Return the headline attack; None where the results name none."""
     if results.headline is None or not results.outcomes:
         return None
     return results.attack(results.headline.name)
 
 
 def file_holder_attack(results: Results) -> AttackResult | None:
-    """The attack of the second headline row, for someone who holds the model file; None where there is no such row."""
+    """Return the headline attack of someone who holds the model file; None where there is none."""
     if results.file_holder is None or not results.outcomes:
         return None
     return results.attack(results.file_holder.name)
 
 
 def headline_names(results: Results) -> tuple[str, ...]:
-    """The names of the attacks of the headline rows."""
+    """Return the names of the attacks of the headline rows."""
     return tuple(row.name for row in (results.headline, results.file_holder) if row is not None)
 
 
 def basis_sentence(results: Results) -> str:
-    """What the figures rest on: how many records, how many references."""
-    who, references = results.subject, results.references
-    if who is None:
+    """Report the numbers of records and reference models that the audit rests on."""
+    subject = results.subject
+    references = results.references
+    if subject is None:
         return ""
-    asked = f"{_canaries(who)}Measured on {sizes_phrase(who)}"
+    measured = f"{_canaries(subject)}Measured on {sizes_phrase(subject)}"
     if references is None:
-        return f"{asked}, without reference models."
+        return f"{measured}, without reference models."
     models = counted(references.count, "reference model")
     trained = f"{models} trained on about {count(references.records)} records each"
-    naive = results.training is not None and results.training.attacker == "naive"
-    return f"{asked}, with {trained}{' without the defence, of which this attacker does not know' if naive else ''}."
+    if results.training is not None and results.training.attacker == "naive":
+        trained += " without the defence, of which this attacker does not know"
+    return f"{measured}, with {trained}."
 
 
-def _canaries(who: Subject) -> str:
-    """What members and non-members are, where they are not just anybody."""
-    if who.canaries is None:
+def _canaries(subject: Subject) -> str:
+    """Describe the canaries where the audited records are canaries."""
+    if subject.canaries is None:
         return ""
-    label = "with a wrong label, " if who.canaries == "wrong" else ""
-    always = f"; the other {count(who.always_members)} records always train. " if who.always_members else ". "
-    told = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
-    return (
-        f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{told}"
-    )
+    label = "with a wrong label, " if subject.canaries == "wrong" else ""
+    always = f"; the other {count(subject.always_members)} records always train. " if subject.always_members else ". "
+    caveat = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
+    return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
 
 
 def fit_sentence(results: Results) -> str:
-    """How well the target fits either side: where the two differ, it remembers."""
-    who = results.subject
-    if who is None:
+    """Report how well the model fits members and non-members; a difference is a sign of memorisation."""
+    subject = results.subject
+    if subject is None:
         return ""
-    if who.accuracy_members is not None and who.accuracy_nonmembers is not None:
-        members, nonmembers = percent(who.accuracy_members), percent(who.accuracy_nonmembers)
+    if subject.accuracy_members is not None and subject.accuracy_nonmembers is not None:
+        members = percent(subject.accuracy_members)
+        nonmembers = percent(subject.accuracy_nonmembers)
         return f"The model is right on {members} of the members and {nonmembers} of the non-members."
-    if who.rmse_members is not None and who.rmse_nonmembers is not None:
-        off = f"The model is off by {compact(who.rmse_members)} on members and {compact(who.rmse_nonmembers)} on non-members"
-        return f"{off} (root mean square error{_r2(who)})."
+    if subject.rmse_members is not None and subject.rmse_nonmembers is not None:
+        members = compact(subject.rmse_members)
+        nonmembers = compact(subject.rmse_nonmembers)
+        return (
+            f"The model is off by {members} on members and {nonmembers} on non-members "
+            f"(root mean square error{_r2(subject)})."
+        )
     return ""
 
 
-def sizes_phrase(who: Subject) -> str:
-    """How many records there are on either side, and of how many persons where that is known."""
-    inside, outside = counted(who.members, "member"), counted(who.nonmembers, "non-member")
-    if who.member_persons is None or who.nonmember_persons is None:
-        return f"{inside} and {outside}"
-    return f"{inside} of {counted(who.member_persons, 'person')} and {outside} of {counted(who.nonmember_persons, 'person')}"
+def sizes_phrase(subject: Subject) -> str:
+    """Return the numbers of members and non-members, and of persons where they are known."""
+    members = counted(subject.members, "member")
+    nonmembers = counted(subject.nonmembers, "non-member")
+    if subject.member_persons is not None and subject.nonmember_persons is not None:
+        members += f" of {counted(subject.member_persons, 'person')}"
+        nonmembers += f" of {counted(subject.nonmember_persons, 'person')}"
+    return f"{members} and {nonmembers}"
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things, one or several."""
+    """Return a number and a noun in the singular or plural: ``3 members``."""
     return f"{count(number)} {thing}" + ("" if number == 1 else "s")
 
 
 def and_joined(parts: list[str]) -> str:
-    """Parts of a sentence, joined."""
+    """Join parts of a sentence with commas and "and"."""
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def _r2(who: Subject) -> str:
-    if who.r2_members is None or who.r2_nonmembers is None:
+def _r2(subject: Subject) -> str:
+    if subject.r2_members is None or subject.r2_nonmembers is None:
         return ""
-    return f"; R² {decimal(who.r2_members)} and {decimal(who.r2_nonmembers)}"
+    return f"; R² {decimal(subject.r2_members)} and {decimal(subject.r2_nonmembers)}"
 
 
 def chance_sentence(p_value: float, game: str) -> str:
@@ -141,5 +148,5 @@ def chance_sentence(p_value: float, game: str) -> str:
 
 
 def split_advice(game: str) -> str:
-    """What to do where the two sides differ, drawn apart by a game or the user's own."""
+    """Advise what to do where members and non-members differ, drawn by a game or by the user."""
     return GAME_ADVICE.format(game=game) if game else SPLIT_ADVICE

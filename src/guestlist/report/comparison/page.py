@@ -48,7 +48,7 @@ def _filled(template: str, **content) -> Markup:
 
 def _answer(found: Comparisons) -> Section:
     lines = [wording.said(pair) for pair in found.pairs]
-    return Section("answer", "What is different?", _filled("answer.html", lines=lines), look="answer")
+    return Section("answer", "What is different?", _filled("answer.html", lines=lines), css_class="answer")
 
 
 def _audits(found: Comparisons) -> Section:

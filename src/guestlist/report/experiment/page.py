@@ -101,7 +101,7 @@ def _answer(found: Experiment) -> Section:
         "answer",
         "Is it the model, or are members different people?",
         _filled("answer.html", lines=answer(found)),
-        look="answer",
+        css_class="answer",
     )
 
 
@@ -166,7 +166,7 @@ def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound:
         allowed = tuple(_bound(found, epsilon) for epsilon in found.epsilons)
         series.append(Series("allowed, were records alike", places, allowed, "quiet", line=1.2, dash="dot"))
     names = tuple(told(epsilon) for epsilon in found.epsilons)
-    return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), whole=not bound)
+    return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), full_width=not bound)
 
 
 def _means(found: Experiment, figure: str, arm: str, places: tuple[float, ...]) -> Series:

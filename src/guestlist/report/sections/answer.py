@@ -46,7 +46,7 @@ def section(results: Results) -> Section:
         beside=checks.beside(results),
         steps=next_steps(results),
     )
-    return Section("question", words.question(results), body, look="answer")
+    return Section("question", words.question(results), body, css_class="answer")
 
 
 def other_successes(results: Results) -> tuple[AttackResult, ...]:
@@ -144,7 +144,7 @@ def _far_above(rate: Rate, attack: AttackResult) -> bool:
 
 def _identified(attack: AttackResult, rate: Rate) -> str:
     """How many members the attack identifies, how many others it wrongly flags, and what guessing gives."""
-    people = people_base(rate.tpr, beside=rate.fpr)
+    people = people_base(rate.tpr, guess=rate.fpr)
     low, high = interval_in_people(rate.tpr, people)
     wrongly = f"{rate.fpr * people:.4g}"
     return (

@@ -49,7 +49,7 @@ def _chart(found: tuple[CalibratedScore, ...]) -> Chart:
         Axis("risk", shares[0], ticks=shares[1]),
         Axis("share that are members", shares[0], ticks=shares[1]),
         (diagonal("a probability"), *points),
-        whole=True,
+        full_width=True,
     )
 
 

@@ -101,4 +101,4 @@ def _band(outcome: AttackResult, colour: str = "member", who: str = "") -> Serie
     ends = tuple(zip(curve.band_low, curve.band_high, strict=True))
     key = f"{who}{outcome.name}, with its 95% band"
     name = f"95% band of {outcome.name}"
-    return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, told=False)
+    return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, hover=False)

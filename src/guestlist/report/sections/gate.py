@@ -1,4 +1,4 @@
-"""What a gate said about this audit, and by which policy."""
+"""Section on the gate: its result for this audit, and the policy."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def pair_result(attack: AttackResult) -> str:
 
 def tpr_sentence(rate: Rate) -> str:
     """How many of how many members are identified."""
-    people = people_base(rate.tpr, beside=rate.fpr)
+    people = people_base(rate.tpr, guess=rate.fpr)
     low, high = (count(end) for end in interval_in_people(rate.tpr, people))
     identified = f"{count(round(rate.tpr.value * people))} in {count(people)} training records (95% CI {low} to {high})"
     guessing = f"{rate.fpr * people:.4g}"

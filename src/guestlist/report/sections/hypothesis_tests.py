@@ -136,13 +136,13 @@ def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
         Axis("false alarms asked for", (asked[0] / 2, min(2 * asked[-1], 1.0)), log=True, ticks=asked, form="percent"),
         Axis("false alarms realised", (LEAST_REALISED, 1.0), log=True, form="percent"),
         (diagonal("as asked"), *marks),
-        whole=True,
+        full_width=True,
     )
 
 
-def _marks(test: HypothesisTest, beside: float, mark: str, colour: str) -> Series:
+def _marks(test: HypothesisTest, offset: float, mark: str, colour: str) -> Series:
     """Marks of one level stand side by side, or they would hide each other."""
     levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
     alpha, fpr = tuple(level.alpha for level in levels), [level.fpr for level in levels]
     values = tuple(rate.value for rate in fpr)
-    return Series(test.name, alpha, values, colour, mark=mark, y_ends=interval_ends(fpr), beside=beside)
+    return Series(test.name, alpha, values, colour, mark=mark, y_ends=interval_ends(fpr), offset=offset)

@@ -58,7 +58,7 @@ def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
 
     def line(name: str, low: int, high: int, bar: float) -> Series:
         ends = tuple((row.quantiles[low], row.quantiles[high]) for row in rows)
-        return Series(name, medians, places, "member", x_ends=ends, bar=bar, told=False)
+        return Series(name, medians, places, "member", x_ends=ends, bar=bar, hover=False)
 
     return Chart(
         Axis("risk: higher means more exposed"),

@@ -28,7 +28,7 @@ def _scores(headline: AttackResult) -> Chart:
             _outline(shares, shares.nonmembers, "non-members", "nonmember", "dash"),
             _outline(shares, shares.members, "members", "member", "solid"),
         ),
-        whole=True,
+        full_width=True,
         height=300,
     )
 
