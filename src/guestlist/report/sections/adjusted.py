@@ -1,4 +1,4 @@
-"""Both answers: what an attacker who knows the people gets, and what the model itself gives away."""
+"""The headline attack after weighting non-members to match members."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def weighted_sentence(results: Results) -> str:
 
 
 def weighted_summary(results: Results) -> str:
-    """The same as part of the answer."""
+    """Report only the weighted AUC, for the verdict; empty without a baseline."""
     found = results.adjusted
     if found is None:
         return ""
@@ -54,7 +54,10 @@ def gain_sentence(results: Results) -> str:
 
 
 def _left(auc: Estimate) -> str:
-    """Report the weighted AUC. Weights remove only the differences that were tested, so the model may not be the only cause."""
+    """Report the weighted AUC.
+
+    Weights remove only the differences that were tested, so the model may not be the only cause.
+    """
     own = f"After weighting non-members to match members, its AUC is {with_interval(auc)}"
     if auc.low <= CHANCE:
         return f"{own}: no evidence that the model adds to the difference."

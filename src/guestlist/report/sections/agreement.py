@@ -1,4 +1,4 @@
-"""Do the attacks call the same people? Few enough attacks to read, the truth first."""
+"""Agreement between attacks: the share of records on which two of them agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ATTACKS = 8  # attacks in the table
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """One row of the table: who, how they call, and a cell per column."""
+    """One row of the table: an attack, its rule for flagging, and a cell per column."""
 
     name: str
     calls: str
@@ -23,6 +23,7 @@ class AgreementRow:
 
 
 def section(results: Results) -> Section | None:
+    """Render the table of agreement; None with fewer than two attacks."""
     shown = agreement_rows(results)
     if not shown:
         return None
@@ -31,9 +32,9 @@ def section(results: Results) -> Section | None:
 
 
 def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
-    """The headline attack and the tests; members' shares right of the diagonal, non-members' left of it.
+    """Return rows for the truth, the headline attack and the tests; empty with fewer than two attacks.
 
-    Empty where there are fewer than two attacks to show.
+    Shares of members are above the diagonal, shares of non-members below it.
     """
     found = results.agreement
     if found is None:
@@ -47,7 +48,7 @@ def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
 
 
 def agreement_explanation(results: Results) -> str:
-    """How to read the table."""
+    """Explain the table."""
     assert results.agreement is not None
     alpha = results.agreement.alpha
     chance = alpha**2 + (1 - alpha) ** 2
@@ -60,7 +61,7 @@ def agreement_explanation(results: Results) -> str:
 
 
 def _shown(found: AgreementResult, headline: str) -> tuple[int, ...]:
-    """Positions of the truth, then of the headline and as many tests as can be read, in the order of the attacks."""
+    """Return the positions of the truth, the headline attack and the tests that fit into the table."""
     tests = [i for i, own in enumerate(found.by_p_value) if own and found.names[i] != headline]
     first = [i for i, name in enumerate(found.names) if i and name == headline]
     return (0, *sorted([*first, *tests][:MAX_ATTACKS]))

@@ -1,4 +1,4 @@
-"""The answer to the question, in one to four sentences."""
+"""The verdict: the answer to the audit's question in one to four sentences."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ UNCERTAIN = "Yes, but how much is uncertain."
 
 
 def section(results: Results) -> Section:
+    """Render the verdict with its basis, caveats and next steps."""
     body = fill_template(
         "answer.html",
         answers=verdict_texts(results),
@@ -50,13 +51,13 @@ def section(results: Results) -> Section:
 
 
 def other_successes(results: Results) -> tuple[AttackResult, ...]:
-    """The attacks, those of the headline rows aside, that are shown to beat guessing."""
+    """Return the attacks outside the headline rows with evidence that they beat guessing."""
     rows = words.headline_names(results)
     return tuple(found for found in results.outcomes or () if found.name not in rows and found.beats_guessing)
 
 
 def verdict_texts(results: Results) -> tuple[str, ...]:
-    """The answer; where some attack takes the model file, one for each of the two attackers."""
+    """Return the verdict; with an attack on the model file, one for each of the two attackers."""
     second = words.file_holder_attack(results)
     if second is None:
         return (verdict_text(results),)
@@ -64,7 +65,7 @@ def verdict_texts(results: Results) -> tuple[str, ...]:
 
 
 def file_holder_verdict(results: Results, attack: AttackResult) -> str:
-    """The answer for someone who holds the model file."""
+    """Return the verdict for someone who holds the model file."""
     if math.isnan(attack.auc.value):
         return (
             f"Not measured. The attack {attack.name} gave no score by which members and non-members could be compared."
@@ -83,7 +84,7 @@ def file_holder_verdict(results: Results, attack: AttackResult) -> str:
 
 
 def verdict_text(results: Results) -> str:
-    """The answer for someone who can query the model, in one to four sentences."""
+    """Return the verdict for someone who can query the model, in one to four sentences."""
     attack = words.headline_attack(results)
     if attack is None:
         return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
@@ -105,7 +106,7 @@ def verdict_text(results: Results) -> str:
 
 
 def _yes(attack: AttackResult) -> list[str]:
-    """Grade the leak by what the intervals support, and give it in people."""
+    """Grade the leak by what the intervals support, and state it in numbers of people."""
     beaten = [rate for rate in attack.rates if rate.beats_guessing]
     identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR] or [
         rate for rate in beaten if _far_above(rate, attack)
@@ -137,13 +138,13 @@ def _graded_on_average(attack: AttackResult) -> str:
 
 
 def _far_above(rate: Rate, attack: AttackResult) -> bool:
-    """Whether single records are identified at the smallest FPR that the non-members support, although it is above ``FEW``."""
+    """Test for identified records at the smallest FPR that the non-members support, if it is above ``LOW_FPR``."""
     supported = [one.fpr for one in attack.rates if not math.isnan(one.detectable)]
     return bool(supported) and LOW_FPR < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
 
 
 def _identified(attack: AttackResult, rate: Rate) -> str:
-    """How many members the attack identifies, how many others it wrongly flags, and what guessing gives."""
+    """Report identified members, wrongly flagged non-members and the result of guessing."""
     people = people_base(rate.tpr, guess=rate.fpr)
     low, high = interval_in_people(rate.tpr, people)
     wrongly = f"{rate.fpr * people:.4g}"
@@ -182,7 +183,7 @@ def _no(results: Results, attack: AttackResult) -> str:
 
 
 def _by_luck(results: Results) -> list[str]:
-    """Which attacks have an interval beyond guessing that does not pay for all that was looked at."""
+    """Name the attacks whose interval excludes guessing only before the correction for multiple testing."""
     apart = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
     if not apart:
         return []
@@ -207,7 +208,7 @@ def _reversed(results: Results, attack: AttackResult) -> list[str]:
 
 
 def _others(results: Results) -> list[str]:
-    """What the attacks beside the headline found, and why that is weaker evidence."""
+    """Report the successes of attacks other than the headline, and why they are weaker evidence."""
     found = other_successes(results)
     if not found:
         return []
@@ -218,7 +219,7 @@ def _others(results: Results) -> list[str]:
 
 
 def _how_sure(outcome: AttackResult, results: Results) -> str:
-    """Whether the number of attacks has been paid for."""
+    """Report whether the number of attacks was corrected for."""
     many = words.counted(len(results.outcomes or ()), "attack")
     confirm = "confirm it on other records with that attack alone"
     if outcome.p_value is None:
@@ -227,7 +228,7 @@ def _how_sure(outcome: AttackResult, results: Results) -> str:
 
 
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
-    """Which attack does clearly better than the headline, if one is shown to: over all, or with few false alarms."""
+    """Name the attacks that are significantly better than the headline, overall or at a low FPR."""
     said = []
     better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
     if better:
@@ -245,7 +246,7 @@ def _stronger(results: Results, attack: AttackResult) -> list[str]:
 
 
 def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
-    """The few false alarms at which an attack finds clearly more than another: their intervals lie apart."""
+    """Return the low FPRs at which an attack's TPR interval is above that of another attack."""
     own = {rate.fpr: rate.tpr.high for rate in attack.rates if not math.isnan(rate.tpr.value)}
     return [
         rate
@@ -260,7 +261,7 @@ def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:
 
 
 def _by_whom(outcome: AttackResult) -> str:
-    """Who can run an attack that takes more than answers."""
+    """Describe the attacker if the attack needs more than outputs."""
     return f", run by someone who {outcome.attacker_needs}," if outcome.attacker_needs else ""
 
 

@@ -1,4 +1,4 @@
-"""The table of attacks: the headline and the best others, and the rest one click away."""
+"""The table of attacks: the headline and the best others; the rest is collapsed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ N_BEST = 3  # attacks beside the headline that are not folded
 
 
 def section(results: Results) -> Section | None:
+    """Render the table of attacks; None without attacks."""
     if not results.outcomes:
         return None
     rows = words.headline_names(results)
@@ -24,7 +25,10 @@ def section(results: Results) -> Section | None:
 def split_table(
     outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]
 ) -> tuple[tuple[AttackResult, ...], tuple[AttackResult, ...]]:
-    """The headline rows with the best others by AUC, and the rest in their order; where few would be left, all are shown."""
+    """Split attacks into the headline rows with the best others by AUC, and the rest.
+
+    The rest is empty where few attacks would be in it.
+    """
     first = [outcome for row in rows for outcome in outcomes if outcome.name == row]
     others = [outcome for outcome in outcomes if outcome.name not in rows]
     best = sorted(others, key=_auc, reverse=True)

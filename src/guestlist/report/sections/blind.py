@@ -22,7 +22,7 @@ LIKELY_GRADES = ((0.1, "Likely, beyond what the records themselves give away."),
 
 
 class WeightingRow(NamedTuple):
-    """Figures of the headline attack against non-members of one kind."""
+    """Metrics of the headline attack against one set of non-members."""
 
     nonmembers: str
     auc: Estimate
@@ -30,6 +30,7 @@ class WeightingRow(NamedTuple):
 
 
 def section(results: Results) -> Section | None:
+    """Render the model-free baseline; None where it was not run."""
     if results.baseline is None:
         return None
     body = fill_template(
@@ -43,7 +44,7 @@ def section(results: Results) -> Section | None:
 
 
 def _rows(results: Results) -> list[WeightingRow]:
-    """Both answers in figures; none where the second is not given."""
+    """Return the metrics with unweighted and weighted non-members; empty without the latter."""
     found, attack = results.adjusted, words.headline_attack(results)
     if found is None or found.auc is None or attack is None:
         return []
@@ -94,7 +95,7 @@ def verdict_with_baseline(results: Results, found: Baseline, attack: AttackResul
 
 
 def model_contribution(results: Results) -> float:
-    """The least that the model is shown to add, in AUC, by both ways to set aside what is known without it; 0: nothing."""
+    """Return the lower limit of the AUC that the model adds, by both corrections for the baseline; 0 if unknown."""
     gain, left = results.gain_over_baseline, results.adjusted
     if gain is None or left is None or left.auc is None:
         return 0.0

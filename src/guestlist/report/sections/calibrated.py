@@ -1,4 +1,4 @@
-"""Is a risk that claims to be a probability of membership one? Risks against shares of members, and how far they are off."""
+"""Calibration of risks that claim to be probabilities of membership."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render the calibration of each risk; None without such risks."""
     found = tuple(one for one in results.calibrated or () if one.calibration.bins)
     if not found:
         return None
@@ -27,7 +28,7 @@ def section(results: Results) -> Section | None:
 
 
 def calibration_sentence(one: CalibratedScore) -> str:
-    """How far one score is off."""
+    """Report the calibration error of one risk."""
     rmse = one.calibration.rmse
     sure = "" if rmse.low > 0 else "; it may be right, and off by chance alone"
     return f"{one.score} is off by {with_interval(rmse)} (root mean square over records){sure}."
@@ -42,7 +43,7 @@ def _label(found: tuple[CalibratedScore, ...]) -> str:
 
 
 def _chart(found: tuple[CalibratedScore, ...]) -> Chart:
-    """Shares of members over risks; a probability lies on the diagonal."""
+    """Draw shares of members over risks; a calibrated probability is on the diagonal."""
     shares = (-0.02, 1.02), (0.0, 0.25, 0.5, 0.75, 1.0)
     points = (_points(one, i) for i, one in enumerate(found))
     return Chart(

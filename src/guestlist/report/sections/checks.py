@@ -1,4 +1,4 @@
-"""What a reader must know: issues first, what passed folded away."""
+"""Checks: issues first; the others are collapsed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render the checks; None without checks."""
     if not results.checks:
         return None
     body = fill_template(

@@ -1,4 +1,4 @@
-"""ROC curves of all attacks, on linear and on logarithmic axes."""
+"""ROC curves of all attacks, on linear and logarithmic axes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def section(results: Results) -> Section | None:
+    """Render the ROC curves; None without a headline attack."""
     headline = words.headline_attack(results)
     if headline is None:
         return None
@@ -28,7 +29,7 @@ def section(results: Results) -> Section | None:
 
 
 def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
-    """ROC curves: the headline's with its band, the others thin, and the diagonal of guessing."""
+    """Draw the headline's curve with its band, the other attacks as thin lines, and the diagonal of guessing."""
     floor = _floor(results.subject.nonmembers if results.subject else 0) if log else 0.0
     second = words.file_holder_attack(results)
     series = (
@@ -50,12 +51,12 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
 
 
 def _floor(nonmembers: int) -> float:
-    """Where logarithmic axes begin: the power of ten at or below one false alarm."""
+    """Return the start of logarithmic axes: the power of ten at or below one false positive."""
     return 10.0 ** math.floor(math.log10(1 / max(nonmembers, 10)))
 
 
 def _others(results: Results, headline: AttackResult) -> list[Series]:
-    """The other attacks: one line of the key is enough for all of them."""
+    """Return the curves of the other attacks, with one entry in the key for all of them."""
     rows = words.headline_names(results)
     others = [outcome for outcome in results.outcomes or () if outcome.name not in rows]
     keys = ["other attacks (point at one for its name)", *[""] * len(others)]
@@ -66,12 +67,12 @@ def _others(results: Results, headline: AttackResult) -> list[Series]:
 
 
 def _line(name: str, fpr, tpr, colour: str, width: float, *, dash: str = "solid", key: str | None = None) -> Series:
-    """Stairs, as the table has them: equal scores are called together or not at all."""
+    """Return a curve with steps, since records with equal scores are flagged together or not at all."""
     return Series(name, tuple(fpr), tuple(tpr), colour, line=width, dash=dash, key=key, step=True)
 
 
 def _weighted(results: Results) -> list[Series]:
-    """The headline attack against non-members that are weighted to be like members."""
+    """Return the curve of the headline attack with weighted non-members."""
     found = results.adjusted
     if found is None or not found.fpr:
         return []
@@ -80,7 +81,7 @@ def _weighted(results: Results) -> list[Series]:
 
 
 def _allowed(results: Results) -> list[Series]:
-    """The most that a claimed epsilon allows, where records are exchangeable."""
+    """Return the largest curve that a claimed epsilon allows, where records are exchangeable."""
     found = results.epsilon
     if found is None or found.allowed is None:
         return []
@@ -92,10 +93,12 @@ def _allowed(results: Results) -> list[Series]:
 
 
 def _band(outcome: AttackResult, colour: str = "member", who: str = "") -> Series:
-    """The pointwise band; its key is that of the curve as well.
+    """Return the pointwise band of a curve; its entry in the key is also that of the curve.
 
     Args:
-        who: whose attack it is, before its name in the key.
+        outcome: Attack.
+        colour: Colour of the band.
+        who: Attacker, before the attack's name in the key.
     """
     curve = outcome.curve
     ends = tuple(zip(curve.band_low, curve.band_high, strict=True))

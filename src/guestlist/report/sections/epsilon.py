@@ -1,4 +1,4 @@
-"""Whether a claimed epsilon holds: what it allows any attack, and what the scores of this model prove."""
+"""Claimed epsilon: what it allows any attack, and what the scores of this model show."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ NOT_EXCHANGEABLE = (
 
 
 def section(results: Results) -> Section | None:
+    """Render the test of a claimed epsilon; None where none is claimed."""
     found = results.epsilon
     if found is None or found.claimed is None:
         return None
@@ -30,7 +31,7 @@ def section(results: Results) -> Section | None:
 
 
 def claim_sentences(results: Results) -> tuple[str, ...]:
-    """Whether a claim holds, what it allows, and when that binds attacks; empty where nothing is claimed."""
+    """Report whether a claim holds, what it allows and when that binds attacks; empty without a claim."""
     found = results.epsilon
     if found is None or found.claimed is None:
         return ()
@@ -42,7 +43,7 @@ def claim_sentences(results: Results) -> tuple[str, ...]:
 
 
 class BoundTexts(NamedTuple):
-    """How it is put what scores show: as a proof, or as a belief."""
+    """Texts of a lower bound on epsilon: as a proof or as a credible bound."""
 
     contradicted: str
     too_few: str
@@ -76,7 +77,7 @@ BELIEF = BoundTexts(
 
 
 def epsilon_verdict(found: Epsilon) -> str:
-    """What was proved, or is believed, in words."""
+    """Report the lower bound on epsilon and whether it contradicts the claim."""
     claim, bound, put = found.claimed, found.bound, BELIEF if found.bayesian else PROOF
     if bound is None:
         claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
@@ -120,19 +121,20 @@ def _perfect(found: Epsilon, bound: EpsilonBound) -> str:
 
 
 def claim_text(claim: Claim) -> str:
+    """Return a claim as text: ``ε = 2 at δ = 1e-05``."""
     noise = "Gaussian noise with " if claim.gaussian else ""
     return f"{noise}ε = {compact(claim.epsilon)} at δ = {claim.delta:.3g}"
 
 
 def exchangeability_clause(found: Epsilon) -> str:
-    """When a bound that is drawn holds."""
+    """Return the condition under which a drawn bound holds."""
     if found.not_exchangeable:
         return " where members and non-members are exchangeable, which they are not in this game"
     return ", if members and non-members are exchangeable"
 
 
 def person_claim_text(found: Epsilon) -> str:
-    """What is claimed, and of a person's records together, where they are several."""
+    """Return the claim, also for all records of a person where a person has several."""
     assert found.claimed is not None
     if found.records_per_person == 1 or found.allowed is None:
         return claim_text(found.claimed)
@@ -145,7 +147,7 @@ def _paid(found: Epsilon) -> str:
 
 
 def _allowed(results: Results, found: Epsilon) -> str:
-    """What the claim allows, beside what the headline reaches."""
+    """Compare the advantage that the claim allows with that of the headline attack."""
     if found.advantage is None or found.claimed is None:
         return ""
     allowed = f"Under {person_claim_text(found)} no attack has an advantage above {decimal(found.advantage)} on average"

@@ -19,6 +19,7 @@ P_VALUES = {"p_exposure": "distance p-value", "p_distance": "distance p-value", 
 
 
 def section(results: Results) -> Section | None:
+    """Render the tables of exposed records and persons; None where there are none."""
     listed = results.exposed or ()
     if not listed and results.exposure_summary is None and not results.exposed_persons:
         return None
@@ -46,12 +47,12 @@ def section(results: Results) -> Section | None:
 
 
 def has_model_p_values(results: Results) -> bool:
-    """Whether records were compared with themselves under models that did not train on them."""
+    """Return True if records were compared with their scores under models not trained on them."""
     return any(record.p_among_models is not None for record in results.exposed or ())
 
 
 def table_caption(results: Results) -> str:
-    """The table's caption: its records, their order, and how many chance alone would give."""
+    """Return the caption of the table: its records, their order, and the number that chance would give."""
     if not results.exposed:
         return no_records_reason(results)
     attack = results.headline.name if results.headline else "the headline attack"
@@ -66,7 +67,7 @@ def table_caption(results: Results) -> str:
 
 
 def _order(results: Results) -> str:
-    """How the table is sorted; results of earlier versions do not show it."""
+    """Describe how the table is sorted; empty for results of earlier versions, which do not show it."""
     if not has_model_p_values(results):
         return ", sorted by score"
     if not _gaps(results):
@@ -80,7 +81,7 @@ def _gaps(results: Results) -> bool:
 
 
 def no_records_reason(results: Results) -> str:
-    """Why no record is listed."""
+    """Explain why no record is listed."""
     check = results.check("GL129")
     if check is not None and check.state == "issue":
         return NOT_THE_TRAINING_SET
@@ -100,7 +101,7 @@ def no_records_reason(results: Results) -> str:
 
 
 def small_p_values_sentence(results: Results) -> str:
-    """How many members have a small p-value, and how many would have one by chance alone."""
+    """Report how many members have a small p-value, and how many chance would give."""
     found = results.exposure_summary
     if found is None:
         return ""
@@ -117,7 +118,7 @@ def _p_value(results: Results) -> str:
 
 
 def _alike(results: Results) -> str:
-    """Who shares a place, on the list and behind it."""
+    """Report ties, among the listed records and after them."""
     listed, found = results.exposed or (), results.exposure_summary
     tied = sum(record.tied > 1 for record in listed)
     said = f"{count(tied)} of those listed have the same values as others, and are sorted by id. " if tied else ""
@@ -134,7 +135,10 @@ def _has_risks(results: Results) -> bool:
 
 
 def exposed_title(results: Results) -> str:
-    """The heading: records are called exposed only if some are flagged, or the attack beats guessing without such a list."""
+    """Return the heading.
+
+    Records are called exposed only if some are flagged or, without flags, if the attack beats guessing.
+    """
     attack = words.headline_attack(results)
     if not results.exposed and results.exposure_summary is not None:
         return "Most exposed records: none listed"
@@ -147,7 +151,7 @@ def exposed_title(results: Results) -> str:
 
 
 def p_value_explanation(results: Results) -> str:
-    """How to read the p-values of the records."""
+    """Explain the p-values of the records."""
     if results.subject is None:
         return ""
     return (
@@ -158,7 +162,7 @@ def p_value_explanation(results: Results) -> str:
 
 
 def model_p_value_explanation(results: Results) -> str:
-    """How to read a comparison of a record with itself under other models."""
+    """Explain the comparison of a record with its own scores under other models."""
     most = max(record.models or 0 for record in results.exposed or ())
     return (
         "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
@@ -189,7 +193,7 @@ def _inflation(results: Results) -> str:
 
 
 def flag_guarantee(results: Results) -> str:
-    """The guarantee of the flags, and its limits."""
+    """State the guarantee of the flags, and its limits."""
     found = results.exposure
     if found is None:
         return ""
@@ -211,7 +215,7 @@ def flag_guarantee(results: Results) -> str:
 
 
 def persons_explanation(results: Results) -> str:
-    """How to read the table of persons."""
+    """Explain the table of persons."""
     if not results.exposed_persons:
         return ""
     return (
@@ -226,7 +230,7 @@ def _persons_compared(results: Results) -> bool:
 
 
 def nonmember_p_value_explanation(who: Subject) -> str:
-    """How to read the p-values of records that were compared with other records alone."""
+    """Explain p-values of records that were compared only with other records."""
     members, nonmembers = who.members, who.nonmembers
     small = max(0.01, 1 / (nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
     return (

@@ -1,4 +1,4 @@
-"""Whom false alarms fall on: evenly on all records, or again and again on the same."""
+"""Distribution of false positives over records: even, or concentrated on the same records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render false positive rates of single records; None where they are unknown."""
     if not results.per_record_fpr:
         return None
     body = fill_template(
@@ -20,7 +21,7 @@ def section(results: Results) -> Section | None:
 
 
 def per_record_fpr_sentence(found: PerRecordFpr) -> str:
-    """Whether the rate that was asked for holds for single records."""
+    """Report whether the nominal rate holds for single records."""
     start = (
         f"At a false-positive rate of {percent(found.fpr)} over all non-members, {found.attack} calls a record under "
         f"{percent(found.rate)} of the models that did not train on it, on average over {count(found.records)} records"

@@ -8,6 +8,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render the result of the gate; None without one."""
     gated = results.gate
     if gated is None:
         return None

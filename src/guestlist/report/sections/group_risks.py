@@ -1,4 +1,4 @@
-"""Risks and the headline attack by group, pair of groups and class; and whether risk follows the generalisation gap."""
+"""Risks and the headline attack by group, pair of groups and class, and their relation to the generalisation gap."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ MAX_NAMED_PAIRS = (
 
 
 def section(results: Results) -> Section | None:
+    """Render risks by group and class; None where there are none."""
     found = results.group_risks
     if found is None:
         return None
@@ -54,12 +55,12 @@ def section(results: Results) -> Section | None:
 
 
 def slice_name(part: GroupRisk | TooSmall) -> str:
-    """A group in words: ``sex = f and race = b``."""
+    """Return a group as text: ``sex = f and race = b``."""
     return " and ".join(f"{column} = {value}" for column, value in part.values.items())
 
 
 def group_differences(found: GroupRisks) -> list[str]:
-    """For each kind, which of them differ from the rest in the mean of a risk over their members."""
+    """For each type, name the groups whose mean risk differs from that of the other members."""
     said = []
     for kind, parts in groupby(found.judged, key=lambda part: part.kind):
         some = list(parts)
@@ -82,7 +83,7 @@ def group_differences(found: GroupRisks) -> list[str]:
 
 
 def too_small_sentence(found: GroupRisks, kind: str) -> str:
-    """Which of a kind are not judged, with their numbers of members and non-members."""
+    """Name the groups of a type that are too small to be evaluated, with their sizes."""
     small = [one for one in found.small if one.kind == kind]
     most = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
     named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.values)))
@@ -95,7 +96,7 @@ def too_small_sentence(found: GroupRisks, kind: str) -> str:
 
 
 def _named(small: list[TooSmall]) -> str:
-    """Groups of the same columns, with their numbers; one column is named once."""
+    """Name groups of the same columns with their sizes; a single column is named once."""
     if len(small[0].values) > 1:
         return "; ".join(f"{slice_name(one)} {_numbers(one)}" for one in small)
     (column,) = small[0].values
@@ -107,7 +108,7 @@ def _numbers(one: TooSmall) -> str:
 
 
 def gap_sentence(found: GapCorrelation) -> str:
-    """Whether classes on which the target generalises worse have a larger mean of a risk."""
+    """Report whether the mean of a risk varies with the generalisation gap over classes."""
     start = f"Over {count(found.classes)} classes, "
     gap = "the generalisation gap (accuracy on members minus that on non-members)"
     figures = f"r = {with_interval(found.pearson)}, Spearman {with_interval(found.spearman)}"
@@ -134,11 +135,14 @@ def _difference(part: GroupRisk, found: MeanRisk) -> str:
 
 
 def _clearest(part: GroupRisk) -> MeanRisk:
-    """The difference that luck explains least."""
+    """Return the difference with the smallest p-value."""
     return min((one for one in part.risks if one.differs), key=lambda one: (one.p_value, -abs(one.beyond_rest.value)))
 
 
 def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
-    """Kind by kind, within each the most exposed first: by the low end of the TPR, since a large one of few may be luck."""
+    """Return groups by type, within each the most exposed first.
+
+    They are sorted by the lower end of the TPR, since a large TPR of a small group may be due to chance.
+    """
     chosen = [one for one in found.judged if one.kind in kinds]
     return sorted(chosen, key=lambda one: (kinds.index(one.kind), math.isnan(one.tpr.low), -one.tpr.low))

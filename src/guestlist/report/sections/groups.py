@@ -1,4 +1,4 @@
-"""Groups of records compared."""
+"""Groups of records, compared by the headline attack."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from guestlist.report.sections.group_risks import too_small_sentence
 
 
 def section(results: Results) -> Section | None:
+    """Render the tables of groups; None where there are none."""
     small = small_groups_sentence(results)
     if not results.groups and not small:
         return None
@@ -30,7 +31,7 @@ def section(results: Results) -> Section | None:
 
 
 def _tables(results: Results) -> list[GroupTable]:
-    """A table of groups for each headline row; only the first has TPRs."""
+    """Return a table of groups for each headline row; only the first has TPRs."""
     shown = {
         words.QUERIER: (results.groups or (), True),
         words.FILE_HOLDER: (results.file_holder_groups or (), False),
@@ -53,7 +54,7 @@ class GroupTable:
 
 
 def small_groups_sentence(results: Results) -> str:
-    """Which groups are not judged because they are too small; empty where there are none, or an older version did not say."""
+    """Name the groups that are too small to be evaluated; empty where there are none or an older version did not list them."""
     found = results.group_risks
     if found is None or not any(one.kind == GROUP for one in found.small):
         return ""
@@ -61,7 +62,7 @@ def small_groups_sentence(results: Results) -> str:
 
 
 def small_groups_note(results: Results) -> str:
-    """The same in short."""
+    """Report the number of groups that are too small to be evaluated."""
     small = [one for one in results.group_risks.small if one.kind == GROUP] if results.group_risks else []
     if not small:
         return ""
@@ -71,7 +72,7 @@ def small_groups_note(results: Results) -> str:
 
 
 def _exposure(group: GroupResult) -> tuple[bool, float]:
-    """By the low end: a large AUC of a small group may be luck. Those without a figure come last."""
+    """Sort key: the lower end of the AUC, since a large AUC of a small group may be due to chance; NaN is last."""
     return math.isnan(group.auc.low), -group.auc.low
 
 
@@ -81,12 +82,12 @@ def _tpr(results: Results, group: GroupResult) -> Estimate | None:
 
 
 def exposed_group_sentence(results: Results) -> str | None:
-    """Which group is most clearly exposed to the headline attack; None where no groups were given."""
+    """Name the group that is most exposed to the headline attack; None without groups."""
     return _most_exposed(results.groups or (), "the headline attack")
 
 
 def file_holder_group_sentence(results: Results) -> str | None:
-    """The same for someone who holds the model file; None where there is no such row."""
+    """Name the group that is most exposed to someone who holds the model file; None without such a row."""
     if results.file_holder is None:
         return None
     said = _most_exposed(results.file_holder_groups or (), results.file_holder.name)
@@ -110,7 +111,7 @@ def _most_exposed(found: Sequence[GroupResult], attack: str) -> str | None:
 
 
 def group_name(group: GroupResult) -> str:
-    """A group in words: ``age = 18-25``."""
+    """Return a group as text: ``age = 18-25``."""
     return f"{group.group} = {group.value}"
 
 

@@ -34,6 +34,7 @@ MEASURES = {"auc": "AUC", "tpr@0.01": "TPR at 1 % FPR"}
 
 
 def section(results: Results) -> Section | None:
+    """Render the key metrics; None without a headline attack."""
     attack = words.headline_attack(results)
     if attack is None:
         return None
@@ -51,7 +52,7 @@ def section(results: Results) -> Section | None:
 
 
 def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResult, tuple[str, ...]]]:
-    """For each headline row its title, its attack and what the figures mean; one row needs no title."""
+    """Return title, attack and meanings for each headline row; a single row has no title."""
     second = words.file_holder_attack(results)
     if second is None:
         return [("", attack, metric_meanings(attack))]
@@ -60,7 +61,7 @@ def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResul
 
 
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
-    """What a claimed epsilon allows of each figure, and when that holds; nothing where none is claimed."""
+    """Return the largest metrics that a claimed epsilon allows, and the text that explains the mark."""
     found = results.epsilon
     if found is None or found.allowed is None:
         return {"advantage": None, "told": "", **{rate.fpr: None for rate in attack.rates}}
@@ -73,13 +74,13 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
 
 
 def meaning(results: Results) -> tuple[str, ...]:
-    """What the headline attack's figures mean in people, a sentence for each."""
+    """Return the meaning of the headline attack's metrics in people, a sentence for each."""
     attack = words.headline_attack(results)
     return () if attack is None else metric_meanings(attack)
 
 
 def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
-    """The same of any attack."""
+    """Return the meaning of an attack's metrics in people, a sentence for each."""
     pair = f"Given one training record and one other record, {attack.name}"
     sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {pair_result(attack)}."]
     for rate in attack.rates:
@@ -89,7 +90,7 @@ def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
 
 
 def unscored_sentence(results: Results) -> str | None:
-    """How many records the headline attack could not score, if any."""
+    """Report the number of records without a score; None where all have one."""
     attack = words.headline_attack(results)
     if attack is None or not attack.unscored:
         return None
@@ -98,7 +99,7 @@ def unscored_sentence(results: Results) -> str | None:
 
 
 def selection_sentence(results: Results) -> str:
-    """Which attack the answer rests on, and how it was selected; for each headline row."""
+    """Name the attack that the answer rests on, and how it was selected; for each headline row."""
     found, second = results.headline, results.file_holder
     if found is None:
         return ""
@@ -116,7 +117,7 @@ def _how(found: Headline) -> str:
 
 
 def typical_sentence(results: Results) -> str | None:
-    """Whether this model is typical of its training procedure; None without reference models to compare with."""
+    """Report whether this model is typical of its training procedure; None without reference models."""
     others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
         return _too_few(results)
@@ -138,14 +139,14 @@ def _too_few(results: Results) -> str | None:
 
 
 def same_recipe_models(results: Results) -> str:
-    """The models that this one is compared with: trained the same way, on other members."""
+    """Name the models that this one is compared with: trained the same way, on other members."""
     rate = 0.5 if results.references is None else results.references.rate
     parts = "halves" if abs(rate - 0.5) < ABOUT_HALF else "random parts"
     return f"models trained the same way on other {parts} of these records"
 
 
 def _typical(results: Results, others: SameRecipe) -> str:
-    """Whether the model leaks more or less than others of its recipe, or why the comparison does not show it."""
+    """Report whether the model leaks more or less than others of its recipe, or why that is unknown."""
     attack = words.headline_attack(results)
     for code, why in (("GL129", OTHER_TRAINING_SET), ("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
         found = results.check(code)
@@ -155,7 +156,7 @@ def _typical(results: Results, others: SameRecipe) -> str:
 
 
 def _tried(headline: Headline, others: SameRecipe) -> str:
-    """Which attack was run on the other models."""
+    """Name the attack that was run on the other models."""
     if set(others.attacks) <= {headline.name}:
         return f"{headline.name} reaches"
     each = words.and_joined(sorted(set(others.attacks)))
@@ -165,7 +166,7 @@ def _tried(headline: Headline, others: SameRecipe) -> str:
 
 
 def pair_result(attack: AttackResult) -> str:
-    """How often the attack is right about a pair."""
+    """Report how often the attack picks the member of a pair."""
     people = people_base(attack.auc)
     low, high = (count(end) for end in interval_in_people(attack.auc, people))
     times = f"{count(round(attack.auc.value * people))} times in {count(people)}"
@@ -173,7 +174,7 @@ def pair_result(attack: AttackResult) -> str:
 
 
 def tpr_sentence(rate: Rate) -> str:
-    """How many of how many members are identified."""
+    """Report the number of identified members at an FPR."""
     people = people_base(rate.tpr, guess=rate.fpr)
     low, high = (count(end) for end in interval_in_people(rate.tpr, people))
     identified = f"{count(round(rate.tpr.value * people))} in {count(people)} training records (95% CI {low} to {high})"

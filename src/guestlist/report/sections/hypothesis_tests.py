@@ -1,7 +1,6 @@
-"""Attacks with p-values: a test promises a rate of false alarms, and this says whether it keeps it.
+"""Calibration of attacks with p-values: realised against nominal false positive rates.
 
-As everywhere in the report words follow from intervals: a promise is broken where the whole interval lies beyond
-what was asked, and not where the value alone does.
+A test exceeds its nominal rate only where the whole interval is above it, not where only the estimate is.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
 
 
 def section(results: Results) -> Section | None:
+    """Render realised and nominal rates of each test; None without tests."""
     found = tests_with_levels(results)
     if not found:
         return None
@@ -51,29 +51,29 @@ def section(results: Results) -> Section | None:
 
 
 def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
-    """The attacks that were asked for false-positive rates, and reached one."""
+    """Return the attacks with p-values that reach one of the nominal rates."""
     return tuple(test for test in results.hypothesis_tests or () if test.levels)
 
 
 def reached_alphas(results: Results) -> tuple[float, ...]:
-    """Every rate that some test was asked for and reached."""
+    """Return every nominal rate that some test reaches."""
     return tuple(sorted({level.alpha for test in tests_with_levels(results) for level in test.levels}))
 
 
 def level_at(test: HypothesisTest, alpha: float) -> Level | None:
-    """What a test realised at one rate; None where it could not reach it."""
+    """Return a test's result at a nominal rate; None where it cannot reach it."""
     return next((level for level in test.levels if level.alpha == alpha), None)
 
 
 def level_verdict(level: Level) -> str:
-    """Whether a test calls more or fewer than it was asked to, beyond what chance explains."""
+    """Report whether a realised rate is significantly above or below its nominal rate; empty if neither."""
     if level.fpr.low > level.alpha:
         return TOO_MANY
     return TOO_CAUTIOUS if level.fpr.high < level.alpha else CALIBRATED
 
 
 def calibration_summary(results: Results) -> str:
-    """What was found about all tests together."""
+    """Summarise the calibration of all tests."""
     found = [level_verdict(level) for test in tests_with_levels(results) for level in test.levels]
     many, cautious = found.count(TOO_MANY), found.count(TOO_CAUTIOUS)
     if not many and not cautious:
@@ -88,7 +88,7 @@ def calibration_summary(results: Results) -> str:
 
 
 def exceeded_levels_sentence(results: Results) -> str | None:
-    """Which tests raise more false alarms than they were asked to, each at its worst; None where none is shown to."""
+    """Name the tests that exceed their nominal rates, each at its worst; None where none does."""
     worst = []
     for test in tests_with_levels(results):
         over = [level for level in test.levels if level.exceeds_nominal]
@@ -102,7 +102,7 @@ def exceeded_levels_sentence(results: Results) -> str | None:
 
 
 def unreachable_levels_sentence(results: Results) -> str | None:
-    """Which tests cannot reach which rates, however sure they are."""
+    """Name the tests that cannot reach a rate, and the rates."""
     lacking = []
     for test in tests_with_levels(results):
         missing = [percent(alpha) for alpha in reached_alphas(results) if level_at(test, alpha) is None]
@@ -115,7 +115,7 @@ def unreachable_levels_sentence(results: Results) -> str | None:
 
 
 def missing_population_sentence(results: Results) -> str | None:
-    """The tests that could have been held to their promise, had there been a population."""
+    """Name the tests that were not evaluated because there is no population."""
     if results.subject is None or results.subject.population:
         return None
     silent = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
@@ -129,7 +129,7 @@ def _lie(number: int) -> str:
 
 
 def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
-    """Asked against realised false-positive rates, a mark with its interval for each, and the diagonal of promises."""
+    """Draw realised against nominal rates, with intervals, and the diagonal."""
     asked = tuple(sorted({level.alpha for test in found for level in test.levels}))
     marks = (_marks(test, 7 * (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(found))
     return Chart(
@@ -141,7 +141,7 @@ def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
 
 
 def _marks(test: HypothesisTest, offset: float, mark: str, colour: str) -> Series:
-    """Marks of one level stand side by side, or they would hide each other."""
+    """Return the marks of one test, shifted sideways so that tests do not hide each other."""
     levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
     alpha, fpr = tuple(level.alpha for level in levels), [level.fpr for level in levels]
     values = tuple(rate.value for rate in fpr)

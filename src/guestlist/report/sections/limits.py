@@ -1,4 +1,4 @@
-"""What could and what could not have been seen with this many records."""
+"""Detection limits: what could have been detected with this number of records."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render the detection limits; None without a headline attack."""
     said = detection_limits(results)
     if not said:
         return None
@@ -22,7 +23,7 @@ def section(results: Results) -> Section | None:
 
 
 def detection_limits(results: Results) -> tuple[str, ...]:
-    """What could and what could not have been seen, a sentence for each."""
+    """Return the detection limits, a sentence for each."""
     attack, who = words.headline_attack(results), results.subject
     if attack is None or who is None:
         return ()
@@ -33,7 +34,7 @@ def detection_limits(results: Results) -> tuple[str, ...]:
 
 
 def sampling_sentences(found: Sampling | None) -> tuple[str, ...]:
-    """What was done on part of the records."""
+    """Report which steps used a sample of the records or an approximation."""
     said = []
     if found is not None and found.attack_sample is not None:
         said.append(
@@ -88,7 +89,7 @@ def _detectable_rates(rates: tuple[Rate, ...]) -> str:
 
 
 def _resolution(rate: Rate, who: Subject) -> str:
-    """Why a rate is withheld or imprecise, and what would help; empty where it is well resolved."""
+    """Explain why a rate is withheld or imprecise, and what would help; empty where it is precise."""
     if rate.resolution == "good":
         return ""
     unit, n_nonmembers = "non-members", who.nonmembers

@@ -1,4 +1,4 @@
-"""Who was audited, who it was compared with, and what the numbers depend on."""
+"""The audited model, its records and references, and the versions that the numbers depend on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from guestlist.report.training import attacker_phrase, privacy_guarantee
 
 
 def section(results: Results) -> Section:
+    """Render the provenance of the results."""
     body = fill_template(
         "provenance.html",
         name=words.model_name(results),

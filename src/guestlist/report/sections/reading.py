@@ -1,4 +1,4 @@
-"""How to read the page."""
+"""Explanation of the terms on the page."""
 
 from __future__ import annotations
 
@@ -7,4 +7,5 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section:
+    """Render the explanation."""
     return Section("reading", "How to read this", fill_template("reading.html"))

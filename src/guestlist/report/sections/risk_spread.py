@@ -1,4 +1,4 @@
-"""How risks are spread over groups, and whether they rank members alike."""
+"""Distribution of risks over groups, and rank correlations between risks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_GROUPS = 12  # groups in one chart
 
 @dataclass(frozen=True)
 class RiskChart:
-    """One chart: where it is drawn, of which risk, and what it shows for those who do not see it."""
+    """One chart: the element it is drawn into, its risk and its text alternative."""
 
     id: str
     risk: str
@@ -24,6 +24,7 @@ class RiskChart:
 
 
 def section(results: Results) -> Section | None:
+    """Render the distribution of each risk and their rank correlations; None without risks."""
     found = results.risk_distribution
     if found is None:
         return None
@@ -37,7 +38,7 @@ def section(results: Results) -> Section | None:
 
 
 def _shown(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
-    """All members, and the groups with most members, in their order."""
+    """Return all members and the groups with the most members, in their order."""
     most = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
     return (rows[0], *(row for row in rows[1:] if row in most))
 
@@ -52,7 +53,7 @@ def _label(rows: tuple[RiskQuantiles, ...]) -> str:
 
 
 def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
-    """A thin line from the 5 % to the 95 % quantile, a thick one over the middle half, a dot at the median."""
+    """Draw a thin line from the 5% to the 95% quantile, a thick one over the middle half and a dot at the median."""
     places = tuple(map(float, range(len(rows))))
     medians = tuple(row.quantiles[2] for row in rows)
 

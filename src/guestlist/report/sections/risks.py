@@ -1,4 +1,4 @@
-"""What each risk is worth against the headline attack, beside calling everybody at risk."""
+"""Predictive value of each risk for the headline attack, compared with flagging every member."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from guestlist.risks import RECOMMENDED, Worth
 
 
 def section(results: Results) -> Section | None:
+    """Render the predictive value of each risk; None without risks."""
     if not results.risks:
         return None
     text = fill_template(
@@ -25,7 +26,7 @@ def section(results: Results) -> Section | None:
 
 
 def shapr_caveat(rows: tuple[Worth, ...]) -> str:
-    """What must be said wherever SHAPr is shown; nothing where it is not."""
+    """Return the caveat that goes with SHAPr; empty where it is not shown."""
     if not any(row.risk.startswith("shapr") for row in rows):
         return ""
     return (
@@ -36,7 +37,7 @@ def shapr_caveat(rows: tuple[Worth, ...]) -> str:
 
 
 def risk_value_sentence(rows: tuple[Worth, ...]) -> str:
-    """Which risk ranks the members that the attack calls best, and what calling everybody is worth."""
+    """Name the risk that best ranks the flagged members, and compare with flagging every member."""
     everybody, *others = rows
     ranked = [row for row in others if not math.isnan(row.auc.value)]
     calls = (
@@ -55,7 +56,7 @@ def risk_value_sentence(rows: tuple[Worth, ...]) -> str:
 
 
 def ranking_disagreements(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
-    """Which rankings of members differ, and by how much."""
+    """Report the rankings of members that differ, and by how much."""
     from_report = [f"{name} ({decimal(value)})" for first, name, value in pairs if first == REPORT]
     said = [
         f"{first} and {second} rank members differently (Spearman correlation {decimal(value)}): they measure different things."
@@ -71,7 +72,7 @@ def ranking_disagreements(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
 
 
 def group_contradictions(found: GroupRisks) -> list[str]:
-    """Which groups bear more of one risk and less of another than the rest."""
+    """Name the groups with more of one risk and less of another than the other members."""
     said = []
     for part, more, less in contradictions(found):
         advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*more, *less) else ""

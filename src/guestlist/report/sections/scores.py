@@ -1,4 +1,4 @@
-"""How the headline attack scores members and non-members."""
+"""Distribution of the headline attack's scores for members and non-members."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from guestlist.report.section import Section, fill_template
 
 
 def section(results: Results) -> Section | None:
+    """Render the two distributions; None without a headline attack."""
     headline = words.headline_attack(results)
     if headline is None:
         return None
@@ -19,7 +20,7 @@ def section(results: Results) -> Section | None:
 
 
 def _scores(headline: AttackResult) -> Chart:
-    """How the headline attack scores members and non-members, as shares of each."""
+    """Draw the histograms of members and non-members, as shares of each."""
     shares = headline.histogram
     return Chart(
         Axis("score: higher means likelier member"),

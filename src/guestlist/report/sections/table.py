@@ -1,6 +1,6 @@
-"""The sections of the page, in order: a new one is a file (and its template) and a row here.
+"""The sections of the page in order; to add one, add a module (with its template) and a row here.
 
-First the answer and who is concerned, then what it rests on; what only researchers ask for is an appendix.
+First come the verdict and the exposed records, then the evidence; sections for researchers are an appendix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was not tested, in words."""
+"""What the audit did not test."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ UNTESTED_TEXTS = {
 
 
 def section(results: Results) -> Section | None:
+    """Render the list of untested topics; None where it is empty."""
     said = untested_sentences(results)
     if not said:
         return None
@@ -25,5 +26,5 @@ def section(results: Results) -> Section | None:
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
-    """What this audit did not look at, a sentence for each; a code that we do not know is shown as it is."""
+    """Return a sentence for each untested topic; an unknown code is returned as it is."""
     return tuple(UNTESTED_TEXTS.get(code, code) for code in results.untested or ())
