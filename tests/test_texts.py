@@ -14,7 +14,7 @@ from guestlist.collecting.inputs import prepare
 from guestlist.data import as_data
 from guestlist.errors import InputError
 from guestlist.hashes import fingerprint, row_hashes
-from guestlist.neighbours.near_twins import near_twins
+from guestlist.neighbours.near_twins import near_duplicates
 from guestlist.report.features import _columns
 from guestlist.texts import grams, is_free
 
@@ -206,9 +206,9 @@ def test_other_words_on_one_side_are_told_without_the_model_and_the_same_words_a
 def test_a_text_with_a_word_changed_is_a_near_twin():
     (members, _), (others, _) = texts(200, 1), texts(100, 2)
     members, others = np.array(members, dtype=object), np.array(others, dtype=object)
-    assert near_twins(members, others, np.random.default_rng(0)).p_value > 0.01
+    assert near_duplicates(members, others, np.random.default_rng(0)).p_value > 0.01
     changed = np.array([text.replace("a", "e", 1) for text in members[:100]], dtype=object)
-    assert near_twins(members, changed, np.random.default_rng(0)).p_value == 0.001
+    assert near_duplicates(members, changed, np.random.default_rng(0)).p_value == 0.001
 
 
 def test_a_share_of_the_words_is_drawn_anew():

@@ -23,7 +23,7 @@ from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit, Verdict
 from guestlist.findings.risk_spread import Spread
 from guestlist.lines import for_spreadsheets, line
-from guestlist.neighbours.encoding import encoded
+from guestlist.neighbours.encoding import encode_tables
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.tables import read_table
 from guestlist.targets.prediction_files import read_predictions
@@ -167,7 +167,7 @@ def test_distances_and_their_models_are_told_of(tmp_path):
     with pytest.raises(ValueError, match="Expected k=100000000000000000000 to be a whole number"):
         neighbours.Knn(k=10**20)
     with pytest.raises(InputError, match="there are infinite ones in a"):
-        encoded(TABLE.assign(a=[np.inf, 0, 1, 2, 3, 4]))
+        encode_tables(TABLE.assign(a=[np.inf, 0, 1, 2, 3, 4]))
     with pytest.raises(ValueError, match=r"cannot be fitted or asked here \(ValueError: Unknown label type"):
         neighbours.minimisation_curve(
             X, Y + 0.5, X, Y + 0.5, np.arange(6.0), model=LogisticRegression(), rng=np.random.default_rng(0), repeats=1

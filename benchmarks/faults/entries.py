@@ -175,7 +175,7 @@ def _wrong_table(rng: Random, right: pd.DataFrame) -> Any:
 
 
 ON_TEST = ("knn_shapley", "knn_banzhaf", "knn_loo", "waka")
-ON_SELF = ("self_shapley", "self_waka", "neighbour_lists", "knn_loss_laws")
+ON_SELF = ("self_shapley", "self_waka", "neighbour_lists", "knn_loss_distributions")
 WITH_LOSS = ("knn_likelihood_ratio", "t_waka")
 
 
@@ -201,7 +201,7 @@ def values(rng: Random, world: World) -> Ending:
         lists = neighbours.neighbour_lists(x, y)
         wrong = odd.array(rng, np.array([1, 2]))
         return ending(lambda: neighbours.waka_influence(lists, wrong))
-    elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_laws", "neighbour_lists"):
+    elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_distributions", "neighbour_lists"):
         others = (*others, "p")
     arrays = tuple(one for one in right if one in ("x", "y", "x_test", "y_test", "target_loss", "values"))
     given = _some_wrong(rng, right, arrays, others)

@@ -34,7 +34,7 @@ from guestlist.blind.ridge import cross_fitted, folds
 from guestlist.blind.second_order import second_order
 from guestlist.blind.units import folds_of, permuted_membership
 from guestlist.datasets import load
-from guestlist.evaluate import Estimate, auc, auc_beyond
+from guestlist.evaluate import Estimate, auc, auc_gain_within_folds
 from guestlist.findings.adjusted import Adjusted, adjusted
 from guestlist.report.sections.answer import verdict_text
 
@@ -334,7 +334,9 @@ def _weighed(sides: Sides, scores: np.ndarray, true_weights: np.ndarray, rng: np
     assert found is not None
     baseline, cross_fitted = found
     spread = baseline.permutation_std
-    gain = auc_beyond(scores, cross_fitted.score, sides.member, cross_fitted.fold, spread=spread, at_least=0.5)
+    gain = auc_gain_within_folds(
+        scores, cross_fitted.score, sides.member, cross_fitted.fold, baseline_sd=spread, at_least=0.5
+    )
     oracle = auc(scores, sides.member, weights=true_weights)
     weighted = adjusted("attack", scores, sides.member, cross_fitted.propensity, cross_fitted.across_folds)
     return Weighed(baseline, weighted, gain, oracle)
@@ -435,9 +437,9 @@ def beyond(each: int, shift: float, repeats: int) -> dict:
         if spread is None:
             spread = float(within_folds(parts, permuted_membership(unit, sides.member, 200, rng)).std(ddof=1))
         (fitted,) = cross_fitted(parts, np.where(sides.member, 1.0, -1.0)[None])
-        gains.append(auc_beyond(scores, fitted, sides.member, fold, spread=spread, at_least=0.5))
-        plain.append(auc_beyond(scores, fitted, sides.member, fold).value)
-        own.append(auc_beyond(scores, np.zeros(2 * each), sides.member, fold).value)
+        gains.append(auc_gain_within_folds(scores, fitted, sides.member, fold, baseline_sd=spread, at_least=0.5))
+        plain.append(auc_gain_within_folds(scores, fitted, sides.member, fold).value)
+        own.append(auc_gain_within_folds(scores, np.zeros(2 * each), sides.member, fold).value)
     mean = float(min(np.mean(plain), np.mean(own)))
     return {
         "worlds": repeats,

@@ -26,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.arrays.outsiders import outsiders
+from guestlist.arrays.outsiders import out_model_stats
 from guestlist.attacks import ATTACKS, named, scores_of_all
 from guestlist.case import Case, Setting, Truth
 from guestlist.collecting.until import UntilWidth, grow_references
@@ -241,7 +241,7 @@ def exposed_records(
         highest = [row[one.id] for one in most_exposed(table.drop(columns="p_among_models"), "loss")]
         for k in range(1, models):
             others = np.flatnonzero((np.arange(models) != k) & (np.arange(models) != 0))
-            p_values = outsiders(scores[k], scores[others], world.member[others]).p_values
+            p_values = out_model_stats(scores[k], scores[others], world.member[others]).p_values
             outside = ~world.member[k]
             own.extend(p_values[at] <= 0.05 for at in compared if outside[at])
             threshold = np.quantile(scores[k, outside], 0.95)

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.honesty.claims import case_of
 from guestlist.arrays.conformal import conformal_p_values
-from guestlist.arrays.outsiders import outsiders
+from guestlist.arrays.outsiders import out_model_stats
 from guestlist.findings import exposure
 from guestlist.views.signals import Rotation
 
@@ -70,7 +70,7 @@ def lists(noise: str, repeats: int, records: int = 300, models: int = 33, share:
         own = exposure.flagged_records(case)
         assert own is not None
         member, margin = case.truth.member, world.rotation.values["margin"]
-        counted = outsiders(margin[0], margin[1:], world.rotation.member[1:]).p_values
+        counted = out_model_stats(margin[0], margin[1:], world.rotation.member[1:]).p_values
         over_records = conformal_p_values(margin[0], margin[0, ~member])
         others = [exposure.flagged(p_value, member) for p_value in (counted, over_records)]
         true = world.remembered & member

@@ -47,34 +47,34 @@ def _advantage(world: Visits, scores: Scores, member: Member, persons: Persons) 
     for judge in (second, ~second):
         tpr, fpr = world.rates(best_threshold(scores[~judge], member[~judge]))
         truth += tpr * judge[member].mean() - fpr * judge[~member].mean()
-    return advantage(scores, member, persons=persons), truth
+    return advantage(scores, member, clusters=persons), truth
 
 
 def _band(world: Visits, scores: Scores, member: Member, persons: Persons) -> tuple[Estimate, float]:
-    low, high = roc_band(scores, member, np.array([0.5]), persons=persons)
+    low, high = roc_band(scores, member, np.array([0.5]), clusters=persons)
     return Estimate(float("nan"), float(low[0]), float(high[0])), world.tpr(0.5)
 
 
 def _share(world: Visits, scores: Scores, member: Member, persons: Persons) -> tuple[Estimate, float]:
     """Of members, by a test whose p-values are exact."""
-    return rates_at_level(ndtr(-scores), member, FPR, persons=persons)[1], world.tpr(FPR)
+    return rates_at_level(ndtr(-scores), member, FPR, clusters=persons)[1], world.tpr(FPR)
 
 
 # Each gives an interval and its truth.
 FIGURES: dict[str, Callable[[Visits, Scores, Member, Persons], tuple[Estimate, float]]] = {
-    "auc": lambda world, scores, member, persons: (auc(scores, member, persons=persons), world.auc),
+    "auc": lambda world, scores, member, persons: (auc(scores, member, clusters=persons), world.auc),
     "auc_difference": lambda world, scores, member, persons: (
-        auc_difference(scores, -scores, member, persons=persons),
+        auc_difference(scores, -scores, member, clusters=persons),
         2 * world.auc - 1,
     ),
     "advantage": _advantage,
     "tpr at 5 %": lambda world, scores, member, persons: (
-        tpr_at_fpr(scores, member, FPR, persons=persons),
+        tpr_at_fpr(scores, member, FPR, clusters=persons),
         world.tpr(FPR),
     ),
     "roc_band at 50 %": _band,
     "ppv at 5 %": lambda world, scores, member, persons: (
-        positive_predictive_value(scores, member, FPR, PRIOR, persons=persons),
+        positive_predictive_value(scores, member, FPR, PRIOR, clusters=persons),
         world.ppv(FPR, PRIOR),
     ),
     "share of members": _share,

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special, stats
 
 from guestlist.evaluate import Estimate, auc, tpr_at_fpr
-from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
 from guestlist.findings.luck import SIGNIFICANCE_LEVEL, TestFamily, attack_p_values
 
 HERE = Path(__file__).parent
@@ -167,8 +167,8 @@ def union_bound(scores: np.ndarray, member: np.ndarray, fpr: float, error: float
     strict = int(stats.binom.ppf(error / 4, n, fpr)) - 1
     lenient = int(stats.binom.isf(error / 4, n, fpr))
     value = above(int(np.floor(fpr * n + 1e-9))) / n_members
-    low = float(lower_share(above(strict), n_members, error / 4))
-    return Estimate(value, low, float(upper_share(above(lenient), n_members, error / 4)))
+    low = float(clopper_pearson_lower(above(strict), n_members, error / 4))
+    return Estimate(value, low, float(clopper_pearson_upper(above(lenient), n_members, error / 4)))
 
 
 def measured(name: str, repeats: int, seed: int = 0) -> Row:
@@ -176,7 +176,7 @@ def measured(name: str, repeats: int, seed: int = 0) -> Row:
     intervals, unions = [], []
     for repeat in range(repeats):
         scores, member, owners = simulation.sample(np.random.default_rng([seed, repeat]))
-        intervals.append(tpr_at_fpr(scores, member, simulation.fpr, persons=owners))
+        intervals.append(tpr_at_fpr(scores, member, simulation.fpr, clusters=owners))
         if owners is None:
             unions.append(union_bound(scores, member, simulation.fpr))
     low, high = np.array([(one.low, one.high) for one in intervals]).T

@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 from guestlist.evaluate import Estimate, positive_predictive_value
 from guestlist.evaluate.intervals import unanimous_bound
-from guestlist.evaluate.persons import Sums
+from guestlist.evaluate.persons import ClusterSums
 
 HERE = Path(__file__).parent
 ENDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07)
@@ -89,7 +89,7 @@ def of_levels(members: np.ndarray, nonmembers: np.ndarray) -> np.ndarray:
         reach = np.where(two, np.where(seen, place, 0.0).max(axis=1), 1.0)[:, None] - floor
         inside = np.clip((place - floor) / reach, 0, 1)
         total, squares = (counts * inside).sum(axis=1), (counts * inside**2).sum(axis=1)
-        sums = Sums(total, squares, total, n, n, int(n))
+        sums = ClusterSums(total, squares, total, n, n, int(n))
         down = np.hypot(down, value - floor[:, 0] - reach[:, 0] * sums.lower(0.025))
         up = np.hypot(up, floor[:, 0] + reach[:, 0] * sums.upper(0.025) - value)
     variance, room = parts[0] + parts[1], unanimous_bound(min(sizes), 0.025)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.findings.checks import UNLIKE
-from guestlist.neighbours.near_twins import near_twins
+from guestlist.neighbours.near_twins import near_duplicates
 
 REPEATS, SIZES = 500, ((60, 60), (200, 200), (1000, 300))
 Sides = Callable[[int, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
@@ -56,7 +56,9 @@ def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> floa
     """Share of audits in which near twins are claimed."""
     raised = 0
     for repeat in range(repeats):
-        found = near_twins(*sides(members, nonmembers, np.random.default_rng([1, repeat])), np.random.default_rng(0))
+        found = near_duplicates(
+            *sides(members, nonmembers, np.random.default_rng([1, repeat])), np.random.default_rng(0)
+        )
         raised += found is not None and found.p_value <= UNLIKE
     return raised / repeats
 

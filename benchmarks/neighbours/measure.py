@@ -72,7 +72,7 @@ def ours_likelihood_ratio(x, y, x_test, y_test, k, threads):
 
 def distances(x, y, x_test, y_test, k, threads):
     """The bare distances that ``ours`` computes, in the same blocks, and nothing else."""
-    from guestlist.neighbours.blocks import Buffers, blocks_of, in_order
+    from guestlist.neighbours.blocks import Buffers, map_in_order, split_blocks
     from guestlist.neighbours.distances import squared_distances
 
     fill, dtype, _ = squared_distances(x)
@@ -81,7 +81,7 @@ def distances(x, y, x_test, y_test, k, threads):
     def work(block):
         fill(x_test[block], buffers.matrix(block.stop - block.start, len(x), dtype))
 
-    list(in_order(work, blocks_of(len(x_test), len(x)), threads, None))
+    list(map_in_order(work, split_blocks(len(x_test), len(x)), threads, None))
     return np.zeros(len(x))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_loss_laws, neighbour_lists, waka_influence, waka_influence_of_each
+from guestlist.neighbours import Knn, knn_loss_distributions, neighbour_lists, waka_influence, waka_influence_of_each
 from papers.errata.erratum import Erratum
 
 # Table VII: training and test sizes; Adult's training size is printed "11,0874".
@@ -49,7 +49,7 @@ def pool() -> tuple[np.ndarray, np.ndarray]:
 
 
 def distance(k: int) -> Distance:
-    inside, outside = knn_loss_laws(*pool(), Knn(k))
+    inside, outside = knn_loss_distributions(*pool(), Knn(k))
     by_cdf = np.abs(np.cumsum(inside - outside, axis=1))[:, :-1].sum(axis=1)
     by_pmf = np.abs(inside - outside).sum(axis=1)
     known = by_cdf > 1e-6

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import softmax
 
 import guestlist as gl
-from guestlist.evaluate import calls_at_fpr
+from guestlist.evaluate import flags_at_fpr
 from papers.shapr.models import World, asked
 
 OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
@@ -78,7 +78,7 @@ def repeat(world: World, k: int) -> Repeat:
     }
     # A record that no reference, or every one, trained on has no ratio, and is left out.
     calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
-    calls[LIRA_LOW] = calls_at_fpr(lira, member, FPR)
+    calls[LIRA_LOW] = flags_at_fpr(lira, member, FPR)
     risks = {
         EVERYBODY: np.ones(member.sum()),
         SCORE: score(entropy[[k, k]], member, labels)[member],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.neighbours import Knn, knn_loss_laws
+from guestlist.neighbours import Knn, knn_loss_distributions
 from papers.waka.data import Pool
 from papers.waka.games import SHADOWS, Order, lira, losses, partitions
 from papers.waka.measures import auc_and_tpr, spearman
@@ -81,7 +81,7 @@ def games_of(pool: Pool, repeats: int, seed: int) -> list[Game]:
 def laws_of(pool: Pool, games: list[Game], k: int) -> Laws:
     """The exact laws that t-WaKA and the likelihood ratio need in these games."""
     rows = np.unique(np.concatenate([each.asked for each in games]))
-    return Laws(rows, *knn_loss_laws(pool.x, pool.y, Knn(k), asked=rows))
+    return Laws(rows, *knn_loss_distributions(pool.x, pool.y, Knn(k), evaluated=rows))
 
 
 def game(n: int, rng: np.random.Generator) -> Game:

@@ -33,7 +33,7 @@ TABLE_1 = """## Success follows self-WaKA (Table I, Figure 1)
 Spearman's rank correlation of self-WaKA with the ASR. The paper does not say whether over records or, as
 its figure is drawn, over percentiles of self-WaKA; both are here. Two columns tell noise from disagreement:
 the ASR in one half of the games against that in the other half, and self-WaKA against the success rate of
-the *best* attack, which `knn_loss_laws` gives without a game.
+the *best* attack, which `knn_loss_distributions` gives without a game.
 """
 
 OTHER_VALUES = """Other values against the ASR, over records:
@@ -52,7 +52,7 @@ lie above the two tenths in the middle.
 TABLE_2 = """## Success rates of K-NN and of logistic regression (Table II, Figure 2)
 
 "Best attack" is the mean success rate of the most powerful attack on the model's loss, from
-`knn_loss_laws`.
+`knn_loss_distributions`.
 """
 
 FIGURE_2 = """Logistic regression: mean ASR in each tenth of the records, from the lowest self-WaKA (K = 1) to the

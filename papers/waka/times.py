@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from guestlist.neighbours import Knn, knn_loss_laws, neighbour_lists
+from guestlist.neighbours import Knn, knn_loss_distributions, neighbour_lists
 from papers.waka.attack import KS, Game, games_of, laws_of
 from papers.waka.data import Pool
 from papers.waka.games import losses, order_of
@@ -34,7 +34,7 @@ def timings(pool: Pool, *, repeats: int, seed: int = 0) -> list[Timing]:
     """The times of LiRA in three ways, and of the exact laws, over ``repeats`` games."""
     games = games_of(pool, repeats, seed)
     asked = len(games) * len(games[0].asked) * len(KS)
-    knn_loss_laws(pool.x[:50], pool.y[:50], Knn(2))  # compiled before the clock runs
+    knn_loss_distributions(pool.x[:50], pool.y[:50], Knn(2))  # compiled before the clock runs
     order_of(neighbour_lists(pool.x[:50], pool.y[:50], Knn(2)), np.random.default_rng(seed))
     laws, of_laws = _timed(lambda: [laws_of(pool, games, k) for k in KS])
     _, of_fits = _timed(lambda: [_refitted(pool, games, k) for k in KS])

@@ -12,7 +12,7 @@ from guestlist.neighbours import (
     Knn,
     NeighbourLists,
     knn_loo,
-    knn_loss_laws,
+    knn_loss_distributions,
     knn_shapley,
     neighbour_lists,
     self_shapley,
@@ -73,7 +73,7 @@ def value_of(pool: Pool, name: str, k: int) -> np.ndarray:
 @lru_cache(maxsize=8)
 def best_success(pool: Pool, k: int) -> np.ndarray:
     """(n,) success rate of the best attack on each record: one half, and half the distance of the two laws."""
-    inside, outside = knn_loss_laws(pool.x, pool.y, Knn(k), n_jobs=JOBS)
+    inside, outside = knn_loss_distributions(pool.x, pool.y, Knn(k), n_jobs=JOBS)
     return 0.5 + np.abs(inside - outside).sum(axis=1) / 4
 
 

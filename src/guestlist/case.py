@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from guestlist.arrays.orders import settled
+from guestlist.arrays.orders import frozen_take
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack
 from guestlist.attacks.attack import scores_of
@@ -169,7 +169,7 @@ class Case:
     @cached_property
     def asked_scores(self) -> dict[str, np.ndarray]:
         """Attack to (asked records,) scores, which nobody can change."""
-        return {name: settled(values, self.truth.evaluated) for name, values in self.scores.items()}
+        return {name: frozen_take(values, self.truth.evaluated) for name, values in self.scores.items()}
 
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from guestlist.calling import query
 from guestlist.data import Data, concatenate, encode
 from guestlist.errors import AuditError, InputError
 from guestlist.lines import reason
-from guestlist.neighbours.near_twins import NearTwins, near_twins
+from guestlist.neighbours.near_twins import NearDuplicates, near_duplicates
 
 T = TypeVar("T")
 # From this share of non-members that are also members on, the two sides are not two sides.
@@ -196,7 +196,7 @@ class Twins:
     in_population: int | None
     left_out: int
     asked: int
-    near: NearTwins | None
+    near: NearDuplicates | None
 
 
 def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray) -> Twins:
@@ -211,7 +211,7 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
     in_population = None if asked.all() else int(_are_among(hashes[asked], hashes[~asked]).sum())
     # The same records are looked at every time: nothing here is a result that a seed should change.
-    near = near_twins(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
+    near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return Twins(
         int((counts[position] > 1).sum()), int(member.sum()), in_population, int(repeated.sum()), int(asked.sum()), near
     )

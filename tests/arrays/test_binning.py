@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guestlist.arrays.binning import count_in_bins, sizes_and_ends
+from guestlist.arrays.binning import count_and_range, count_in_bins
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -14,7 +14,7 @@ def test_counts_are_those_of_numpy(kind, records):
     values[rng.random(values.shape) < 0.1] = np.nan
     member, chosen = rng.random(values.shape) < 0.3, np.flatnonzero(rng.random(records) < 0.7)
     sizes, ends = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf])
-    sizes_and_ends(values, member, chosen, sizes, ends)
+    count_and_range(values, member, chosen, sizes, ends)
     own, inside = values[:, chosen].astype(np.float64), member[:, chosen]
     known = ~np.isnan(own)
     assert sizes.tolist() == [(known & inside).sum(), (known & ~inside).sum()]
@@ -30,7 +30,7 @@ def test_counts_are_those_of_numpy(kind, records):
 def test_nobody_is_counted_where_nobody_is_chosen():
     sizes, ends, counts = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf]), np.zeros((2, 2), dtype=np.int64)
     values, member, nobody = np.ones((2, 3)), np.ones((2, 3), dtype=bool), np.arange(0)
-    sizes_and_ends(values, member, nobody, sizes, ends)
+    count_and_range(values, member, nobody, sizes, ends)
     count_in_bins(values, member, nobody, np.array([0.0, 1.0, 2.0]), 0.0, counts)
     assert sizes.tolist() == [0, 0]
     assert ends.tolist() == [np.inf, -np.inf]

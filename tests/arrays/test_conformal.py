@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from guestlist.evaluate import conformal_p_values, unscored
+from guestlist.evaluate import conformal_p_values, count_unscored
 
 
 def test_p_values_count_one_by_one():
@@ -15,7 +15,7 @@ def test_unscored_is_nan_and_not_counted():
     found = conformal_p_values(np.array([np.nan, np.inf, -np.inf]), np.array([1.0, np.nan, 2.0]))
     assert np.isnan(found[0])
     assert found[1:].tolist() == [1 / 3, 1]
-    assert unscored(np.array([[np.nan, 1], [np.inf, np.nan]])) == 2
+    assert count_unscored(np.array([[np.nan, 1], [np.inf, np.nan]])) == 2
 
 
 @pytest.mark.parametrize("step", [0.0, 0.5])

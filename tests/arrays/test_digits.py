@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from guestlist.arrays.digits import rounded
+from guestlist.arrays.digits import six_digits
 
 
 def test_rounded_is_what_the_text_is_read_as():
@@ -13,8 +13,8 @@ def test_rounded_is_what_the_text_is_read_as():
     steps = np.concatenate(
         [spread, halves, np.nextafter(halves, 0), np.nextafter(halves, np.inf), 1 / np.arange(1, 500), edges]
     )
-    found = np.array(rounded(steps))
+    found = np.array(six_digits(steps))
     plain = np.array([float(f"{value:.6g}") for value in steps])
     np.testing.assert_array_equal(found, plain)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(plain))
-    assert np.isnan(rounded(np.array([np.nan]))[0])
+    assert np.isnan(six_digits(np.array([np.nan]))[0])

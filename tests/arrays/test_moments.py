@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from guestlist.arrays.moments import moments, moments_of_others, moments_of_sides
+from guestlist.arrays.moments import in_out_moments, leave_block_out_moments, moments
 
 
 def _values(kind: str, models: int = 7, records: int = 12) -> np.ndarray:
@@ -31,7 +31,7 @@ KINDS = ["plain", "huge mean", "saturated", "all saturated", "far target", "not 
 def test_all_targets_at_once_equal_a_loop(kind, together):
     values = _values(kind)
     mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)
-    found = moments_of_others(values, mask, together)
+    found = leave_block_out_moments(values, mask, together)
     count, mean, squares = oracles.moments_of_others(values, mask, together)
     np.testing.assert_array_equal(found.count, count)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-10, atol=1e-10)
@@ -54,13 +54,13 @@ def test_models_that_agree_have_exactly_no_variance():
     values = np.full((6, 3), 0.1) * np.array([1.0, 7.0, 1e5])
     mask = np.ones(values.shape, bool)
     assert (moments(values, mask).squares == 0).all()
-    assert (moments_of_others(values, mask).squares == 0).all()
+    assert (leave_block_out_moments(values, mask).squares == 0).all()
     assert (moments(values, mask).mean == values[0]).all()
-    assert (moments_of_others(values, mask).mean == values[0]).all()
+    assert (leave_block_out_moments(values, mask).mean == values[0]).all()
 
 
 def test_a_single_model_has_no_others():
-    alone = moments_of_others(np.ones((1, 4)), np.ones((1, 4), bool))
+    alone = leave_block_out_moments(np.ones((1, 4)), np.ones((1, 4), bool))
     assert (alone.count == 0).all()
     assert np.isnan(alone.mean).all()
     assert np.isnan(alone.variance).all()
@@ -83,15 +83,15 @@ def test_compiled_code_has_the_same_bits(kind, monkeypatch):
     member[:, 3] = False
     for given in (values, values.astype(np.float32)):
         monkeypatch.setattr("guestlist.arrays.moments.MANY_CELLS", values.size)
-        plain = moments_of_sides(given.astype(np.float64), member)
+        plain = in_out_moments(given.astype(np.float64), member)
         for side, kind_of in zip(plain, (member, ~member), strict=True):
             alone = moments(given.astype(np.float64), kind_of & ~np.isnan(given))
             np.testing.assert_array_equal(side.squares, alone.squares)
         monkeypatch.setattr("guestlist.arrays.moments.MANY_CELLS", 0)
-        found = moments_of_sides(given, member)
+        found = in_out_moments(given, member)
         for side, name in product(("inside", "outside"), ("count", "mean", "squares")):
             one, other = (getattr(getattr(sides, side), name) for sides in (plain, found))
             np.testing.assert_array_equal(one, other)
             assert one.dtype == other.dtype
-        some, alone = moments_of_sides(given, member, slice(1, None, 2)), moments_of_sides(given[1::2], member[1::2])
+        some, alone = in_out_moments(given, member, slice(1, None, 2)), in_out_moments(given[1::2], member[1::2])
         np.testing.assert_array_equal(some.inside.squares, alone.inside.squares)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from guestlist.arrays import orders
-from guestlist.arrays.orders import rising, settled
-from guestlist.evaluate import auc, auc_difference, balanced_accuracy, steps, tpr_at_fpr
+from guestlist.arrays.orders import cached_argsort, frozen_take
+from guestlist.evaluate import auc, auc_difference, balanced_accuracy, roc_steps, tpr_at_fpr
 
 
 @pytest.fixture
@@ -19,19 +19,19 @@ def counted(monkeypatch):
 
 def test_it_is_found_once_and_forgotten_with_the_scores(counted):
     given = np.array([3.0, 1.0, np.nan, 2.0])
-    scores, known = settled(given.copy(), np.ones(4, dtype=bool)), len(orders._known)
-    assert rising(scores).tolist() == rising(scores).tolist() == [1, 3, 0, 2]
+    scores, known = frozen_take(given.copy(), np.ones(4, dtype=bool)), len(orders._known)
+    assert cached_argsort(scores).tolist() == cached_argsort(scores).tolist() == [1, 3, 0, 2]
     assert (len(counted), len(orders._known)) == (1, known + 1)
     del scores
     gc.collect()
     assert len(orders._known) == known
-    rising(given), rising(given)  # who can change it must not rely on what was found before
+    cached_argsort(given), cached_argsort(given)  # who can change it must not rely on what was found before
     assert len(counted) == 3
 
 
 def test_settled_scores_cannot_be_changed_and_change_nothing():
     given = np.arange(5.0)
-    some = settled(given, given > 2)
+    some = frozen_take(given, given > 2)
     assert some.tolist() == [3, 4]
     given[3] = 0
     assert some[0] == 3
@@ -45,7 +45,7 @@ def test_figures_are_the_same_and_sort_once(counted):
     for given in (rng.normal(size=200), np.round(rng.normal(size=200), 1), (rng.random(200) < 0.3) * 1.0):
 
         def figures(scores, of=other):
-            drawn = steps(scores, member, at=(0.1,))
+            drawn = roc_steps(scores, member, at=(0.1,))
             rates = [tpr_at_fpr(scores, member, fpr) for fpr in (0.05, 0.2)]
             return (
                 auc(scores, member),
@@ -57,7 +57,7 @@ def test_figures_are_the_same_and_sort_once(counted):
 
         plain = figures(given)
         counted.clear()
-        scores = settled(given.copy(), np.ones(200, dtype=bool))
+        scores = frozen_take(given.copy(), np.ones(200, dtype=bool))
         assert figures(scores) == plain
         assert len(counted) == 1
         assert auc_difference(scores, other, member) == auc_difference(given, other, member)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from guestlist.arrays.ranks import aucs
-from guestlist.arrays.redraws import Masks, p_values_of_best, rank_gaps, redraws, tprs_of_draws
+from guestlist.arrays.redraws import DensePermutations, max_t_p_values, permutations, permuted_tprs, rank_sum_z_scores
 from guestlist.evaluate import tpr_at_fpr
 
 
 def dealt(member, draws=200, **how):
-    return np.concatenate([block.member for block in redraws(member, draws, np.random.default_rng(0), **how)])
+    return np.concatenate([block.member for block in permutations(member, draws, np.random.default_rng(0), **how)])
 
 
 def scores_with_everything(rng, records):
@@ -39,7 +39,7 @@ def test_every_deal_is_as_likely(members):
 
 def test_blocks_give_every_draw(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.redraws.CELLS_AT_ONCE", 100)
-    blocks = list(redraws(np.arange(30) < 10, 10, np.random.default_rng(0)))
+    blocks = list(permutations(np.arange(30) < 10, 10, np.random.default_rng(0)))
     assert [len(block.member) for block in blocks] == [3, 3, 3, 1]
 
 
@@ -54,7 +54,7 @@ def test_what_a_person_has_on_one_side_changes_sides_together():
     persons = np.repeat(np.arange(12), np.arange(1, 13))
     member = persons % 2 == 0
     member[-1] = True  # the last person has records on both sides
-    found = dealt(member, persons=persons)
+    found = dealt(member, clusters=persons)
     for person in range(11):
         own = found[:, persons == person]
         assert (own == own[:, :1]).all()
@@ -67,7 +67,7 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
     rng = np.random.default_rng(1)
     scores = scores_with_everything(rng, 150)
     deals = dealt(rng.random(150) < 0.4, 50)
-    (gaps,) = rank_gaps(scores[None], Masks(deals))
+    (gaps,) = rank_sum_z_scores(scores[None], DensePermutations(deals))
     one_by_one = aucs(np.broadcast_to(scores, deals.shape), deals)
     scored = ~np.isnan(scores)
     for deal, gap, auc in zip(deals, gaps, one_by_one, strict=True):
@@ -79,16 +79,16 @@ def test_figures_of_many_deals_are_those_of_one_at_a_time():
         assert gap == pytest.approx((auc - 0.5) / np.sqrt(variance))  # the textbook's formula with ties
     for fprs in ((0.02,), (0.02, 0.05), (0.05, 0.3, 0.97)):
         expected = [[tpr_at_fpr(scores, deal, fpr).value for deal in deals] for fpr in fprs]
-        assert tprs_of_draws(scores, Masks(deals), fprs) == pytest.approx(np.array(expected))
+        assert permuted_tprs(scores, DensePermutations(deals), fprs) == pytest.approx(np.array(expected))
 
 
 def test_figures_of_several_attacks_are_those_of_each():
     rng = np.random.default_rng(4)
     scores = np.stack([scores_with_everything(rng, 80) for _ in range(3)])
     deals = dealt(rng.random(80) < 0.5, 20)
-    for row, found in zip(scores, rank_gaps(scores, Masks(deals)), strict=True):
+    for row, found in zip(scores, rank_sum_z_scores(scores, DensePermutations(deals)), strict=True):
         known = ~np.isnan(row)
-        assert found == pytest.approx(rank_gaps(row[None, known], Masks(deals).within(known))[0])
+        assert found == pytest.approx(rank_sum_z_scores(row[None, known], DensePermutations(deals).within(known))[0])
 
 
 @pytest.mark.parametrize("largest", [2**24, 2**24 + 1], ids=["in single precision", "beyond it"])
@@ -96,7 +96,7 @@ def test_sums_of_whole_numbers_are_exact(largest):
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 1000, size=(3, 50))
     weights[0, 0] += largest - 1 - weights[0].sum()
-    deals = Masks(rng.random((20, 50)) < 0.5)
+    deals = DensePermutations(rng.random((20, 50)) < 0.5)
     deals.member[0] = True
     expected = [[sum(int(one) for one in row[draw]) for draw in deals.member] for row in weights]
     assert expected[0][0] == largest - 1
@@ -108,14 +108,16 @@ def test_equally_good_deals_are_found_equal():
     rng = np.random.default_rng(2)
     scores = (rng.random(101) < 0.3).astype(float)
     deals = dealt(np.arange(101) < 50, 500)
-    assert len(np.unique(rank_gaps(scores[None], Masks(deals)))) == len(np.unique(deals @ scores))
+    assert len(np.unique(rank_sum_z_scores(scores[None], DensePermutations(deals)))) == len(np.unique(deals @ scores))
 
 
 def test_nothing_to_tell_is_no_gap():
     deals = np.array([[True, True, False], [False, False, False]])
     scores = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [np.nan, np.nan, np.nan]])
-    assert (rank_gaps(scores, Masks(deals)) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]).all()
-    assert tprs_of_draws(np.array([3.0, 2.0, 1.0]), Masks(deals), (0.5,)).tolist() == [[1, 0]]
+    assert (
+        rank_sum_z_scores(scores, DensePermutations(deals)) == [[0, 0], [pytest.approx(-np.sqrt(1.5)), 0], [0, 0]]
+    ).all()
+    assert permuted_tprs(np.array([3.0, 2.0, 1.0]), DensePermutations(deals), (0.5,)).tolist() == [[1, 0]]
 
 
 def test_p_values_are_those_of_all_deals():
@@ -124,15 +126,17 @@ def test_p_values_are_those_of_all_deals():
     scores = rng.normal(size=(1, 9))
     member = scores[0] >= np.sort(scores[0])[-3]  # the three highest: only 1 of 84 deals is as good
     every = np.array([np.isin(np.arange(9), chosen) for chosen in combinations(range(9), 3)])
-    own = rank_gaps(scores, Masks(member[None]))[:, 0]
-    exact = (rank_gaps(scores, Masks(every)) >= own).mean()
+    own = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
+    exact = (rank_sum_z_scores(scores, DensePermutations(every)) >= own).mean()
     assert exact == pytest.approx(1 / 84)
-    assert p_values_of_best(own, rank_gaps(scores, Masks(dealt(member, 20_000))))[0] == pytest.approx(exact, abs=0.003)
+    assert max_t_p_values(own, rank_sum_z_scores(scores, DensePermutations(dealt(member, 20_000))))[0] == pytest.approx(
+        exact, abs=0.003
+    )
 
 
 def test_the_best_of_many_is_judged_by_the_best_of_many():
     found, drawn = np.array([2.0, 1.0]), np.array([[0.0, 3.0, 0.5], [1.5, 0.0, 0.5]])
-    assert list(p_values_of_best(found, drawn)) == [2 / 4, 3 / 4]
+    assert list(max_t_p_values(found, drawn)) == [2 / 4, 3 / 4]
 
 
 @pytest.fixture
@@ -142,7 +146,7 @@ def many(monkeypatch):
 
 
 def shifts(member, draws=200, seed=0, **how):
-    (found,) = redraws(member, draws, np.random.default_rng(seed), **how)
+    (found,) = permutations(member, draws, np.random.default_rng(seed), **how)
     return found
 
 
@@ -152,14 +156,14 @@ def written_down(found):
         np.stack([np.roll(side, -by) for by in each]) for side, each in zip(found.sides, found.shifts, strict=True)
     ]
     places = zip(found.layer, found.place, strict=True)
-    return Masks(np.stack([rolled[layer][:, place] for layer, place in places], axis=1))
+    return DensePermutations(np.stack([rolled[layer][:, place] for layer, place in places], axis=1))
 
 
 @pytest.mark.parametrize("how", ["plain", "persons", "strata"])
 def test_shifts_are_deals(many, how):
     rng = np.random.default_rng(5)
     member, records = rng.random(90) < 0.4, np.arange(90)
-    asked = {"plain": {}, "persons": {"persons": records // 3}, "strata": {"strata": records % 4}}[how]
+    asked = {"plain": {}, "persons": {"clusters": records // 3}, "strata": {"strata": records % 4}}[how]
     found = shifts(member, 60, **asked)
     masks = written_down(found).member
     if how == "strata":
@@ -177,15 +181,17 @@ def test_shifts_are_deals(many, how):
 def test_figures_of_shifts_are_those_of_the_same_deals_written_down(many, how):
     rng = np.random.default_rng(6)
     member, records = rng.random(120) < 0.5, np.arange(120)
-    asked = {"plain": {}, "persons": {"persons": records // 4}, "strata": {"strata": records % 3}}[how]
+    asked = {"plain": {}, "persons": {"clusters": records // 4}, "strata": {"strata": records % 3}}[how]
     found = shifts(member, 40, **asked)
     scores = np.stack([scores_with_everything(rng, 120) for _ in range(3)])
     masks, some = written_down(found), records % 3 == 1
-    assert (rank_gaps(scores, found) == rank_gaps(scores, masks)).all()
-    assert (rank_gaps(scores[:, some], found.within(some)) == rank_gaps(scores[:, some], masks.within(some))).all()
+    assert (rank_sum_z_scores(scores, found) == rank_sum_z_scores(scores, masks)).all()
+    assert (
+        rank_sum_z_scores(scores[:, some], found.within(some)) == rank_sum_z_scores(scores[:, some], masks.within(some))
+    ).all()
     if how != "strata":
         fprs = (0.3, 0.02)  # in any order
-        assert (tprs_of_draws(scores[0], found, fprs) == tprs_of_draws(scores[0], masks, fprs)).all()
+        assert (permuted_tprs(scores[0], found, fprs) == permuted_tprs(scores[0], masks, fprs)).all()
 
 
 @pytest.mark.slow
@@ -196,9 +202,9 @@ def test_p_values_from_shifts_keep_their_promise(many):
         scores = rng.normal(size=(2, 40))
         scores[1] += scores[0]
         member = rng.permutation(40) < 15
-        drawn = rank_gaps(scores, shifts(member, 99, seed))
-        own = rank_gaps(scores, Masks(member[None]))[:, 0]
-        small += p_values_of_best(own, drawn).min() <= 0.1
+        drawn = rank_sum_z_scores(scores, shifts(member, 99, seed))
+        own = rank_sum_z_scores(scores, DensePermutations(member[None]))[:, 0]
+        small += max_t_p_values(own, drawn).min() <= 0.1
     assert 0.06 <= small / 600 <= 0.14  # three standard errors
 
 
@@ -206,7 +212,7 @@ def test_shifts_find_what_dealing_out_finds(many):
     """On a few thousand records the two have one distribution: mean 0 and spread 1, as ranks of chance have."""
     rng = np.random.default_rng(8)
     scores, member = rng.normal(size=(1, 5000)), rng.random(5000) < 0.5
-    (gaps,) = rank_gaps(scores, shifts(member, 1999))
+    (gaps,) = rank_sum_z_scores(scores, shifts(member, 1999))
     assert abs(gaps.mean()) < 0.1
     assert gaps.std() == pytest.approx(1, abs=0.06)
     assert np.quantile(gaps, 0.99) == pytest.approx(2.33, abs=0.25)
@@ -216,23 +222,23 @@ def test_shifts_find_what_dealing_out_finds(many):
 def test_a_walk_that_begins_half_way_ends_at_the_same_place(many, monkeypatch, how):
     rng = np.random.default_rng(8)
     member, records = rng.random(3000) < 0.4, np.arange(3000)
-    found = shifts(member, 50, **({"persons": records // 3} if how == "persons" else {}))
+    found = shifts(member, 50, **({"clusters": records // 3} if how == "persons" else {}))
     fprs = (0.02, 0.1, 0.3, 0.9)
     lumps = np.round(rng.normal(size=3000), 1)
     for scores in (rng.normal(size=3000), lumps, (lumps > 1) * 1.0, np.where(lumps > 2, np.nan, lumps)):
-        whole = tprs_of_draws(scores, found, fprs)
+        whole = permuted_tprs(scores, found, fprs)
         with monkeypatch.context() as patch:
             patch.setattr("guestlist.arrays.redraws.LONG", 0)
             for far in (6.0, 0.5):  # so near that some draws are past the end, and walk from the start
                 patch.setattr("guestlist.arrays.redraws.FAR", far)
-                assert (tprs_of_draws(scores, found, fprs) == whole).all()
+                assert (permuted_tprs(scores, found, fprs) == whole).all()
 
 
 def test_several_deals_are_judged_as_each_alone():
     rng = np.random.default_rng(5)
     scores, member = rng.integers(0, 9, (3, 40)).astype(float), rng.random(40) < 0.5
     scores[1, :4] = np.nan
-    parts = Masks(member[None]), *redraws(member, 30, rng)
-    alone = [rank_gaps(scores, part) for part in parts]
-    assert (rank_gaps(scores, *parts) == np.hstack(alone)).all()
+    parts = DensePermutations(member[None]), *permutations(member, 30, rng)
+    alone = [rank_sum_z_scores(scores, part) for part in parts]
+    assert (rank_sum_z_scores(scores, *parts) == np.hstack(alone)).all()
     assert len(np.unique(np.hstack(alone))) > 30

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.arrays.thresholds import class_thresholds, thresholds_over_rows
-from guestlist.arrays.thresholds_of_others import thresholds_of_others
+from guestlist.arrays.thresholds import class_thresholds, group_thresholds
+from guestlist.arrays.thresholds_of_others import leave_block_out_thresholds
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold
 from guestlist.errors import InputError
@@ -22,7 +22,7 @@ def test_leaving_each_block_out_equals_choosing_without_it(digits, shift, chunk)
     for points in (3, 50, 1000):
         block, member = rng.integers(0, 6, points), rng.random(points) < 0.4
         scores = np.round(rng.normal(size=points) + shift * member, digits)
-        found = thresholds_of_others(scores, member, block, 6, chunk=chunk)
+        found = leave_block_out_thresholds(scores, member, block, 6, chunk=chunk)
         for b in range(6):
             others = block != b
             both = member[others].any() and not member[others].all()
@@ -33,14 +33,14 @@ def test_leaving_each_block_out_equals_choosing_without_it(digits, shift, chunk)
 def test_infinite_scores_are_tied_with_each_other():
     scores = np.array([np.inf, np.inf, 1.0, -np.inf, -np.inf, 0.0])
     member = np.array([True, False, True, False, True, False])
-    found = thresholds_of_others(scores, member, np.arange(6), 6, chunk=1)
+    found = leave_block_out_thresholds(scores, member, np.arange(6), 6, chunk=1)
     for b in range(6):
         others = np.arange(6) != b
         np.testing.assert_array_equal(found[b], best_threshold(scores[others], member[others]))
 
 
 def test_no_points_give_no_threshold():
-    assert np.isnan(thresholds_of_others(np.array([]), np.array([], bool), np.array([], int), 3)).all()
+    assert np.isnan(leave_block_out_thresholds(np.array([]), np.array([], bool), np.array([], int), 3)).all()
 
 
 def _own_figures(name, signals, member):
@@ -98,7 +98,7 @@ def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypat
         values[0, :3], member[0, :3] = (0.0, -0.0, np.inf), (True, False, True)
         group = rng.integers(0, 3, 60)
         for sign in (1, -1):
-            found = thresholds_over_rows(values, member, group, 3, sign)
+            found = group_thresholds(values, member, group, 3, sign)
             parts = [group == number for number in range(3)] + [np.ones(60, dtype=bool)]
             every = [best_threshold(sign * values[:, part].ravel(), member[:, part].ravel()) for part in parts]
             assert found.tolist() == every
@@ -108,7 +108,7 @@ def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
     monkeypatch.setattr("guestlist.arrays.thresholds.MANY", 0)
     everyone = np.ones((2, 5), dtype=bool)
     everyone[:, 2] = False
-    found = thresholds_over_rows(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
+    found = group_thresholds(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
     np.testing.assert_array_equal(found, [np.nan, 1.0, np.nan, np.nan, 1.0])
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from guestlist.cli import main
 from guestlist.errors import InputError
 from guestlist.neighbours import Knn, knn_shapley, self_waka
-from guestlist.neighbours.encoding import encoded
+from guestlist.neighbours.encoding import encode_tables
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def knn(*arguments):
 
 def points(tables):
     train, test = (pd.read_parquet(tables / f"{name}.parquet").drop(columns="who") for name in ("train", "test"))
-    return *encoded(train.drop(columns="y"), test.drop(columns="y")), train["y"], test["y"]
+    return *encode_tables(train.drop(columns="y"), test.drop(columns="y")), train["y"], test["y"]
 
 
 @pytest.mark.slow
@@ -107,8 +107,8 @@ def test_mistakes_are_one_line(arguments, message, tables):
 
 def test_words_are_as_far_apart_as_each_other_and_missing_values_are_named():
     table = pd.DataFrame({"a": [0.0, 2.0], "w": ["x", "y"]})
-    first, other = encoded(table, pd.DataFrame({"a": [0.0], "w": ["z"]}))
+    first, other = encode_tables(table, pd.DataFrame({"a": [0.0], "w": ["z"]}))
     assert first.tolist() == [[-1, 1, 0], [1, 0, 1]]
     assert other.tolist() == [[-1, 0, 0]]
     with pytest.raises(InputError, match="missing ones in a"):
-        encoded(table.assign(a=[np.nan, 1.0]))
+        encode_tables(table.assign(a=[np.nan, 1.0]))

@@ -38,7 +38,7 @@ def test_the_gap_is_that_of_the_same_records_in_any_order():
         for name, table in zip("ab", (tables[0], tables[1][5:].sample(frac=1, random_state=0)), strict=True)
     )
     kept = slice(5, None)  # of those who left, nothing is known of the other
-    expected = auc_difference(scores[1, kept], scores[0, kept], member[kept], persons=persons[kept], confidence=0.9)
+    expected = auc_difference(scores[1, kept], scores[0, kept], member[kept], clusters=persons[kept], confidence=0.9)
     assert auc_gap(plain, other, 0.9) == pytest.approx(expected)
 
 

@@ -40,7 +40,7 @@ def test_of_persons():
         sureness, person = np.full(300, 0.9), np.repeat(np.arange(30), 10)
         right = (rng.random(30) < 0.8)[person]
         for k, persons in enumerate((None, person)):
-            found = calibration_error(sureness, right, persons=persons)
+            found = calibration_error(sureness, right, clusters=persons)
             held[k].append(found.low <= 0.1 <= found.high)
     assert np.mean(held[0]) < 0.7
     assert np.mean(held[1]) >= 0.92

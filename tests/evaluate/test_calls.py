@@ -11,7 +11,7 @@ from guestlist.evaluate import (
     advantage,
     balanced_accuracy,
     best_threshold,
-    calls,
+    flag_members,
     proportion,
     proportion_difference,
 )
@@ -36,7 +36,7 @@ def test_best_threshold_is_the_best_of_all(scores, random):
 
 def test_a_call_is_at_or_above_the_threshold():
     scores, member = np.array([0.0, 1.0, 2.0, np.nan]), np.array([False, True, True, True])
-    assert calls(scores, member, 1.0).tolist() == [False, True, True, False]
+    assert flag_members(scores, member, 1.0).tolist() == [False, True, True, False]
     assert advantage(scores, member, 1.0).value == 1
     assert advantage(scores, member, 1.5).value == 0.5
     assert balanced_accuracy(scores, member, 1.5).value == 0.75
@@ -45,7 +45,7 @@ def test_a_call_is_at_or_above_the_threshold():
 def test_cross_fit_calls_each_half_with_the_threshold_of_the_other():
     scores, member = World(1.0).draw(np.random.default_rng(0), 31, 50)
     scores[::9] = np.nan
-    called = calls(scores, member, CrossFit(seed=4))
+    called = flag_members(scores, member, CrossFit(seed=4))
     kept = ~np.isnan(scores)
     second = np.zeros(len(scores), dtype=bool)
     second[kept] = CrossFit(seed=4).halves(member[kept])

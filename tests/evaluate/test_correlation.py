@@ -35,7 +35,7 @@ def test_a_line_is_no_proof_and_constants_have_none(correlation):
 
 def test_persons_count_once():
     a = np.random.default_rng(0).normal(size=(2, 40))
-    alone, of_ten = spearman(*a), spearman(*a, persons=np.arange(40) // 4)
+    alone, of_ten = spearman(*a), spearman(*a, clusters=np.arange(40) // 4)
     assert of_ten.value == alone.value
     assert of_ten.high - of_ten.low > 1.5 * (alone.high - alone.low)
 

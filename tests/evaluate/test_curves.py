@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from guestlist.evaluate import auc, roc, steps, tpr_at_fpr
+from guestlist.evaluate import auc, roc, roc_steps, tpr_at_fpr
 from worlds_evaluate import World
 
 
@@ -65,7 +65,7 @@ def test_stairs_are_what_tpr_at_fpr_computes(step, weighted):
     rng = np.random.default_rng(0)
     scores, member = World(1.0, step=step).draw(rng, 60, 90)
     weights = rng.integers(1, 4, len(scores)) * 1.0 if weighted else None
-    curve = steps(scores, member, weights=weights)
+    curve = roc_steps(scores, member, weights=weights)
     assert (np.diff(curve.fpr) > 0).all()
     for fpr in (*np.linspace(0.07, 1, 41), *curve.fpr[curve.fpr > 0.07]):
         assert height(curve, fpr + 1e-12) == tpr_at_fpr(scores, member, fpr, weights=weights).value
@@ -77,8 +77,8 @@ def test_stairs_are_what_tpr_at_fpr_computes(step, weighted):
 def test_thinned_stairs_are_exact_where_they_are_wanted():
     scores, member = World(1.0).draw(np.random.default_rng(0), 4000, 6000)
     at = np.geomspace(1 / 6000, 1, 50)
-    curve, every = steps(scores, member, at=at), steps(scores, member)
+    curve, every = roc_steps(scores, member, at=at), roc_steps(scores, member)
     assert len(every.fpr) <= 402
     assert (np.diff(curve.tpr) >= 0).all()
     assert [height(curve, fpr) for fpr in at] == [tpr_at_fpr(scores, member, fpr).value for fpr in at]
-    assert steps(np.arange(3.0), np.ones(3, dtype=bool)).fpr.tolist() == [0, 1]
+    assert roc_steps(np.arange(3.0), np.ones(3, dtype=bool)).fpr.tolist() == [0, 1]

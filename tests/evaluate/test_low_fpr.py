@@ -20,7 +20,7 @@ from guestlist.evaluate import (
     threshold_at_fpr,
     tpr_at_fpr,
 )
-from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
 from worlds_evaluate import World, coverage
 
 lattice = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf])
@@ -64,8 +64,10 @@ def test_limits_pair_every_threshold_with_clopper_pearson_limits_by_squares():
     lenienter = -ndtri(binom.sf(ranks, 700, 0.05))
     above = above[15:60]
     steps = np.linspace(0, z, 13)
-    low = min(lower_share(interpolated(a, stricter), 300, ndtr(-np.sqrt(z**2 - a**2 + 1e-12))) for a in steps)
-    high = max(upper_share(interpolated(a, lenienter), 300, ndtr(-np.sqrt(z**2 - a**2 + 1e-12))) for a in steps)
+    low = min(clopper_pearson_lower(interpolated(a, stricter), 300, ndtr(-np.sqrt(z**2 - a**2 + 1e-12))) for a in steps)
+    high = max(
+        clopper_pearson_upper(interpolated(a, lenienter), 300, ndtr(-np.sqrt(z**2 - a**2 + 1e-12))) for a in steps
+    )
     assert found[1:] == pytest.approx((float(low), float(high)), abs=1e-6)
 
 
@@ -73,7 +75,7 @@ def test_limits_of_separate_persons_are_those_of_records():
     scores, member = World(1.5, step=0.01).draw(np.random.default_rng(1), 300, 700)
     for fpr in (0.01, 0.05, 0.5):
         alone = tpr_at_fpr(scores, member, fpr)
-        assert tpr_at_fpr(scores, member, fpr, persons=np.arange(1000)) == pytest.approx(alone, abs=1e-9)
+        assert tpr_at_fpr(scores, member, fpr, clusters=np.arange(1000)) == pytest.approx(alone, abs=1e-9)
 
 
 def test_perfect_separation_has_a_lower_limit_where_the_nonmembers_support_the_rate():

@@ -22,11 +22,11 @@ def test_the_p_value_is_the_error_at_which_the_interval_ends_at_0(persons, shift
     group = np.arange(80) < 32
     values = np.round(rng.normal(size=80) + shift * group, 1)
     values[3] = np.nan
-    found = group_means(values, [group, ~group], persons=persons)
+    found = group_means(values, [group, ~group], clusters=persons)
     assert 1e-6 < found[0].p_value < 0.05
     assert found[1].p_value == pytest.approx(found[0].p_value)
     assert found[1].beyond_rest.value == pytest.approx(-found[0].beyond_rest.value)
-    (at,) = group_means(values, [group], persons=persons, confidence=1 - found[0].p_value)
+    (at,) = group_means(values, [group], clusters=persons, confidence=1 - found[0].p_value)
     assert at.beyond_rest.low == pytest.approx(0, abs=1e-6)
 
 

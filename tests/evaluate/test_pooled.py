@@ -69,7 +69,7 @@ def test_variance_due_to_records_is_that_of_a_bootstrap(size):
     scores, member = targets_world(rng, targets=1, records=90, record_sd=1.0, size=size)
     scores, member = np.repeat(scores, 2, axis=0), np.repeat(member, 2, axis=0)
     persons = np.repeat(np.arange(90 // size), size)
-    found = pooled_auc(scores, member, persons=persons)
+    found = pooled_auc(scores, member, clusters=persons)
     spread = found.value * (1 - found.value) * (logit(found.high) - logit(found.value))
     drawn = oracle.resampled_pooled_auc(scores[:1], member[:1], persons, draws=400, rng=rng)
     assert spread / t.ppf(0.975, 1) == pytest.approx(drawn.std(), rel=0.12)  # 400 draws: 3.5 % either way
@@ -80,7 +80,7 @@ def test_persons_widen_the_interval_when_records_repeat():
     scores, member = np.repeat(scores, 4, axis=1), np.repeat(member, 4, axis=1)
     persons = np.repeat(np.arange(200), 4)
     for figure in (pooled_auc, lambda *a, **k: pooled_tpr_at_fpr(*a, 0.05, **k)):
-        alone, together = figure(scores, member), figure(scores, member, persons=persons)
+        alone, together = figure(scores, member), figure(scores, member, clusters=persons)
         once = figure(scores[:, ::4], member[:, ::4])
         assert together.high - together.low > alone.high - alone.low
         assert together[1:] == pytest.approx(once[1:], abs=0.02)
@@ -104,8 +104,8 @@ def test_refuses_and_withholds():
         pooled_auc(scores[:1], member[:1])
     with pytest.raises(ValueError, match="targets, records"):
         pooled_auc(scores, member[:1])
-    with pytest.raises(ValueError, match="Expected persons"):
-        pooled_auc(scores, member, persons=np.arange(3))
+    with pytest.raises(ValueError, match="Expected clusters"):
+        pooled_auc(scores, member, clusters=np.arange(3))
     assert np.isnan(pooled_auc(scores, member & [[True], [False]])).all()
     assert np.isnan(pooled_tpr_at_fpr(scores, member, 0.001)).all()
 
@@ -142,7 +142,7 @@ def test_pooled_auc_covers_records_of_persons_only_if_it_is_told_of_them():
         member = np.tile(np.repeat(rng.random(50) < 0.5, 4), (8, 1))
         record = np.repeat(rng.normal(size=50), 4)
         lift = 0.5 + 0.1 * rng.normal(size=(8, 1))
-        return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, persons=persons), truth
+        return pooled_auc(lift * member + record + rng.normal(size=(8, 200)), member, clusters=persons), truth
 
     assert 0.93 <= coverage(lambda rng: found(rng, persons), worlds=1000) <= 0.999
     assert coverage(lambda rng: found(rng, None), worlds=300) < 0.9

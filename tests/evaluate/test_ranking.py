@@ -6,7 +6,7 @@ from scipy.special import logit
 
 import oracles_evaluate as oracle
 from guestlist.evaluate import auc, auc_difference, smallest_detectable_auc
-from guestlist.evaluate.ranking import placements, variance_parts
+from guestlist.evaluate.ranking import delong_variance_parts, placements
 from worlds_evaluate import World, coverage
 
 lattice_scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30)
@@ -38,14 +38,14 @@ def test_delong_variance_is_that_of_structural_components(step):
     a, member = World(1.0, step=step).draw(rng, 25, 40)
     b = World(0.0, step=step).on_lattice(a + rng.normal(size=a.shape))
     place_a, place_b = placements(a, member), placements(b, member)
-    assert sum(variance_parts(place_a)) == pytest.approx(oracle.delong_covariance(a, a, member), rel=1e-9)
+    assert sum(delong_variance_parts(place_a)) == pytest.approx(oracle.delong_covariance(a, a, member), rel=1e-9)
     gap = type(place_a)(place_a.member - place_b.member, place_a.nonmember - place_b.nonmember)
     expected = (
         oracle.delong_covariance(a, a, member)
         + oracle.delong_covariance(b, b, member)
         - 2 * oracle.delong_covariance(a, b, member)
     )
-    assert sum(variance_parts(gap)) == pytest.approx(expected, rel=1e-9)
+    assert sum(delong_variance_parts(gap)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_interval_is_delongs_in_log_odds_and_the_paired_one_is_plain():
@@ -54,7 +54,7 @@ def test_the_interval_is_delongs_in_log_odds_and_the_paired_one_is_plain():
     b = a + rng.normal(size=a.shape)
     found, difference = auc(a, member), auc_difference(a, b, member)
     # With thousands of records Student's quantile is within a thousandth of the normal one.
-    error = np.sqrt(sum(variance_parts(placements(a, member))))
+    error = np.sqrt(sum(delong_variance_parts(placements(a, member))))
     half = 1.96 * error / (found.value * (1 - found.value))
     assert logit(found.high) - logit(found.value) == pytest.approx(half, rel=2e-3)
     assert logit(found.value) - logit(found.low) == pytest.approx(half, rel=2e-3)

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.honesty import ties
 
 from guestlist.evaluate import auc, positive_predictive_value, proportion_difference, tpr_and_ppv_at_fpr, tpr_at_fpr
-from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.evaluate.ranking import Owners, _interval, placements, spread_of
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
+from guestlist.evaluate.ranking import ClusterCodes, _interval, auc_variance, placements
 from worlds_evaluate import World, coverage
 
 
@@ -50,7 +50,7 @@ def test_delongs_interval_would_not_cover_two_values():
     def delong(rng):
         scores, member = world.draw(rng, 300, 20)
         place = placements(scores, member)
-        return _interval(place, spread_of(place, Owners(None, None)), 0.05), world.auc
+        return _interval(place, auc_variance(place, ClusterCodes(None, None)), 0.05), world.auc
 
     def ours(rng):
         return auc(*world.draw(rng, 300, 20)), world.auc
@@ -87,7 +87,9 @@ def test_a_lookup_table_has_the_false_alarms_that_it_has():
     # All members score 1, and no non-member does: whoever is called is a member, whatever rate was allowed.
     scores, member = outcome(400, 400, 0, 400)
     found = positive_predictive_value(scores, member, 0.05, 0.5)
-    low = lower_share(400, 400, 0.05 / 8) / (lower_share(400, 400, 0.05 / 8) + upper_share(0, 400, 0.05 / 8))
+    low = clopper_pearson_lower(400, 400, 0.05 / 8) / (
+        clopper_pearson_lower(400, 400, 0.05 / 8) + clopper_pearson_upper(0, 400, 0.05 / 8)
+    )
     assert found == pytest.approx((1, low, 1))
     assert found.low > 0.97
     some = positive_predictive_value(*outcome(400, 400, 8, 400), 0.05, 0.5)

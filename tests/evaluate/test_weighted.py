@@ -31,10 +31,10 @@ def test_weights_are_shares_and_those_of_members_are_not_read(some):
     scores, member, weights, persons = some
     other = np.where(member, 7.0, 3 * weights)
     for known in (None, persons):
-        assert auc(scores, member, persons=known, weights=weights) == pytest.approx(
-            auc(scores, member, persons=known, weights=other)
+        assert auc(scores, member, clusters=known, weights=weights) == pytest.approx(
+            auc(scores, member, clusters=known, weights=other)
         )
-        one, two = (tpr_at_fpr(scores, member, 0.2, persons=known, weights=w) for w in (weights, other))
+        one, two = (tpr_at_fpr(scores, member, 0.2, clusters=known, weights=w) for w in (weights, other))
         assert one == pytest.approx(two)
 
 
@@ -44,8 +44,8 @@ def test_equal_weights_change_nothing():
     scores, persons = rng.normal(size=80) + member, np.arange(80) // 2
     ones = np.full(80, 2.5)
     for known in (None, persons):
-        assert auc(scores, member, persons=known, weights=ones) == pytest.approx(auc(scores, member, persons=known))
-        plain, weighted = (tpr_at_fpr(scores, member, 0.1, persons=known, weights=w) for w in (None, ones))
+        assert auc(scores, member, clusters=known, weights=ones) == pytest.approx(auc(scores, member, clusters=known))
+        plain, weighted = (tpr_at_fpr(scores, member, 0.1, clusters=known, weights=w) for w in (None, ones))
         assert weighted == pytest.approx(plain)
     points, same = roc(scores, member), roc(scores, member, weights=ones)
     assert np.allclose(points.fpr, same.fpr)
@@ -58,9 +58,9 @@ def test_a_weight_of_three_is_three_records_of_one_person(some):
     many, kept = np.repeat(np.arange(60), times), times > 0
     spelt_out, weighted = (scores[many], member[many]), (scores[kept], member[kept])
     weights = times[kept].astype(float)
-    assert auc(*weighted, weights=weights) == pytest.approx(auc(*spelt_out, persons=many))
+    assert auc(*weighted, weights=weights) == pytest.approx(auc(*spelt_out, clusters=many))
     for fpr in (0.1, 0.3):
-        once, repeated = tpr_at_fpr(*weighted, fpr, weights=weights), tpr_at_fpr(*spelt_out, fpr, persons=many)
+        once, repeated = tpr_at_fpr(*weighted, fpr, weights=weights), tpr_at_fpr(*spelt_out, fpr, clusters=many)
         assert once.value == pytest.approx(repeated.value)
         # Limits under weights are the wider ones of a union bound.
         assert once.low <= repeated.low + 1e-9
@@ -74,8 +74,8 @@ def test_a_nan_score_takes_its_weight_along(some):
     scores, member, weights, persons = some
     lost = np.where(np.arange(60) % 7 == 0, np.nan, scores)
     kept = ~np.isnan(lost)
-    assert auc(lost, member, persons=persons, weights=weights) == pytest.approx(
-        auc(scores[kept], member[kept], persons=persons[kept], weights=weights[kept])
+    assert auc(lost, member, clusters=persons, weights=weights) == pytest.approx(
+        auc(scores[kept], member[kept], clusters=persons[kept], weights=weights[kept])
     )
     assert np.array_equal(
         roc(lost, member, weights=weights).fpr, roc(scores[kept], member[kept], weights=weights[kept]).fpr

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from guestlist.evaluate import auc_beyond, auc_difference
+from guestlist.evaluate import auc_difference, auc_gain_within_folds
 from oracles_evaluate import ordered
 
 
@@ -22,19 +22,19 @@ def test_it_is_the_mean_over_pairs_of_one_fold(world):
         for j in np.flatnonzero(~member)
         if fold[i] == fold[j]
     ]
-    assert auc_beyond(scores, fitted, member, fold).value == pytest.approx(np.mean(gaps))
+    assert auc_gain_within_folds(scores, fitted, member, fold).value == pytest.approx(np.mean(gaps))
 
 
 def test_one_fold_is_a_paired_difference(world):
     scores, fitted, member, _ = world
     whole, persons = np.zeros(60, int), np.arange(60) // 2
     for known in (None, persons):
-        plain = auc_difference(scores, fitted, member, persons=known)
-        assert auc_beyond(scores, fitted, member, whole, persons=known) == pytest.approx(plain)
+        plain = auc_difference(scores, fitted, member, clusters=known)
+        assert auc_gain_within_folds(scores, fitted, member, whole, clusters=known) == pytest.approx(plain)
 
 
 def test_the_spread_of_exchanges_widens_it_and_never_narrows_it(world):
-    alone, narrow, wide = (auc_beyond(*world, spread=spread) for spread in (0.0, 0.01, 0.3))
+    alone, narrow, wide = (auc_gain_within_folds(*world, baseline_sd=spread) for spread in (0.0, 0.01, 0.3))
     assert alone == narrow
     assert wide.low < alone.low < alone.high < wide.high
 
@@ -43,21 +43,21 @@ def test_what_has_no_partner_is_left_out(world):
     scores, fitted, member, fold = world
     lost = np.where(np.arange(60) == 4, np.nan, scores)
     kept = np.arange(60) != 4
-    assert auc_beyond(lost, fitted, member, fold) == auc_beyond(*(part[kept] for part in world))
+    assert auc_gain_within_folds(lost, fitted, member, fold) == auc_gain_within_folds(*(part[kept] for part in world))
     alone = np.where(member & (fold == 1), np.nan, scores)  # a fold of non-members
     rest = fold != 1
-    assert auc_beyond(alone, fitted, member, fold) == auc_beyond(*(part[rest] for part in world))
-    assert np.isnan(auc_beyond(scores, fitted, np.ones(60, bool), fold).value)
+    assert auc_gain_within_folds(alone, fitted, member, fold) == auc_gain_within_folds(*(part[rest] for part in world))
+    assert np.isnan(auc_gain_within_folds(scores, fitted, np.ones(60, bool), fold).value)
 
 
 def test_a_baseline_below_one_half_counts_as_guessing(world):
     scores, _, member, fold = world
     against = -(member + np.arange(60) % 2 / 2)  # ranks every member below every non-member
     guessing = np.zeros(60)
-    own = auc_beyond(scores, guessing, member, fold)
-    assert auc_beyond(scores, against, member, fold).value == pytest.approx(own.value + 0.5)
-    assert auc_beyond(scores, against, member, fold, at_least=0.5) == pytest.approx(own)
+    own = auc_gain_within_folds(scores, guessing, member, fold)
+    assert auc_gain_within_folds(scores, against, member, fold).value == pytest.approx(own.value + 0.5)
+    assert auc_gain_within_folds(scores, against, member, fold, at_least=0.5) == pytest.approx(own)
     good = scores + member
-    assert auc_beyond(scores, good, member, fold, at_least=0.5).value == pytest.approx(
-        auc_beyond(scores, good, member, fold).value
+    assert auc_gain_within_folds(scores, good, member, fold, at_least=0.5).value == pytest.approx(
+        auc_gain_within_folds(scores, good, member, fold).value
     )

@@ -31,15 +31,15 @@ def test_every_figure_is_told_whose_records_these_are(case):
     member, persons = case.truth.member_evaluated, case.persons
     for found in attacks.find(case):
         scores = case.scores[found.name][case.truth.evaluated]
-        assert found.auc == auc(scores, member, persons=persons) != auc(scores, member)
-        assert found.advantage == advantage(scores, member, persons=persons) != advantage(scores, member)
-        sizes = effective_sizes(scores, member, persons=persons)
+        assert found.auc == auc(scores, member, clusters=persons) != auc(scores, member)
+        assert found.advantage == advantage(scores, member, clusters=persons) != advantage(scores, member)
+        sizes = effective_sizes(scores, member, clusters=persons)
         assert found.detectable_auc == smallest_detectable_auc(*sizes)
         for rate in found.rates:
-            np.testing.assert_equal(rate.tpr, tpr_at_fpr(scores, member, rate.fpr, persons=persons))
-            wanted = positive_predictive_value(scores, member, rate.fpr, rate.prior, persons=persons)
+            np.testing.assert_equal(rate.tpr, tpr_at_fpr(scores, member, rate.fpr, clusters=persons))
+            wanted = positive_predictive_value(scores, member, rate.fpr, rate.prior, clusters=persons)
             np.testing.assert_equal(rate.ppv, wanted)
-        band = roc_band(scores, member, np.array(found.curve.band_fpr), persons=persons)
+        band = roc_band(scores, member, np.array(found.curve.band_fpr), clusters=persons)
         np.testing.assert_allclose((found.curve.band_low, found.curve.band_high), band, atol=2e-3)
 
 
@@ -57,10 +57,10 @@ def test_levels_and_the_gap_are_told_too(case):
     for test in hypothesis_tests.find(case):
         for level in test.levels:
             values = case.p_values[test.name][asked]
-            assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, persons=persons)
+            assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, clusters=persons)
     right = case.view.target("correct")[asked] > 0.5
     told = checks.gap_without_attack(case).figures
-    wanted = advantage(right, member, 0.5, persons=persons)
+    wanted = advantage(right, member, 0.5, clusters=persons)
     assert (told["low"], told["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
 
 

@@ -9,7 +9,7 @@ from benchmarks.honesty.group_risks import mean_risks, rates
 
 from cases import case_of, judge, leaking, regression
 from guestlist.errors import InputError
-from guestlist.evaluate import Estimate, share, threshold_at_fpr, tpr_at_fpr
+from guestlist.evaluate import Estimate, clustered_proportion, threshold_at_fpr, tpr_at_fpr
 from guestlist.evaluate.correlation import pearson
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import class_gap, group_risks
@@ -63,7 +63,7 @@ def test_figures_are_those_of_the_records_in_the_group(case, found):
     assert part.tpr == tpr_at_fpr(scores[here], member[here], found.fpr)
     threshold = threshold_at_fpr(scores[~member], found.fpr)
     assert part.tpr_at_common.value == pytest.approx((scores[here & member & ~np.isnan(scores)] >= threshold).mean())
-    assert part.fpr_at_common == share(scores[here & ~member & ~np.isnan(scores)] >= threshold)
+    assert part.fpr_at_common == clustered_proportion(scores[here & ~member & ~np.isnan(scores)] >= threshold)
     assert part.gap.value == pytest.approx(correct[here & member].mean() - correct[here & ~member].mean())
     assert 0.5 < part.accuracy.low < part.accuracy.value < 1
     values = risks_of(case)["mu"][member]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import case_of, leaking, with_signals
-from guestlist.arrays.outsiders import outsiders
+from guestlist.arrays.outsiders import out_model_stats
 from guestlist.findings import headline, persons, records
 from guestlist.findings.persons import p_value_of_person
 from guestlist.findings.places import top_k_ties
@@ -20,7 +20,7 @@ def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
     own = np.array([2.0, 2.0, np.nan, 2.0, np.inf])
     scores = np.array([[1.0, 2.0, 0.0, 0.0, np.inf], [3.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, np.nan, 0.0]])
     member = np.array([[False, False, False, True, False], [True, False, False, True, False], [False] * 5])
-    found = outsiders(own, scores, member)
+    found = out_model_stats(own, scores, member)
     p_values, models = found.p_values, found.count
     assert models.tolist() == [2, 3, 3, 0, 3]
     assert p_values == pytest.approx([1 / 3, 2 / 4, np.nan, np.nan, 2 / 4], nan_ok=True)
@@ -167,7 +167,7 @@ def test_a_persons_p_value_pays_for_the_number_of_records():
             p_value, models = p_value_of_person(scores[0], scores[1:], np.zeros((39, number), bool))
             assert models == 39
             found.append(p_value)
-            best.append(outsiders(scores[0], scores[1:], np.zeros((39, number), bool)).p_values.min())
+            best.append(out_model_stats(scores[0], scores[1:], np.zeros((39, number), bool)).p_values.min())
         assert np.mean(np.array(found) <= 0.05) == pytest.approx(0.05, abs=0.02)
         assert number == 1 or np.mean(np.array(best) <= 0.05) > 0.1  # what the luckiest record would claim
 

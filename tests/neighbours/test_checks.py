@@ -13,7 +13,7 @@ from guestlist.neighbours import (
     knn_banzhaf_blocks,
     knn_likelihood_ratio,
     knn_loo,
-    knn_loss_laws,
+    knn_loss_distributions,
     knn_shapley,
     knn_shapley_blocks,
     neighbour_lists,
@@ -66,7 +66,7 @@ def test_wrong_arguments_are_refused(call, words):
 AVERAGING = [
     lambda knn: self_shapley(X, Y, knn),
     lambda knn: self_waka(X, Y, knn),
-    lambda knn: knn_loss_laws(X, Y, knn),
+    lambda knn: knn_loss_distributions(X, Y, knn),
     lambda knn: knn_likelihood_ratio(X, Y, np.zeros(6), knn),
     lambda knn: t_waka(X, Y, np.zeros(6), knn),
     lambda knn: neighbour_lists(X, Y, knn),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from guestlist.neighbours.distances import canonical_order, settle_own, squared_distances
-from guestlist.neighbours.nearest import nearest, select
+from guestlist.neighbours.distances import canonical_order, squared_distances, zero_self_distances
+from guestlist.neighbours.nearest import nearest, quickselect
 
 
 def computed(x, tests, precision="exact"):
@@ -76,7 +76,7 @@ def test_a_record_is_at_distance_zero_from_its_equals_only():
     distances.fill(x, out)
     equal = (x[:, None] == x).all(axis=2)
     assert ((out == 0) != equal).any()
-    settle_own(out, np.arange(50), distances.distinct)
+    zero_self_distances(out, np.arange(50), distances.distinct)
     assert ((out == 0) == equal).all()
     assert (out >= 0).all()
 
@@ -99,4 +99,4 @@ def test_selecting_is_sorting_and_looking(values):
     for size in (1, 2, 3, 17, 200):
         for row in (rng.integers(0, values, size).astype(float), np.arange(size, 0.0, -1)):
             expected = np.sort(row)
-            assert [select(row.copy(), rank) for rank in range(size)] == list(expected)
+            assert [quickselect(row.copy(), rank) for rank in range(size)] == list(expected)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import oracles_neighbours as oracles
-from guestlist.neighbours import Knn, knn_likelihood_ratio, knn_loss_laws, self_waka, t_waka
-from guestlist.neighbours.laws import own_laws
+from guestlist.neighbours import Knn, knn_likelihood_ratio, knn_loss_distributions, self_waka, t_waka
+from guestlist.neighbours.laws import fill_loss_distributions
 
 SHAPES = [
     (1, 2, 5),
@@ -35,7 +35,9 @@ def enumerated(x, y, k, p):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_laws_equal_enumeration(shape, k, p):
     x, y = small_world(*shape)
-    np.testing.assert_allclose(knn_loss_laws(x, y, Knn(k), p=p), enumerated(x, y, k, p), rtol=1e-11, atol=1e-16)
+    np.testing.assert_allclose(
+        knn_loss_distributions(x, y, Knn(k), p=p), enumerated(x, y, k, p), rtol=1e-11, atol=1e-16
+    )
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])
@@ -71,7 +73,7 @@ def test_area_between_the_laws_is_self_waka(k, features):
     expected = self_waka(x, y, Knn(k))
     np.testing.assert_allclose(t_waka(x, y, np.zeros(len(x)), Knn(k)), expected, rtol=0, atol=1e-14)
     np.testing.assert_allclose(t_waka(x, y, np.ones(len(x)), Knn(k)), -expected, rtol=0, atol=1e-14)
-    inside, outside = knn_loss_laws(x, y, Knn(k))
+    inside, outside = knn_loss_distributions(x, y, Knn(k))
     np.testing.assert_allclose(inside.sum(axis=1), 1, atol=1e-14)
     np.testing.assert_allclose(outside.sum(axis=1), 1, atol=1e-14)
     areas = [oracles.wasserstein(a, b) for a, b in zip(inside, outside, strict=True)]
@@ -91,11 +93,11 @@ def test_the_asked_alone_get_what_all_get(features, k, monkeypatch):
     pairs = [
         (
             knn_likelihood_ratio(x, y, loss, Knn(k)),
-            lambda rows: knn_likelihood_ratio(x, y, loss[rows], Knn(k), asked=rows),
+            lambda rows: knn_likelihood_ratio(x, y, loss[rows], Knn(k), evaluated=rows),
         ),
-        (t_waka(x, y, loss, Knn(k)), lambda rows: t_waka(x, y, loss[rows], Knn(k), asked=rows)),
-        (knn_loss_laws(x, y, Knn(k))[0], lambda rows: knn_loss_laws(x, y, Knn(k), asked=rows)[0]),
-        (knn_loss_laws(x, y, Knn(k))[1], lambda rows: knn_loss_laws(x, y, Knn(k), asked=rows)[1]),
+        (t_waka(x, y, loss, Knn(k)), lambda rows: t_waka(x, y, loss[rows], Knn(k), evaluated=rows)),
+        (knn_loss_distributions(x, y, Knn(k))[0], lambda rows: knn_loss_distributions(x, y, Knn(k), evaluated=rows)[0]),
+        (knn_loss_distributions(x, y, Knn(k))[1], lambda rows: knn_loss_distributions(x, y, Knn(k), evaluated=rows)[1]),
     ]
     monkeypatch.setattr("guestlist.neighbours.blocks.BLOCK_BYTES", 1)
     for of_all, of_some in pairs:
@@ -111,9 +113,9 @@ def test_only_the_asked_cost_time(monkeypatch):
 
     def counted(distances, *rest):
         walked.append(len(distances))
-        return own_laws(distances, *rest)
+        return fill_loss_distributions(distances, *rest)
 
-    monkeypatch.setattr("guestlist.neighbours.losses.own_laws", counted)
+    monkeypatch.setattr("guestlist.neighbours.losses.fill_loss_distributions", counted)
     few, known = np.array([4, 8, 200]), np.isin(np.arange(300), [4, 8])
     for function, expected in zip((knn_likelihood_ratio, t_waka), of_all, strict=True):
         np.testing.assert_array_equal(function(x, y, [0.2, 0.2, np.nan], asked=few), [*expected[[4, 8]], np.nan])
@@ -131,7 +133,7 @@ def test_rare_losses_are_walked_to_the_end(monkeypatch):
     assert np.isfinite(got).all()
     monkeypatch.setattr("guestlist.neighbours.losses.LEFT_OUT", 0.0)
     np.testing.assert_allclose(got, knn_likelihood_ratio(x, y, loss), rtol=1e-9, atol=1e-9)
-    inside, outside = knn_loss_laws(x, y)
+    inside, outside = knn_loss_distributions(x, y)
     rows, place = np.arange(600), np.round(loss * 5).astype(int)
     assert min(inside[rows, place].min(), outside[rows, place].min()) < 1e-40
 
@@ -145,7 +147,7 @@ def test_equal_records_with_other_labels_can_push_a_member_out():
     loss = np.ones(len(x))
     got = knn_likelihood_ratio(x, y, loss, Knn(2), p=1e-12)[0]
     # Two of the five are drawn, and both come before it in a third of the orders of the three.
-    inside, outside = knn_loss_laws(x, y, Knn(2), p=1e-12)
+    inside, outside = knn_loss_distributions(x, y, Knn(2), p=1e-12)
     assert inside[0, 2] == pytest.approx(10 * 1e-24 / 3, rel=1e-9)
     assert got == pytest.approx(np.log(inside[0, 2] / outside[0, 2]), rel=1e-12)
 
@@ -190,7 +192,9 @@ def test_shadow_models_converge_to_the_exact_score():
     k, rng = 3, np.random.default_rng(1)
     _, (target,) = shadow_losses(x, y, k, 1, rng)
     exact = knn_likelihood_ratio(x, y, target, Knn(k))
-    inside, outside = (law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_laws(x, y, Knn(k)))
+    inside, outside = (
+        law[np.arange(60), np.round(target * k).astype(int)] for law in knn_loss_distributions(x, y, Knn(k))
+    )
     common = np.minimum(inside, outside) > 0.05  # elsewhere few shadow models meet the loss at all
     errors = []
     for models in (400, 6400):
@@ -243,8 +247,8 @@ def test_wrong_losses_are_refused(loss, words):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ([6], r"asked to be rows in \[0, 6\), found \[6, 6\]"),
-        (np.ones(5, bool), r"mask asked shaped \(6,\), found \(5,\)"),
+        ([6], r"evaluated to be rows in \[0, 6\), found \[6, 6\]"),
+        (np.ones(5, bool), r"mask evaluated shaped \(6,\), found \(5,\)"),
         ([[1]], r"row numbers or a mask, found int64 shaped \(1, 1\)"),
         ([1, 2], r"target_loss shaped \(2,\), one per asked record, found \(1,\)"),
     ],
@@ -252,4 +256,4 @@ def test_wrong_losses_are_refused(loss, words):
 def test_wrong_rows_are_refused(asked, words):
     x, y = np.arange(6.0)[:, None], np.arange(6) % 2
     with pytest.raises(ValueError, match=words):
-        t_waka(x, y, [0], asked=asked)
+        t_waka(x, y, [0], evaluated=asked)

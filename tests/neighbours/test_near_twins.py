@@ -6,11 +6,11 @@ import pytest
 from benchmarks.honesty.twins import SAME_SOURCE, alarms, with_twins
 from scipy.spatial.distance import cdist
 
-from guestlist.neighbours.near_twins import _ratios, near_twins
+from guestlist.neighbours.near_twins import _ratios, near_duplicates
 
 
 def found(members, nonmembers):
-    return near_twins(members, nonmembers, np.random.default_rng(0))
+    return near_duplicates(members, nonmembers, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("name", SAME_SOURCE)

@@ -62,7 +62,7 @@ def test_the_distance_by_probabilities_is_another():
 
 
 def test_the_distance_by_distribution_functions_is_self_waka():
-    inside, outside = waka.knn_loss_laws(*waka.pool(), Knn(3))
+    inside, outside = waka.knn_loss_distributions(*waka.pool(), Knn(3))
     by_cdf = np.abs(np.cumsum(inside - outside, axis=1)).sum(axis=1) / 3
     np.testing.assert_allclose(by_cdf, self_waka(*waka.pool(), Knn(3)), atol=1e-12)
 

@@ -31,7 +31,7 @@ from guestlist.errors import InputError
 from guestlist.neighbours import (
     Knn,
     knn_likelihood_ratio,
-    knn_loss_laws,
+    knn_loss_distributions,
     neighbour_lists,
     onion_effect,
     self_waka,
@@ -108,7 +108,7 @@ def test_success_is_that_of_a_guess_where_nothing_is_known():
 def test_best_success_is_that_of_every_rule_tried():
     """Each set of losses is a rule "member if the loss is in the set": the best of them, by enumeration."""
     small, k = clusters(records=60), 3
-    inside, outside = knn_loss_laws(small.x, small.y, Knn(k))
+    inside, outside = knn_loss_distributions(small.x, small.y, Knn(k))
     rules = np.array(list(itertools.product((False, True), repeat=k + 1)))
     rate = 0.5 * (inside @ rules.T) + 0.5 * (outside @ ~rules.T)
     np.testing.assert_allclose(values.best_success(small, k), rate.max(axis=1), atol=1e-12)
@@ -181,7 +181,7 @@ def test_the_rarest_class_is_counted_among_those_that_stay():
 def test_scores_from_laws_are_those_of_the_attacks(k):
     small = clusters(records=80)
     loss = np.random.default_rng(5).integers(1, k + 1, size=len(small.x)) / k if k > 1 else np.zeros(len(small.x))
-    laws = knn_loss_laws(small.x, small.y, Knn(k))
+    laws = knn_loss_distributions(small.x, small.y, Knn(k))
     np.testing.assert_allclose(attack.target_waka(laws, loss), t_waka(small.x, small.y, loss, Knn(k)), atol=1e-12)
     ratio = knn_likelihood_ratio(small.x, small.y, loss, Knn(k))
     np.testing.assert_allclose(attack.likelihood_ratio(laws, loss), ratio, atol=1e-9)
@@ -204,7 +204,7 @@ def test_laws_are_computed_for_the_asked_alone_and_found_again(pool):
     found = attack.laws_of(pool, games_played, 3)
     asked = games_played[1].asked
     assert len(found.rows) == len(set(games_played[0].asked) | set(asked)) < len(pool.x)
-    for got, every in zip(found.of(asked), knn_loss_laws(pool.x, pool.y, Knn(3)), strict=True):
+    for got, every in zip(found.of(asked), knn_loss_distributions(pool.x, pool.y, Knn(3)), strict=True):
         np.testing.assert_allclose(got, every[asked], atol=1e-15)
 
 

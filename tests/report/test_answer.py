@@ -9,7 +9,7 @@ import pytest
 
 from guestlist.case import Check
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.evaluate.low_fpr import sides_of
+from guestlist.evaluate.low_fpr import split_scores
 from guestlist.exports.markdown import markdown
 from guestlist.exports.model_card import model_card
 from guestlist.findings.attacks import FPRS, Rate, _rate
@@ -66,7 +66,7 @@ def test_the_answer_is_graded_by_what_the_interval_supports(results, start):
     ],
 )
 def test_a_perfect_attack_is_graded_by_the_rate_that_the_nonmembers_support(n, start):
-    sides = sides_of(np.arange(2.0 * n), np.arange(2 * n) >= n, None)
+    sides = split_scores(np.arange(2.0 * n), np.arange(2 * n) >= n, None)
     rates = tuple(_rate(sides, fpr, 0.5) for fpr in FPRS)
     text = answer.verdict_text(with_headline(leaking(), rates=rates, auc=Estimate(1.0, 0.85, 1.0)))
     assert text.startswith(start)

@@ -9,7 +9,7 @@ import pytest
 
 from cases import leaking
 from guestlist.errors import InputError
-from guestlist.evaluate import Estimate, auc, calls_at_fpr
+from guestlist.evaluate import Estimate, auc, flags_at_fpr
 from guestlist.risks import compare_over_repeats, compare_risks, risks_of, worth_of_risks, worth_over_repeats
 from guestlist.risks.own import read_own
 from guestlist.risks.repeats import mean_of_pairs
@@ -96,7 +96,7 @@ def test_equal_risks_are_seldom_told_apart_over_repeats(law):
 
 def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
     member = case.truth.member
-    called = calls_at_fpr(case.scores["loss"], member, 0.05)[member] > 0
+    called = flags_at_fpr(case.scores["loss"], member, 0.05)[member] > 0
     mu, score = (risks_of(case)[name][member] for name in ("mu", "risk_score"))
     found = compare_risks(case, "mu", "risk_score", "loss")
     both = ~(np.isnan(mu) | np.isnan(score))
@@ -113,7 +113,7 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
 def test_equal_risks_are_seldom_told_apart_in_one_audit(step, case):
     """Two scores that know as much of the calls and share half of what they say."""
     asked, member = case.truth.evaluated, case.truth.member_evaluated
-    called = np.nan_to_num(calls_at_fpr(case.scores["loss"][asked], member, 0.05))
+    called = np.nan_to_num(flags_at_fpr(case.scores["loss"][asked], member, 0.05))
     wrong = []
     for seed in range(150):
         rng = np.random.default_rng([11, seed])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import leaking
-from guestlist.evaluate import calls_at_fpr
+from guestlist.evaluate import flags_at_fpr
 from guestlist.risks import RISKS, worth_of_risks
 from guestlist.risks.worth import EVERYBODY, worth
 
@@ -49,7 +49,7 @@ def test_calling_everybody_has_full_recall_and_tells_nothing():
     for attack in case.attacks:
         first, *others = [row for row in rows if row.attack == attack]
         member = case.truth.member
-        called = np.nanmean(calls_at_fpr(case.scores[attack], member, 0.05)[member])
+        called = np.nanmean(flags_at_fpr(case.scores[attack], member, 0.05)[member])
         assert first.risk == EVERYBODY
         assert (first.recall.value, first.auc.value) == (1, 0.5)
         assert first.precision.value == pytest.approx(called)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from mpmath import mp
 
-from guestlist.arrays.moments import moments_of_sides
+from guestlist.arrays.moments import in_out_moments
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
@@ -124,7 +124,7 @@ def test_nobody_can_change_what_all_attacks_share():
 
 def test_what_references_say_is_summed_up_once(monkeypatch):
     calls = []
-    monkeypatch.setattr(views, "moments_of_sides", lambda *given: calls.append(given) or moments_of_sides(*given))
+    monkeypatch.setattr(views, "in_out_moments", lambda *given: calls.append(given) or in_out_moments(*given))
     signals = gaussian_world(1.0, records=20, models=9).facing(0)
     for name in ("lira", "lira_bayes", "difficulty", "reference", "rmia", "base", "lira_offline"):
         ATTACKS[name].score(signals)

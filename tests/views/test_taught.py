@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guestlist.arrays.samples import enough_of_each
+from guestlist.arrays.samples import subsample_by_label
 from guestlist.arrays.thresholds import best_threshold
 from guestlist.attacks import ATTACKS
 from guestlist.evaluate import auc
@@ -37,8 +37,8 @@ def test_of_each_class_there_are_enough_or_all(few):
         own = np.flatnonzero(signals.labels == of_class)
         taught = rows[signals.labels[rows] == of_class]
         assert 300 <= 8 * len(taught) < 8 * len(own)
-    assert enough_of_each(np.array([0, 0, 0, 1, -1]), np.ones(5, int), 3) is None
-    found = enough_of_each(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
+    assert subsample_by_label(np.array([0, 0, 0, 1, -1]), np.ones(5, int), 3) is None
+    found = subsample_by_label(np.array([0, 0, 0, 0, 0, 0, 1, -1]), np.ones(8, int), 3)
     assert len(found) == 4
     assert 6 in found  # all that there is of its class
     assert 7 not in found
@@ -53,7 +53,7 @@ def test_a_threshold_is_that_of_the_chosen_records(few):
     """Against the slow way on the same records, whichever is asked for first."""
     signals, _ = seen()
     rows, labels = signals.estimation_rows, signals.labels
-    every = enough_of_each(np.zeros(2000, int), np.full(2000, 8), 300)
+    every = subsample_by_label(np.zeros(2000, int), np.full(2000, 8), 300)
     for asks_for_all_first in (False, True):
         view = replace(signals)
         if asks_for_all_first:

@@ -12,7 +12,7 @@ AT_ONCE = 1024  # values, which are compared with one edge after the other
 
 
 @njit(cache=True)
-def sizes_and_ends(values, member, records, sizes, ends):  # pragma: no cover: compiled
+def count_and_range(values, member, records, sizes, ends):  # pragma: no cover: compiled
     """Add to (2,) sizes how many members and non-members there are, and widen (2,) ends to the smallest and largest value.
 
     Args:

@@ -15,7 +15,7 @@ BUCKETS = 2**16  # what is counted in them stays in the cache
 SOME = 2**20  # values that tell where most of them lie
 
 
-class Counts(NamedTuple):
+class BucketCounts(NamedTuple):
     """What buckets hold, group by group: arrays are (groups, buckets), the last group is all of them together.
 
     Args:
@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     others: np.ndarray
 
 
-class Points(NamedTuple):
+class BucketPoints(NamedTuple):
     """Values in buckets: what they are, the truth about them, their buckets and their groups."""
 
     values: np.ndarray
@@ -67,18 +67,18 @@ class Buckets:
         object.__setattr__(self, "_top", int(highest))
         object.__setattr__(self, "_shift", max(0, width.bit_length() - BUCKETS.bit_length() + 1))
 
-    def counts(self) -> Counts:
+    def counts(self) -> BucketCounts:
         shape = self.groups + 1, BUCKETS
-        found = Counts(
+        found = BucketCounts(
             np.zeros((self.groups + 1, 2, BUCKETS), dtype=np.int64), np.empty(shape), np.zeros(shape, dtype=bool)
         )
         _count(*self._parts, self._top, self._shift, *found)
         _add_up(*found)
         return found
 
-    def points_in(self, chosen: np.ndarray, points: int) -> Points:
+    def points_in(self, chosen: np.ndarray, points: int) -> BucketPoints:
         """The values in the buckets that are chosen, ``points`` in all."""
-        found = Points(
+        found = BucketPoints(
             np.empty(points, dtype=self.values.dtype),
             np.empty(points, dtype=bool),
             *np.empty((2, points), dtype=np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
+def take_columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
     """(models, chosen) of a matrix (models, records), model by model in memory; of all of them not a copy.
 
     ``matrix[:, records]`` is laid out record by record, and whatever then goes through it model by model takes three times as
@@ -14,7 +14,7 @@ def columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
     Args:
         records: a mask, or positions.
 
-    >>> columns(np.arange(6).reshape(2, 3), np.array([True, False, True]))
+    >>> take_columns(np.arange(6).reshape(2, 3), np.array([True, False, True]))
     array([[0, 2],
            [3, 5]])
     """
@@ -23,16 +23,16 @@ def columns(matrix: np.ndarray, records: np.ndarray) -> np.ndarray:
         if len(records) != every:
             raise IndexError(f"Expected a mask of {every} records, found one of {len(records)}.")
         records = np.flatnonzero(records)
-    places = in_a_row(records)
+    places = as_slice(records)
     if isinstance(places, slice) and places.stop > every:
         raise IndexError(f"Expected places of {every} records, found {places.stop - 1}.")
     return np.ascontiguousarray(matrix[:, places]) if isinstance(places, slice) else np.take(matrix, places, axis=1)
 
 
-def in_a_row(rows: np.ndarray) -> np.ndarray | slice:
+def as_slice(rows: np.ndarray) -> np.ndarray | slice:
     """The same rows as a slice where they follow each other: taking those copies nothing.
 
-    >>> in_a_row(np.array([1, 2, 3])), in_a_row(np.array([0, 2]))
+    >>> as_slice(np.array([1, 2, 3])), as_slice(np.array([0, 2]))
     (slice(1, 4, None), array([0, 2]))
     """
     together = len(rows) > 0 and rows[0] >= 0 and (np.diff(rows) == 1).all()

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 
-def counts_of_others(values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
+def ecdf_counts_of_others(values: np.ndarray, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
     """(3, models, records): of the values of models in other blocks, how many are smaller than each, no larger, and all.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 
-def deal(side: np.ndarray, places: np.ndarray, dealt: np.ndarray, rng: np.random.Generator) -> None:
+def permute_labels(side: np.ndarray, places: np.ndarray, dealt: np.ndarray, rng: np.random.Generator) -> None:
     """Deal the sides of some places out among them, anew in every row of ``dealt`` (draws, all places).
 
     Args:

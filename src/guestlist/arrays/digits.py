@@ -8,13 +8,13 @@ _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # those that a float h
 _NEAR_HALF = 1e-4  # of a last digit; far more than what a product is rounded by
 
 
-def rounded(values: np.ndarray) -> tuple[float, ...]:
+def six_digits(values: np.ndarray) -> tuple[float, ...]:
     """To six digits, which no chart resolves further: the numbers that ``f"{value:.6g}"`` is read as.
 
     A whole number of six digits over an exact power of ten is rounded once, as a text is when it is read. What cannot be done so,
     and what lies so near to the middle between two such numbers that the product may have been rounded across, becomes text.
 
-    >>> rounded(np.array([1 / 3, 0.0, 123456.5]))
+    >>> six_digits(np.array([1 / 3, 0.0, 123456.5]))
     (0.333333, 0.0, 123456.0)
     """
     values = np.asarray(values, dtype=np.float64)

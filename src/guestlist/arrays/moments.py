@@ -46,7 +46,7 @@ class Moments:
 MANY_CELLS = 2**21  # models times records: more are summed up by compiled code, to the same bits
 
 
-class Sides(NamedTuple):
+class InOutMoments(NamedTuple):
     """Moments of the models that trained on a record, and of those that did not."""
 
     inside: Moments
@@ -65,7 +65,7 @@ def moments(values: np.ndarray, mask: np.ndarray) -> Moments:
     return Moments(count, mean, squares)
 
 
-def moments_of_sides(values: np.ndarray, member: np.ndarray, models: slice = slice(None)) -> Sides:
+def in_out_moments(values: np.ndarray, member: np.ndarray, models: slice = slice(None)) -> InOutMoments:
     """Moments over the models (axis 0) that trained on a record, and over the others; both arrays are (models, records).
 
     A value that is NaN is left out.
@@ -76,17 +76,17 @@ def moments_of_sides(values: np.ndarray, member: np.ndarray, models: slice = sli
     if values.size <= MANY_CELLS:
         values, member = values[models], member[models]
         known = ~np.isnan(values)
-        return Sides(moments(values, member & known), moments(values, ~member & known))
-    from guestlist.arrays.running import down_the_models  # imports numba
+        return InOutMoments(moments(values, member & known), moments(values, ~member & known))
+    from guestlist.arrays.running import fill_in_out_moments  # imports numba
 
     chosen, records = np.arange(len(values))[models], values.shape[1]
     parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
-    down_the_models(values, member, chosen, *parts)
+    fill_in_out_moments(values, member, chosen, *parts)
     outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
-    return Sides(inside, outside)
+    return InOutMoments(inside, outside)
 
 
-def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray | None = None) -> Moments:
+def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.ndarray | None = None) -> Moments:
     """Moments over the *other* models that ``mask`` selects, for each model in turn as the target.
 
     The models before the target and those after it are summed up in one pass each, then merged (Chan et al.
@@ -101,12 +101,12 @@ def moments_of_others(values: np.ndarray, mask: np.ndarray, together: np.ndarray
     Returns:
         Moments whose arrays are (models, records).
     """
-    from guestlist.arrays.running import before_and_after  # imports numba
+    from guestlist.arrays.running import fill_leave_block_out_moments  # imports numba
 
     blocks = np.arange(len(values)) if together is None else np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    before_and_after(values, mask, order, blocks, *_parts(result))
+    fill_leave_block_out_moments(values, mask, order, blocks, *_parts(result))
     return result
 
 

@@ -10,12 +10,12 @@ MANY = 100_000  # scores; the order of fewer is found anew
 _known: dict[int, tuple[weakref.ref, np.ndarray]] = {}
 
 
-def rising(scores: np.ndarray) -> np.ndarray:
+def cached_argsort(scores: np.ndarray) -> np.ndarray:
     """(records,) positions of scores from the lowest to the highest, NaN last; equals stand in any order.
 
-    Of an array that nobody can change (see :func:`settled`) it is remembered as long as the array is there.
+    Of an array that nobody can change (see :func:`frozen_take`) it is remembered as long as the array is there.
 
-    >>> rising(np.array([0.5, np.nan, 0.25])).tolist()
+    >>> cached_argsort(np.array([0.5, np.nan, 0.25])).tolist()
     [2, 0, 1]
     """
     if len(scores) < MANY or scores.flags.writeable or scores.base is not None:
@@ -28,7 +28,7 @@ def rising(scores: np.ndarray) -> np.ndarray:
     return _known[key][1]
 
 
-def settled(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def frozen_take(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Some of the scores, by mask, as an array that nobody can change."""
     found = scores if rows.all() and scores.base is None else scores[rows]
     found.flags.writeable = False

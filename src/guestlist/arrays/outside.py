@@ -12,7 +12,7 @@ AT_ONCE = 256  # records: what all models say of them stays in the cache
 
 
 @njit(cache=True, error_model="numpy")
-def fill_outside(own, scores, member, count, as_high, mean, squares):  # pragma: no cover: compiled
+def fill_out_model_stats(own, scores, member, count, as_high, mean, squares):  # pragma: no cover: compiled
     """Fill (records,) figures of the models that did not train on a record and have a score.
 
     A second round makes the mean of equal scores exactly that score, and their sum of squares exactly 0.

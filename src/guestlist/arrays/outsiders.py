@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Outsiders:
+class OutModelStats:
     """OUT models of each record: (records,) how many there are, and what they say.
 
     Args:
@@ -43,7 +43,7 @@ class Outsiders:
             return np.where(self.own == self.mean, 0.0, away)
 
 
-def outsiders(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> Outsiders:
+def out_model_stats(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> OutModelStats:
     """OUT models of each record, counted and summed up in one pass.
 
     Args:
@@ -51,9 +51,9 @@ def outsiders(own: np.ndarray, scores: np.ndarray, member: np.ndarray) -> Outsid
         scores: (models, records) scores under other models. NaN: there is none.
         member: (models, records) true where a model trained on a record.
     """
-    from guestlist.arrays.outside import fill_outside  # imports numba
+    from guestlist.arrays.outside import fill_out_model_stats  # imports numba
 
     count, as_high = np.zeros((2, len(own)), dtype=np.int64)
     mean, squares = np.zeros((2, len(own)))
-    fill_outside(own, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, as_high, mean, squares)
-    return Outsiders(own, count, as_high, mean, squares)
+    fill_out_model_stats(own, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, as_high, mean, squares)
+    return OutModelStats(own, count, as_high, mean, squares)

@@ -32,7 +32,7 @@ def doubled_rank_sums(scores, order, inside, scored):  # pragma: no cover: compi
 
 
 @njit(cache=True)
-def placed(scores, order, inside, place):  # pragma: no cover: compiled
+def fill_placements(scores, order, inside, place):  # pragma: no cover: compiled
     """Fill (records,) share of the other side that has lower scores, equals counting one half.
 
     Args:
@@ -56,7 +56,7 @@ def placed(scores, order, inside, place):  # pragma: no cover: compiled
 
 
 @njit(cache=True)
-def doubled_ranks(scores, order, ranks):  # pragma: no cover: compiled
+def fill_doubled_ranks(scores, order, ranks):  # pragma: no cover: compiled
     """Fill (records,) twice the mid-ranks of the scores in ``order``, which are whole numbers."""
     start = 0
     while start < len(order):

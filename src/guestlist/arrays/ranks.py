@@ -30,14 +30,14 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
 
-def counts_among(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def ecdf_counts(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """(3, rows, n): of the values of its row that ``mask`` selects, how many are smaller than each, no larger, and all.
 
     Args:
         values: (rows, n); what is said of NaN means nothing.
         mask: (rows, n) what counts; false where a value is NaN.
 
-    >>> counts_among(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([[True, True, True, False]])).astype(int).tolist()
+    >>> ecdf_counts(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([[True, True, True, False]])).astype(int).tolist()
     [[[1, 0, 1, 1]], [[3, 1, 3, 1]], [[3, 3, 3, 3]]]
     """
     order = np.argsort(values, axis=1)

@@ -6,9 +6,9 @@ have been as large. The best of many figures is judged by the best of them in ev
 pays for their number and takes into account that they resemble each other. It is exact for any sample size, with ties,
 and for scores of few values.
 
-Where there are very many records, dealing out all of them two thousand times takes minutes. Then the sides, in an order drawn at
-random, are shifted along the records instead (:class:`Shifts`). Shifts are a group of permutations, and any such group gives
-an exact test (Hemerik & Goeman 2018).
+For very many records, thousands of full permutations take minutes. Then the labels are put in a random order once and shifted
+along the records (:class:`CyclicShifts`). Cyclic shifts form a group of permutations, and any such group gives an exact test
+(Hemerik & Goeman 2018).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Protocol
 import numpy as np
 from scipy import fft
 
-from guestlist.arrays.columns import columns
-from guestlist.arrays.orders import rising
+from guestlist.arrays.columns import take_columns
+from guestlist.arrays.orders import cached_argsort
 from guestlist.arrays.ranks import tie_ends
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
@@ -33,7 +33,7 @@ LONG = 2**22  # steps of all draws together, down to where a walk may begin inst
 FAR = 6.0  # standard deviations before the rank at which a walk is expected to end
 
 
-class Deals(Protocol):
+class Permutations(Protocol):
     """Who might have been a member, in several draws."""
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
@@ -42,12 +42,12 @@ class Deals(Protocol):
     def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sides, (draws,) starts and (records,) places: in draw d, record i is on the side ``sides[starts[d] + places[i]]``."""
 
-    def within(self, records: np.ndarray) -> Deals:
+    def within(self, records: np.ndarray) -> Permutations:
         """The same draws of some of the records."""
 
 
 @dataclass(frozen=True)
-class Masks:
+class DensePermutations:
     """Each draw written down: (draws, records), true for members."""
 
     member: np.ndarray
@@ -69,12 +69,12 @@ class Masks:
         draws, records = self.member.shape
         return np.ravel(self.member), np.arange(draws) * records, np.arange(records)
 
-    def within(self, records: np.ndarray) -> Masks:
-        return Masks(columns(self.member, records))
+    def within(self, records: np.ndarray) -> DensePermutations:
+        return DensePermutations(take_columns(self.member, records))
 
 
 @dataclass(frozen=True)
-class Shifts:
+class CyclicShifts:
     """Sides shifted along units that stand in an order drawn at random, layer by layer.
 
     All shifts of a layer are summed up at once, by Fourier's transform.
@@ -120,50 +120,52 @@ class Shifts:
             raise ValueError("Expected sides that are dealt out among all records at once, found several layers.")
         return np.tile(self.sides[0], 2), self.shifts[0], self.place
 
-    def within(self, records: np.ndarray) -> Shifts:
+    def within(self, records: np.ndarray) -> CyclicShifts:
         return replace(self, layer=self.layer[records], place=self.place[records])
 
 
-def redraws(
+def permutations(
     member: np.ndarray,
     draws: int,
     rng: np.random.Generator,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     strata: np.ndarray | None = None,
-) -> Iterator[Deals]:
+) -> Iterator[Permutations]:
     """Who might have been a member, with as many on either side: blocks of draws.
 
     Args:
         member: (records,) the truth.
         draws: how many in all.
-        persons: (records,) whose record it is. The records that a person has on one side change sides together.
+        clusters: (records,) whose record it is. The records that a person has on one side change sides together.
         strata: (records,) sides are dealt out within each of these; one of a person's records stands for all.
     """
-    units = np.arange(len(member)) if persons is None else 2 * persons + member
+    units = np.arange(len(member)) if clusters is None else 2 * clusters + member
     _, first, unit = np.unique(units, return_index=True, return_inverse=True)
     side = member[first]
     layers = np.zeros(len(side), dtype=int) if strata is None else strata[first]
-    if shifted(len(member), draws):
+    if needs_shifts(len(member), draws):
         yield _shifts(side, unit, layers, draws, rng)
         return
-    from guestlist.arrays.dealing import deal  # imports numba
+    from guestlist.arrays.dealing import permute_labels  # imports numba
 
     places = [np.flatnonzero(layers == layer) for layer in np.unique(layers)]
     step = max(1, CELLS_AT_ONCE // max(len(member), 1))
     for start in range(0, draws, step):
         dealt = np.empty((min(step, draws - start), len(side)), dtype=bool)
         for place in places:
-            deal(side[place], place, dealt, rng)
-        yield Masks(dealt if persons is None else dealt[:, unit])
+            permute_labels(side[place], place, dealt, rng)
+        yield DensePermutations(dealt if clusters is None else dealt[:, unit])
 
 
-def shifted(records: int, draws: int) -> bool:
+def needs_shifts(records: int, draws: int) -> bool:
     """Whether there are too many records to deal out anew so often."""
     return records * draws > MOST_CELLS
 
 
-def _shifts(side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, rng: np.random.Generator) -> Shifts:
+def _shifts(
+    side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, rng: np.random.Generator
+) -> CyclicShifts:
     """Shifts of the sides of units, which belong to layers; ``unit`` is that of each record."""
     number = np.unique(layers, return_inverse=True)[1]
     sides, shifts, place = [], [], np.empty(len(side), dtype=np.int64)
@@ -173,10 +175,10 @@ def _shifts(side: np.ndarray, unit: np.ndarray, layers: np.ndarray, draws: int, 
         place[own] = np.arange(len(own))
         sides.append(side[own])
         shifts.append(rng.integers(len(own), size=draws))
-    return Shifts(tuple(sides), np.stack(shifts), number[unit], place[unit])
+    return CyclicShifts(tuple(sides), np.stack(shifts), number[unit], place[unit])
 
 
-def rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.ndarray:
+def rank_sum_z_scores(scores: Sequence[np.ndarray] | np.ndarray, *deals: Permutations) -> np.ndarray:
     """(figures, draws) by how much members outrank non-members, in standard deviations of what chance gives.
 
     It orders the deals as the AUC does, and can be compared between attacks and between groups of other sizes.
@@ -192,7 +194,7 @@ def rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.nd
     return np.concatenate([_rank_gaps(scores[at : at + step], *deals) for at in range(0, len(scores), step)])
 
 
-def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.ndarray:
+def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Permutations) -> np.ndarray:
     scored = np.stack([~np.isnan(row) for row in scores])
     ranks = np.stack([_doubled_ranks(row) for row in scores])
     # Whole numbers add up exactly, in whatever order: deals that are equally good must be found equal.
@@ -205,7 +207,7 @@ def _rank_gaps(scores: Sequence[np.ndarray] | np.ndarray, *deals: Deals) -> np.n
     return np.where(spread > 0, (sums - members * mean) / np.sqrt(np.where(spread > 0, spread, 1)), 0.0)
 
 
-def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np.ndarray:
+def permuted_tprs(scores: np.ndarray, deals: Permutations, fprs: Sequence[float]) -> np.ndarray:
     """(rates, draws) share of members strictly above the non-member that would be one too many at each of ``fprs``.
 
     Args:
@@ -214,22 +216,22 @@ def tprs_of_draws(scores: np.ndarray, deals: Deals, fprs: Sequence[float]) -> np
     Returns:
         0 where there are no members.
     """
-    from guestlist.arrays.walks import members_before  # imports numba
+    from guestlist.arrays.walks import true_positives_at  # imports numba
 
     scored = ~np.isnan(scores)
-    order = rising(scores)[: scored.sum()][::-1]
+    order = cached_argsort(scores)[: scored.sum()][::-1]
     members = deals.sums(scored[None].astype(np.float64))[0]
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING).astype(np.int64)
     sides, starts, places = deals.places()
     ties = tie_ends(-scores[order][None])[0][0]  # those of the non-member that is one too many are not above it
     begin, false, before = _beginnings(order, ties, deals, members, allowed)
-    above = members_before(sides.view(np.uint8), starts, places[order], ties, allowed, begin, false, before)
+    above = true_positives_at(sides.view(np.uint8), starts, places[order], ties, allowed, begin, false, before)
     found = np.where(members > 0, above / np.maximum(members, 1), 0.0)
     return found[np.argsort(np.argsort(fprs))]
 
 
 def _beginnings(
-    order: np.ndarray, ties: np.ndarray, deals: Deals, members: np.ndarray, allowed: np.ndarray
+    order: np.ndarray, ties: np.ndarray, deals: Permutations, members: np.ndarray, allowed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where the walk to each rate may begin: (rates,) ranks, and (rates, draws) of what was passed by then.
 
@@ -242,7 +244,7 @@ def _beginnings(
     """
     begin, (false, before) = np.zeros(len(allowed), dtype=np.int64), np.zeros((2, *allowed.shape), dtype=np.int64)
     outside = 1 - members.mean() / max(len(order), 1)
-    if not isinstance(deals, Shifts) or not 0 < outside < 1:
+    if not isinstance(deals, CyclicShifts) or not 0 < outside < 1:
         return begin, false, before
     records = len(deals.place)
 
@@ -261,7 +263,7 @@ def _beginnings(
     return begin, false, before
 
 
-def p_values_of_best(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+def max_t_p_values(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """(figures,) chance that the best of all these figures is as large as each, the one that was found counted in.
 
     Args:
@@ -289,7 +291,7 @@ def permutation_p_values(found: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 def min_p_values(p_values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
     """(figures,) p-values of the observed values, adjusted for testing all figures (min-P, Westfall & Young 1993).
 
-    Unlike :func:`p_values_of_best` it suits figures in different units, such as an AUC and a TPR.
+    Unlike :func:`max_t_p_values` it suits figures in different units, such as an AUC and a TPR.
 
     Args:
         p_values: (figures, 1 + draws) from :func:`permutation_p_values`.
@@ -301,8 +303,8 @@ def min_p_values(p_values: np.ndarray, weights: np.ndarray | float = 1.0) -> np.
 
 def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     """Twice the mid-ranks, which are whole numbers, in the order of the scores; 0 for NaN."""
-    from guestlist.arrays.rank_sums import doubled_ranks  # imports numba
+    from guestlist.arrays.rank_sums import fill_doubled_ranks  # imports numba
 
     ranks, known = np.zeros(len(scores)), int((~np.isnan(scores)).sum())
-    doubled_ranks(scores, rising(scores)[:known], ranks)  # NaN last
+    fill_doubled_ranks(scores, cached_argsort(scores)[:known], ranks)  # NaN last
     return ranks

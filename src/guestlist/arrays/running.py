@@ -14,7 +14,7 @@ AT_ONCE = 256  # records: what all models say of them stays in the cache
 
 
 @njit(cache=True, error_model="numpy")
-def before_and_after(values, mask, order, blocks, count, mean, squares):  # pragma: no cover: compiled
+def fill_leave_block_out_moments(values, mask, order, blocks, count, mean, squares):  # pragma: no cover: compiled
     """Fill (models, records) moments of the selected values of the models in other blocks.
 
     Args:
@@ -91,7 +91,7 @@ def _merge(count, mean, squares, pivot, n, m, s):  # pragma: no cover: compiled
 
 
 @njit(cache=True, error_model="numpy")
-def down_the_models(values, member, chosen, count, mean, squares):  # pragma: no cover: compiled
+def fill_in_out_moments(values, member, chosen, count, mean, squares):  # pragma: no cover: compiled
     """Fill (2, records) moments of non-members and members, added up in the order of the models, in double precision.
 
     A second round makes the mean of equal values exactly that value, and their sum of squares exactly 0. Both sides are

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 
-def unscored(scores: np.ndarray) -> int:
+def count_unscored(scores: np.ndarray) -> int:
     """How many scores are NaN: records that an attack could not score and that no figure here counts.
 
-    >>> unscored(np.array([0.5, np.nan, np.inf]))
+    >>> count_unscored(np.array([0.5, np.nan, np.inf]))
     1
     """
     return int(np.isnan(scores).sum())
 
 
-def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drop_unscored(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores as float64 and their membership, in the given order, without the unscored records."""
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     if scores.shape != member.shape or scores.ndim != 1:
@@ -23,22 +23,22 @@ def paired(scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return (scores, member) if scored.all() else (scores[scored], member[scored])
 
 
-def persons_of(persons: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
+def cluster_codes(clusters: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
     """(scored records,) numbers of the persons whose records these are, in order of appearance; None for None.
 
     Args:
-        persons: (records,) labels; records with one label are one person's. None where each record stands alone.
+        clusters: (records,) labels; records with one label are one person's. None where each record stands alone.
         scores: (records,) what is NaN is left out.
     """
-    if persons is None:
+    if clusters is None:
         return None
-    persons, scores = np.asarray(persons), np.asarray(scores, dtype=np.float64)
-    if persons.shape != scores.shape:
-        raise ValueError(f"Expected persons {scores.shape}, one per record, found {persons.shape}.")
-    return numbered(persons[~np.isnan(scores)])
+    clusters, scores = np.asarray(clusters), np.asarray(scores, dtype=np.float64)
+    if clusters.shape != scores.shape:
+        raise ValueError(f"Expected clusters {scores.shape}, one per record, found {clusters.shape}.")
+    return consecutive_codes(clusters[~np.isnan(scores)])
 
 
-def weights_of(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
+def scored_weights(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray | None:
     """(scored records,) how much each counts; None for None, where all count alike."""
     if weights is None:
         return None
@@ -48,25 +48,25 @@ def weights_of(weights: np.ndarray | None, scores: np.ndarray) -> np.ndarray | N
     return weights[~np.isnan(scores)]
 
 
-def of_those(facts: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
+def optional_take(facts: np.ndarray | None, kind: np.ndarray) -> np.ndarray | None:
     """The persons, or weights, of some of the records; None for None."""
     return None if facts is None else facts[kind]
 
 
-def numbered(labels: np.ndarray) -> np.ndarray:
+def consecutive_codes(labels: np.ndarray) -> np.ndarray:
     """Each label's number, from 0 in order of first appearance.
 
-    >>> numbered(np.array(["b", "a", "b", "c"])).tolist()
+    >>> consecutive_codes(np.array(["b", "a", "b", "c"])).tolist()
     [0, 1, 0, 2]
     """
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]
 
 
-def rows_of_each(labels: np.ndarray) -> list[np.ndarray]:
+def rows_by_label(labels: np.ndarray) -> list[np.ndarray]:
     """The positions of each label, by rising label, in one pass however many labels there are; a negative one is none.
 
-    >>> [rows.tolist() for rows in rows_of_each(np.array([2, 0, -1, 2]))]
+    >>> [rows.tolist() for rows in rows_by_label(np.array([2, 0, -1, 2]))]
     [[1], [0, 3]]
     """
     order = np.argsort(labels, kind="stable")
@@ -74,7 +74,7 @@ def rows_of_each(labels: np.ndarray) -> list[np.ndarray]:
     return [rows for rows in np.split(order, starts[1:]) if len(rows) and labels[rows[0]] >= 0]
 
 
-def enough_of_each(labels: np.ndarray, answers: np.ndarray, enough: int) -> np.ndarray | None:
+def subsample_by_label(labels: np.ndarray, answers: np.ndarray, enough: int) -> np.ndarray | None:
     """Records about each label of which models say at least ``enough``, or all that there is; None where that is all.
 
     Of each label they are drawn at random, the same ones every time. A negative label is none.
@@ -82,10 +82,10 @@ def enough_of_each(labels: np.ndarray, answers: np.ndarray, enough: int) -> np.n
     Args:
         answers: (records,) how many models say something about each; those about which none does are left out.
 
-    >>> enough_of_each(np.array([0, 1, 0, 0, 0, 0]), np.full(6, 4), enough=10).tolist()
+    >>> subsample_by_label(np.array([0, 1, 0, 0, 0, 0]), np.full(6, 4), enough=10).tolist()
     [0, 1, 4, 5]
     """
-    of_each = rows_of_each(np.where(answers > 0, labels, -1))
+    of_each = rows_by_label(np.where(answers > 0, labels, -1))
     steps = [max(1, int(answers[rows].sum()) // enough) for rows in of_each]
     if max(steps, default=1) == 1:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.ranks import counts_among
+from guestlist.arrays.ranks import ecdf_counts
 
 
 def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -20,7 +20,7 @@ def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.
         return wins / mask.sum(axis=0)
 
 
-def share_above_of_others(values: np.ndarray, mask: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+def leave_block_out_share_above(values: np.ndarray, mask: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     """(models, records) the same for every model as target: each record's models are sorted once, and counted from there.
 
     Args:
@@ -28,7 +28,7 @@ def share_above_of_others(values: np.ndarray, mask: np.ndarray, blocks: np.ndarr
         mask: (models, records) what counts.
         blocks: (models,) models with equal labels are left out together.
     """
-    below, up_to, count = counts_among(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
+    below, up_to, count = ecdf_counts(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
     wins = count - (below + up_to) / 2
     own_wins, own_count = _within_block(blocks, values, mask)
     with np.errstate(invalid="ignore"):

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
-from guestlist.arrays.samples import rows_of_each
+from guestlist.arrays.columns import take_columns
+from guestlist.arrays.samples import rows_by_label
 
 FEW = 3  # values that are counted one by one, without sorting
 
 
 @dataclass(frozen=True)
-class Standing:
+class ClassEcdf:
     """Of the references' values on non-members of a record's class: how many are smaller, no larger, and all.
 
     A class of which the references have no non-members takes those of all classes. NaN where the target was not asked.
@@ -25,9 +25,9 @@ class Standing:
     count: np.ndarray
 
 
-def standing(
+def class_ecdf(
     values: np.ndarray, others: np.ndarray, member: np.ndarray, labels: np.ndarray, among: np.ndarray | None = None
-) -> Standing:
+) -> ClassEcdf:
     """Of one target: arrays are (records,).
 
     Args:
@@ -38,7 +38,7 @@ def standing(
         among: the records that the columns of others and member are of; by default all.
     """
     theirs = labels if among is None else labels[among]
-    of_label = {int(theirs[rows[0]]): rows for rows in rows_of_each(theirs)}
+    of_label = {int(theirs[rows[0]]): rows for rows in rows_by_label(theirs)}
 
     def within(records: np.ndarray) -> np.ndarray:
         everybody = len(records) == len(labels)
@@ -48,25 +48,27 @@ def standing(
     return _by_class(values, labels, within)
 
 
-def standing_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> Standing:
+def class_ecdf_of_others(values: np.ndarray, member: np.ndarray, labels: np.ndarray, blocks: np.ndarray) -> ClassEcdf:
     """Of every model in turn as the target, among the models of other blocks: arrays are (models, records)."""
-    from guestlist.arrays.counting import counts_of_others  # imports numba
+    from guestlist.arrays.counting import ecdf_counts_of_others  # imports numba
 
     outside, block = ~member & ~np.isnan(values), np.unique(blocks, return_inverse=True)[1]
     return _by_class(
-        values, labels, lambda records: counts_of_others(columns(values, records), columns(outside, records), block)
+        values,
+        labels,
+        lambda records: ecdf_counts_of_others(take_columns(values, records), take_columns(outside, records), block),
     )
 
 
-def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> Standing:
+def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> ClassEcdf:
     found = np.zeros((3, *values.shape))
-    for of_class in rows_of_each(labels):
+    for of_class in rows_by_label(labels):
         found[..., of_class] = within(of_class)
     missing = found[2] == 0
     if missing.any():
         found[:, missing] = within(np.arange(len(labels)))[:, missing]
     found[:, np.isnan(values)] = np.nan
-    return Standing(*found)
+    return ClassEcdf(*found)
 
 
 def _outside(values: np.ndarray, member: np.ndarray, records: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ LARGE = 1e100
 
 
 @njit(cache=True, error_model="numpy")
-def fill_log_odds(t, freedom, found):  # pragma: no cover: compiled
+def fill_student_log_odds(t, freedom, found):  # pragma: no cover: compiled
     """Fill (values,) the logarithm of P(T < t) / P(T > t) for Student's T with so many degrees of freedom."""
     for i in range(len(t)):
         size = abs(t[i])

@@ -10,7 +10,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def best_of_groups(ranked, inside, group, groups):  # pragma: no cover: compiled
+def threshold_scan(ranked, inside, group, groups):  # pragma: no cover: compiled
     """(groups + 1,) the threshold that maximises TPR - FPR within each group, and over all; the highest among equals.
 
     Args:

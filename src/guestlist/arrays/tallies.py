@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def count_calls(
+def flag_counts(
     scores, member, thresholds, called_outside, outside, called_inside, inside
 ):  # pragma: no cover: compiled
     """Add to (records,) counts: of models that did not train on a record, and of those that did, who call it, and all.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from guestlist.arrays.orders import rising
-from guestlist.arrays.samples import paired, rows_of_each
+from guestlist.arrays.orders import cached_argsort
+from guestlist.arrays.samples import drop_unscored, rows_by_label
 
 if TYPE_CHECKING:
-    from guestlist.arrays.buckets import Points
+    from guestlist.arrays.buckets import BucketPoints
 
 FEW_GROUPS = 50  # that are told apart in buckets; more of them, in one sort of all values
 MANY = 2**19  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
@@ -22,12 +22,12 @@ def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
 
     Knows the truth, so it is for records other than those it is then applied to. NaN scores are left out.
     """
-    scores, member = paired(scores, member)
-    order = rising(scores)[::-1]  # equals in any order: ties are called together
-    return best_threshold_in_order(scores[order], member[order])
+    scores, member = drop_unscored(scores, member)
+    order = cached_argsort(scores)[::-1]  # equals in any order: ties are called together
+    return best_threshold_sorted(scores[order], member[order])
 
 
-def best_threshold_in_order(ranked: np.ndarray, is_member: np.ndarray) -> float:
+def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
     """The same of scores from the highest to the lowest, without NaN."""
     if is_member.all() or not is_member.any():
         raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
@@ -38,9 +38,7 @@ def best_threshold_in_order(ranked: np.ndarray, is_member: np.ndarray) -> float:
     return float(ranked[last[np.argmax(gain[last])]])
 
 
-def thresholds_over_rows(
-    values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int
-) -> np.ndarray:
+def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int) -> np.ndarray:
     """(groups + 1,) what :func:`best_threshold` gives for ``sign`` times the values of all rows: group by group, and of all.
 
     Of very many values in few groups it is linear in their number: they are counted in buckets, and within a bucket the
@@ -57,13 +55,13 @@ def thresholds_over_rows(
         NaN where there is but one kind.
     """
     if values.size <= MANY or groups > FEW_GROUPS:
-        from guestlist.arrays.sweeping import best_of_groups  # imports numba
+        from guestlist.arrays.sweeping import threshold_scan  # imports numba
 
         known = ~np.isnan(values)
         scores, inside, own = sign * values[known], member[known], np.broadcast_to(group, values.shape)[known]
-        order = rising(scores)[::-1]  # equals in any order: ties are called together
-        return best_of_groups(scores[order], inside[order], own[order], groups)
-    from guestlist.arrays.buckets import Buckets, Points  # imports numba
+        order = cached_argsort(scores)[::-1]  # equals in any order: ties are called together
+        return threshold_scan(scores[order], inside[order], own[order], groups)
+    from guestlist.arrays.buckets import BucketPoints, Buckets  # imports numba
 
     buckets = Buckets(values, member, np.ascontiguousarray(group, dtype=np.int64), groups, sign)
     counts = buckets.counts()
@@ -75,7 +73,7 @@ def thresholds_over_rows(
     for number, (sides, one, candidate) in enumerate(zip(counts.sides, counts.one, candidates, strict=True)):
         own = mixed[number, points.bucket] & ((points.group == number) | (number == groups))
         lumps = np.flatnonzero(candidate & ~mixed[number])
-        found[number] = _best_in(Points(*(part[own] for part in points)), lumps, one[lumps], sides)
+        found[number] = _best_in(BucketPoints(*(part[own] for part in points)), lumps, one[lumps], sides)
     return found
 
 
@@ -89,7 +87,7 @@ def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
     return there & (after + sides[0] * n1 >= after[there].max())
 
 
-def _best_in(points: Points, lumps: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
+def _best_in(points: BucketPoints, lumps: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
     """The best threshold, which is among these points and lumps; NaN where there is none.
 
     Args:
@@ -113,14 +111,14 @@ def _best_in(points: Points, lumps: np.ndarray, values: np.ndarray, sides: np.nd
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class ClassThresholds:
     """The best threshold of each record's class, (records,), and that of all records, (1,); NaN where there is one kind."""
 
     of_class: np.ndarray
     overall: np.ndarray
 
 
-def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> Thresholds:
+def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> ClassThresholds:
     """What :func:`best_threshold` gives for ``sign`` times the values of all rows, class by class and of all classes.
 
     Args:
@@ -129,21 +127,21 @@ def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray,
         labels: (records,) classes; a negative one is none.
         sign: 1 or -1.
     """
-    classes = rows_of_each(labels)
+    classes = rows_by_label(labels)
     codes = np.full(len(labels), len(classes))  # the last are of no class
     for code, records in enumerate(classes):
         codes[records] = code
-    found = thresholds_over_rows(values, member, codes, len(classes) + 1, sign)
-    return Thresholds(np.where(codes < len(classes), found[codes], np.nan), found[-1:])
+    found = group_thresholds(values, member, codes, len(classes) + 1, sign)
+    return ClassThresholds(np.where(codes < len(classes), found[codes], np.nan), found[-1:])
 
 
-def of_other_records(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+def lookup_thresholds(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """(others,) the thresholds of their classes, from those of (records,) of each class; NaN where a class is not among them.
 
     Args:
         labels, others: classes of the records and of the others.
 
-    >>> of_other_records(np.array([0.5, 0.25]), np.array([1, 3]), np.array([3, 3, 1, 2]))
+    >>> lookup_thresholds(np.array([0.5, 0.25]), np.array([1, 3]), np.array([3, 3, 1, 2]))
     array([0.25, 0.25, 0.5 ,  nan])
     """
     classes, first = np.unique(labels, return_index=True)

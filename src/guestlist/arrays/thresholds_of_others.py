@@ -16,7 +16,7 @@ from numba import njit
 CHUNK = 256
 
 
-def thresholds_of_others(
+def leave_block_out_thresholds(
     scores: np.ndarray, member: np.ndarray, block: np.ndarray, blocks: int, *, chunk: int = CHUNK
 ) -> np.ndarray:
     """(blocks,) what ``best_threshold`` gives on the points of all the other blocks; NaN where those are of one kind.

@@ -12,7 +12,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def members_before(sides, starts, places, ties, allowed, begin, passed, above):  # pragma: no cover: compiled
+def true_positives_at(sides, starts, places, ties, allowed, begin, passed, above):  # pragma: no cover: compiled
     """(rates, draws) members strictly above the non-member that is one too many; all of them where there is none.
 
     Args:

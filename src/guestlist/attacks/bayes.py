@@ -258,11 +258,11 @@ def log_odds_of_tail(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
     array([   0. , 1123.5])
     """
-    from guestlist.arrays.student import fill_log_odds  # imports numba
+    from guestlist.arrays.student import fill_student_log_odds  # imports numba
 
     t, freedom = np.broadcast_arrays(t, freedom)
     found = np.empty(t.shape)
-    fill_log_odds(t.ravel(), freedom.ravel(), found.reshape(-1))
+    fill_student_log_odds(t.ravel(), freedom.ravel(), found.reshape(-1))
     return found
 
 

@@ -159,18 +159,18 @@ def influence(table, label, k, id_, remove, lists, most, jobs, as_json):
 def _read(table: Path, test: Path | None, label: str, id_: str | None):
     """Training records and, if given, test records, as points in one space."""
     from guestlist.data import as_data
-    from guestlist.neighbours.encoding import encoded
+    from guestlist.neighbours.encoding import encode_tables
 
     data = as_data(table, side="table", label=label, id=id_)
     if test is None:
-        return _checked(table, data.with_x(encoded(data.x)[0])), None
+        return _checked(table, data.with_x(encode_tables(data.x)[0])), None
     tests = as_data(test, side="test", label=label)
     features: pd.DataFrame = data.x  # files hold tables
     others: pd.DataFrame = tests.x
     absent = [column for column in features.columns if column not in others.columns]
     if absent:
         raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
-    x, x_test = encoded(features, others[list(features.columns)])
+    x, x_test = encode_tables(features, others[list(features.columns)])
     return _checked(table, data.with_x(x)), _checked(test, tests.with_x(x_test))
 
 
@@ -179,8 +179,8 @@ def _checked(path: Path, data):
     from guestlist.neighbours import checks
 
     try:
-        checks.records(data.x, "features")
-        checks.labels(data.y, len(data), "labels")
+        checks.check_records(data.x, "features")
+        checks.check_labels(data.y, len(data), "labels")
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
     return data

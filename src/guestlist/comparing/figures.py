@@ -7,12 +7,20 @@ from functools import partial
 
 import numpy as np
 
-from guestlist.arrays.samples import error_of, numbered
+from guestlist.arrays.samples import consecutive_codes, error_of
 from guestlist.comparing.comparison import Difference
 from guestlist.comparing.pairing import Side
-from guestlist.evaluate import WITHHELD, Estimate, auc, auc_difference, calibration_error, share, tpr_at_fpr
-from guestlist.evaluate.intervals import difference_of
-from guestlist.evaluate.persons import Sums
+from guestlist.evaluate import (
+    WITHHELD,
+    Estimate,
+    auc,
+    auc_difference,
+    calibration_error,
+    clustered_proportion,
+    tpr_at_fpr,
+)
+from guestlist.evaluate.intervals import newcombe_difference
+from guestlist.evaluate.persons import ClusterSums
 
 Figure = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
 
@@ -40,31 +48,34 @@ def figures(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -
 def accuracy_of(side: Side, of: str) -> Estimate:
     """Share of right answers about members, or about non-members."""
     rows = side.member == (of == "members")
-    return share(side.values("correct")[rows] > 0, persons=_those(side, rows))
+    return clustered_proportion(side.values("correct")[rows] > 0, clusters=_those(side, rows))
 
 
 def auc_of(side: Side, rows: np.ndarray) -> Estimate:
     """The AUC of the audit's headline attack on some of the records."""
-    return auc(side.scores[rows], side.member[rows], persons=_those(side, rows))
+    return auc(side.scores[rows], side.member[rows], clusters=_those(side, rows))
 
 
 def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -> Estimate:
     """The share of members that the audit's headline attack finds among some of the records."""
-    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, persons=_those(side, rows), confidence=confidence)
+    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, clusters=_those(side, rows), confidence=confidence)
 
 
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
     """How far confidence and share of right answers are apart on non-members."""
     rows = ~side.member
     sureness, right = side.values("confidence")[rows], side.values("correct")[rows] > 0
-    return calibration_error(sureness, right, persons=_those(side, rows), confidence=confidence)
+    return calibration_error(sureness, right, clusters=_those(side, rows), confidence=confidence)
 
 
 def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
     """Mean of values in [-1, 1], with bounds that hold for lumpy ones as well: most pairs do not differ."""
     if not len(values):
         return WITHHELD
-    error, sums = error_of(confidence), Sums.of((values + 1) / 2, None if persons is None else numbered(persons))
+    error, sums = (
+        error_of(confidence),
+        ClusterSums.of((values + 1) / 2, None if persons is None else consecutive_codes(persons)),
+    )
     low, high = (2 * float(end) - 1 for end in (sums.lower(error / 2), sums.upper(error / 2)))
     return Estimate(float(values.mean()), low, high)
 
@@ -76,7 +87,7 @@ def apart(first: Estimate, second: Estimate) -> Estimate:
     """
     if np.isnan(first.value) or np.isnan(second.value):
         return WITHHELD
-    value, low, high = difference_of(second, first)
+    value, low, high = newcombe_difference(second, first)
     return Estimate(value, max(low, -1.0), min(high, 1.0))
 
 
@@ -89,7 +100,7 @@ def _accuracy(first: Side, second: Side, of: str, confidence: float) -> Differen
 
 def _auc(first: Side, second: Side, rows: np.ndarray, what: str, confidence: float) -> Difference:
     own, persons = first.member[rows], _those(first, rows)
-    gap = auc_difference(second.scores[rows], first.scores[rows], own, persons=persons, confidence=confidence)
+    gap = auc_difference(second.scores[rows], first.scores[rows], own, clusters=persons, confidence=confidence)
     return Difference(what, _attacks(first, second), auc_of(first, rows), auc_of(second, rows), gap)
 
 

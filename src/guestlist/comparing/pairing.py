@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from guestlist.arrays.samples import numbered
+from guestlist.arrays.samples import consecutive_codes
 from guestlist.errors import InputError
 from guestlist.findings.results import Results
 
@@ -28,7 +28,7 @@ class Side:
 
     @cached_property
     def persons(self) -> np.ndarray | None:
-        return numbered(self.records["person"].to_numpy()) if "person" in self.records else None
+        return consecutive_codes(self.records["person"].to_numpy()) if "person" in self.records else None
 
     @cached_property
     def scores(self) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist.arrays.samples import numbered
+from guestlist.arrays.samples import consecutive_codes
 from guestlist.comparing import Comparison, Difference
 from guestlist.defending.candidates import AGAIN, PLAIN
 from guestlist.defending.trying import Removed, Tried
@@ -138,7 +138,7 @@ def auc_gap(plain: Results, other: Results, confidence: float) -> Estimate:
         _scores(second, other),
         _scores(first, plain),
         first["member"].to_numpy(dtype=bool),
-        persons=numbered(first["person"].to_numpy()) if "person" in first else None,
+        clusters=consecutive_codes(first["person"].to_numpy()) if "person" in first else None,
         confidence=confidence,
     )
 

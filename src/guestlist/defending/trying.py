@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist.arrays.samples import numbered
+from guestlist.arrays.samples import consecutive_codes
 from guestlist.arrays.threads import one_thread
 from guestlist.auditing import run_audit
 from guestlist.calling import model_code, query
@@ -19,7 +19,7 @@ from guestlist.collecting.inputs import Inputs, reset_rows
 from guestlist.config import AuditConfig
 from guestlist.defending.candidates import Candidate
 from guestlist.errors import AuditError, FolderError
-from guestlist.evaluate import Estimate, share, tpr_at_fpr
+from guestlist.evaluate import Estimate, clustered_proportion, tpr_at_fpr
 from guestlist.findings.folder import read_case
 from guestlist.findings.results import Results, read_results
 from guestlist.fingerprints import describe
@@ -167,14 +167,14 @@ class DefenceRunner:
         gone = records.set_index("id").loc[inputs.pool.ids[left]]
         score, member = records[f"score_{headline.name}"].to_numpy(dtype=float), records["member"].to_numpy(dtype=bool)
         among = ~member | records["id"].isin(gone.index).to_numpy()
-        whose = numbered(records["person"].to_numpy()) if "person" in records else None
-        found = tpr_at_fpr(score[among], member[among], self.fpr, persons=None if whose is None else whose[among])
+        whose = consecutive_codes(records["person"].to_numpy()) if "person" in records else None
+        found = tpr_at_fpr(score[among], member[among], self.fpr, clusters=None if whose is None else whose[among])
         if not target.scale.has_classes:
             return Removed(int(left.sum()), candidate.how.risk, found)
         pool = inputs.pool.take(left)
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)
-        own = None if pool.persons is None else numbered(pool.persons)
-        right = (share(some, persons=own) for some in (gone["correct"].to_numpy() > 0, after))
+        own = None if pool.persons is None else consecutive_codes(pool.persons)
+        right = (clustered_proportion(some, clusters=own) for some in (gone["correct"].to_numpy() > 0, after))
         return Removed(int(left.sum()), candidate.how.risk, found, *right)
 
 

@@ -39,7 +39,7 @@ def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
 
     Args:
         calls: attack to (records,) true where it calls a record a member; NaN where it does not say, and a
-            pair is compared on the records about which both do. :func:`calls_at_level` and :func:`calls_at_fpr`
+            pair is compared on the records about which both do. :func:`flags_at_level` and :func:`flags_at_fpr`
             make them.
         member: (records,) the truth.
 
@@ -70,14 +70,14 @@ def agreement(calls: Mapping[str, np.ndarray], member: np.ndarray) -> Agreement:
     return Agreement((TRUTH, *calls), members, nonmembers)
 
 
-def calls_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
+def flags_at_level(p_values: np.ndarray, alpha: float) -> np.ndarray:
     """(records,) calls of a test at level ``alpha``: 1.0 where the p-value is at most that; NaN stays NaN."""
     check_share(alpha=alpha)
     p_values = np.asarray(p_values, dtype=np.float64)
     return np.where(np.isnan(p_values), np.nan, p_values <= alpha)
 
 
-def calls_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
+def flags_at_fpr(scores: np.ndarray, member: np.ndarray, fpr: float) -> np.ndarray:
     """(records,) calls at the threshold that meets ``fpr`` on these non-members; NaN where there is no score.
 
     Knows the truth: it is for comparing attacks at one rate, not for judging one.

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from guestlist.arrays.samples import error_of, numbered, paired
+from guestlist.arrays.samples import consecutive_codes, drop_unscored, error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 
 BINS = 10
@@ -21,14 +21,14 @@ SEED = 0
 
 
 def calibration_error(
-    sureness: np.ndarray, correct: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95
+    sureness: np.ndarray, correct: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
     """Mean distance of confidence and share of right answers over bins, with its interval; withheld without records.
 
     Args:
         sureness: (records,) probability of the class that is answered with.
         correct: (records,) whether that class is the true one.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         confidence: of the interval.
 
     >>> right = np.arange(400) % 10 < 7
@@ -36,12 +36,12 @@ def calibration_error(
     0.000 [0.000, 0.045] 0.200 [0.155, 0.245]
     """
     error = error_of(confidence)
-    sureness, correct = paired(sureness, correct)
+    sureness, correct = drop_unscored(sureness, correct)
     if not len(sureness):
         return WITHHELD
     bins = _bins(sureness)
     value = float(np.abs(np.bincount(bins, sureness - correct)).sum() / len(bins))
-    chances = _normal(bins.max() + 1) @ _root(_covariance(bins, correct, persons))
+    chances = _normal(bins.max() + 1) @ _root(_covariance(bins, correct, clusters))
     room = float(np.quantile(np.abs(chances).sum(axis=1), 1 - error))
     return Estimate(value, max(value - room, 0.0), min(value + room, 1.0))
 
@@ -54,18 +54,18 @@ def _normal(bins: int) -> np.ndarray:
 def _bins(sureness: np.ndarray) -> np.ndarray:
     """(records,) numbers of bins of about equal size; equal values share one."""
     edges = np.unique(np.quantile(sureness, np.arange(1, BINS) / BINS))
-    return numbered(np.searchsorted(edges, sureness))
+    return consecutive_codes(np.searchsorted(edges, sureness))
 
 
-def _covariance(bins: np.ndarray, correct: np.ndarray, persons: np.ndarray | None) -> np.ndarray:
+def _covariance(bins: np.ndarray, correct: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
     """(bins, bins) of what chance adds to the signed distance of each bin, as a share of all records."""
     size = np.bincount(bins)
     right = np.bincount(bins, correct)
     off = correct - (right / size)[bins]
-    if persons is None:
+    if clusters is None:
         found = np.diag(np.bincount(bins, off**2))
     else:
-        owner = numbered(np.asarray(persons))
+        owner = consecutive_codes(np.asarray(clusters))
         sums = np.zeros((owner.max() + 1, len(size)))
         np.add.at(sums, (owner, bins), off)
         found = sums.T @ sums

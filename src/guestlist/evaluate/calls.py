@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.orders import rising
-from guestlist.arrays.samples import numbered, of_those, paired, persons_of
-from guestlist.arrays.thresholds import best_threshold_in_order
+from guestlist.arrays.orders import cached_argsort
+from guestlist.arrays.samples import cluster_codes, consecutive_codes, drop_unscored, optional_take
+from guestlist.arrays.thresholds import best_threshold_sorted
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import difference_of
-from guestlist.evaluate.persons import share
+from guestlist.evaluate.intervals import newcombe_difference
+from guestlist.evaluate.persons import clustered_proportion
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class CrossFit:
 
     seed: int = 0
 
-    def halves(self, member: np.ndarray, persons: np.ndarray | None = None) -> np.ndarray:
+    def halves(self, member: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
         """(records,) false for the first half, true for the second."""
-        codes = np.arange(len(member)) if persons is None else numbered(np.asarray(persons))
+        codes = np.arange(len(member)) if clusters is None else consecutive_codes(np.asarray(clusters))
         is_member = np.bincount(codes, member) > 0
         rng = np.random.default_rng(self.seed)
         second = np.zeros(len(is_member), dtype=bool)
@@ -43,12 +43,12 @@ class CrossFit:
 CROSS_FIT = CrossFit()
 
 
-def calls(
-    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit, *, persons: np.ndarray | None = None
+def flag_members(
+    scores: np.ndarray, member: np.ndarray, threshold: float | CrossFit, *, clusters: np.ndarray | None = None
 ) -> np.ndarray:
     """(records,) true where a record is called a member; a record without a score is never called.
 
-    ``member`` and ``persons`` are only used by :class:`CrossFit`: the truth for the other half of the records, persons to
+    ``member`` and ``clusters`` are only used by :class:`CrossFit`: the truth for the other half of the records, persons to
     keep theirs in one half.
     """
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
@@ -56,12 +56,12 @@ def calls(
         return scores >= threshold
     scored = np.flatnonzero(~np.isnan(scores))
     second = np.zeros(len(scores), dtype=bool)
-    second[scored] = threshold.halves(member[scored], persons_of(persons, scores))
-    ranked = rising(scores)[: len(scored)][::-1]
+    second[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
+    ranked = cached_argsort(scores)[: len(scored)][::-1]
     late, learnt = second[ranked], []
     for half in (~late, late):
         learn = ranked[half]
-        learnt.append(best_threshold_in_order(scores[learn], member[learn]))
+        learnt.append(best_threshold_sorted(scores[learn], member[learn]))
     # Whoever is in the second half is called by what the first one teaches.
     return scores >= np.where(second, learnt[0], learnt[1])
 
@@ -71,7 +71,7 @@ def advantage(
     member: np.ndarray,
     threshold: float | CrossFit = CROSS_FIT,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """TPR - FPR of calls at a threshold (Yeom et al. 2018), with Newcombe's interval (1998).
@@ -81,7 +81,7 @@ def advantage(
         member: (records,) the truth.
         threshold: a number fixed without these records, or how to learn it: by default :class:`CrossFit`,
             where the figure is the mean advantage of the two thresholds, each on records it has not seen.
-        persons: (records,) labels of those whose records these are; by default each record stands alone. Those with
+        clusters: (records,) Person of each record; by default every record is independent. Those with
             records on both sides count on either: their two shares rise and fall together, which leaves the
             difference less uncertain than the interval says.
         confidence: of the interval.
@@ -90,24 +90,25 @@ def advantage(
         The advantage in [-1, 1]; withheld without scored members or non-members, and without two of each
         (persons, where they are given) when the threshold has to be learnt.
     """
-    persons = persons_of(persons, scores)
-    scores, member = paired(scores, member)
-    if not _can(member, persons, threshold):
+    clusters = cluster_codes(clusters, scores)
+    scores, member = drop_unscored(scores, member)
+    if not _can(member, clusters, threshold):
         return WITHHELD
-    called = calls(scores, member, threshold, persons=persons)
+    flagged = flag_members(scores, member, threshold, clusters=clusters)
     tpr, fpr = (
-        share(called[kind], persons=of_those(persons, kind), confidence=confidence) for kind in (member, ~member)
+        clustered_proportion(flagged[kind], clusters=optional_take(clusters, kind), confidence=confidence)
+        for kind in (member, ~member)
     )
-    return difference_of(tpr, fpr)
+    return newcombe_difference(tpr, fpr)
 
 
-def _can(member: np.ndarray, persons: np.ndarray | None, threshold: float | CrossFit) -> bool:
+def _can(member: np.ndarray, clusters: np.ndarray | None, threshold: float | CrossFit) -> bool:
     """Whether there are members and non-members to judge, and others to learn from where a threshold is learnt."""
     if not isinstance(threshold, CrossFit):
         return bool(member.any() and not member.all())
-    if persons is None:
+    if clusters is None:
         return bool(min(member.sum(), (~member).sum()) >= 2)
-    second = threshold.halves(member, persons)
+    second = threshold.halves(member, clusters)
     return all(bool((kind & half).any()) for kind in (member, ~member) for half in (second, ~second))
 
 
@@ -116,7 +117,7 @@ def balanced_accuracy(
     member: np.ndarray,
     threshold: float | CrossFit = CROSS_FIT,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """(TPR + TNR) / 2 of calls at a threshold: half of one plus the :func:`advantage`, interval included.
@@ -124,5 +125,5 @@ def balanced_accuracy(
     >>> print(balanced_accuracy(np.arange(100.0), np.arange(100) >= 50, threshold=50.0))
     1.000 [0.950, 1.000]
     """
-    found = advantage(scores, member, threshold, persons=persons, confidence=confidence)
+    found = advantage(scores, member, threshold, clusters=clusters, confidence=confidence)
     return Estimate(*((1 + end) / 2 for end in found))

@@ -8,7 +8,7 @@ from scipy.stats import norm, pearsonr, rankdata
 from guestlist.arrays.samples import error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 
-FEWEST = 4  # with three, Fisher's interval is everything
+MIN_CORRELATION_SIZE = 4  # with three, Fisher's interval is everything
 
 
 def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estimate:
@@ -19,12 +19,12 @@ def pearson(a: np.ndarray, b: np.ndarray, *, confidence: float = 0.95) -> Estima
     return _estimate(a, b, len(a), confidence, lambda: pearsonr(a, b).statistic, lambda value: 1.0)
 
 
-def spearman(a: np.ndarray, b: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+def spearman(a: np.ndarray, b: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
     """Spearman's rank correlation with the interval of Bonett & Wright (2000); persons count once in its width.
 
     Withheld where one of the two is constant, or with fewer than four records.
     """
-    n = len(a) if persons is None else len(np.unique(persons))
+    n = len(a) if clusters is None else len(np.unique(clusters))
     return _estimate(a, b, n, confidence, lambda: _of_ranks(a, b), lambda value: 1 + value**2 / 2)
 
 
@@ -38,7 +38,7 @@ def _of_ranks(a: np.ndarray, b: np.ndarray) -> float:
 def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimate:
     """A correlation whose Fisher transform has ``variance`` over n - 3."""
     error = error_of(confidence)
-    if n < FEWEST or constant(a) or constant(b):
+    if n < MIN_CORRELATION_SIZE or is_constant(a) or is_constant(b):
         return WITHHELD
     value = float(correlation())
     # A correlation of exactly 1 in a few records is no proof of one.
@@ -48,7 +48,7 @@ def _estimate(a, b, n: int, confidence: float, correlation, variance) -> Estimat
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def constant(values: np.ndarray) -> bool:
+def is_constant(values: np.ndarray) -> bool:
     """Whether values differ by no more than rounding does."""
     return (
         bool(np.ptp(values) <= 1e-9 * np.abs(values).max()) if np.isfinite(values).all() else len(np.unique(values)) < 2

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.orders import rising
-from guestlist.arrays.samples import check_share, paired, weights_of
+from guestlist.arrays.orders import cached_argsort
+from guestlist.arrays.samples import check_share, drop_unscored, scored_weights
 from guestlist.evaluate.persons import ROUNDING
 
 MOST_POINTS = 400
@@ -43,7 +43,7 @@ def roc(scores: np.ndarray, member: np.ndarray, *, weights: np.ndarray | None = 
     return Roc(fpr[kept], tpr[kept])
 
 
-def steps(
+def roc_steps(
     scores: np.ndarray,
     member: np.ndarray,
     *,
@@ -59,7 +59,7 @@ def steps(
         at: FPRs that are kept as points.
         weights: as for :func:`roc`.
 
-    >>> steps(np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]), at=(0.25,))
+    >>> roc_steps(np.array([2.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]), at=(0.25,))
     Roc(fpr=array([0.  , 0.25, 0.5 , 1.  ]), tpr=array([0.5, 0.5, 1. , 1. ]))
     """
     at = np.unique(np.asarray(at, dtype=np.float64))
@@ -85,11 +85,11 @@ def _points(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | None) 
 
     None without scored members or non-members.
     """
-    weights = weights_of(weights, scores)
-    scores, member = paired(scores, member)
+    weights = scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
     if member.all() or not member.any():
         return None
-    order = rising(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
+    order = cached_argsort(scores)[::-1]  # equals in any order: only what is counted down to the end of a tie is kept
     ranked, is_member = scores[order], member[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     tpr = np.concatenate([[0], np.cumsum(is_member)[last]]) / member.sum()

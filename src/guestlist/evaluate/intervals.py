@@ -24,7 +24,7 @@ def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
         raise ValueError(f"Expected successes={successes} in [0, n={n}].")
     if n == 0:
         return WITHHELD
-    low, high = lower_share(successes, n, error / 2), upper_share(successes, n, error / 2)
+    low, high = clopper_pearson_lower(successes, n, error / 2), clopper_pearson_upper(successes, n, error / 2)
     return Estimate(successes / n, float(low), float(high))
 
 
@@ -42,10 +42,10 @@ def proportion_difference(
     0.600 [0.107, 0.853]
     """
     a, b = proportion(successes_a, n_a, confidence=confidence), proportion(successes_b, n_b, confidence=confidence)
-    return difference_of(a, b)
+    return newcombe_difference(a, b)
 
 
-def difference_of(a: Estimate, b: Estimate) -> Estimate:
+def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:
     """a minus b of independent samples, by squaring and adding the distances to their intervals' ends."""
     value = a.value - b.value
     low = value - np.hypot(a.value - a.low, b.high - b.value)
@@ -53,16 +53,20 @@ def difference_of(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(value, float(low), float(high))
 
 
-def lower_share(successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+def clopper_pearson_lower(
+    successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
+) -> np.ndarray:
     """Clopper-Pearson's lower bound, ``error`` all on this side; counts may be fractional."""
     successes = np.asarray(successes, dtype=np.float64)
     bound = special.betaincinv(np.maximum(successes, 1e-300), n - successes + 1, error)
     return np.where(successes > 0, bound, 0.0)
 
 
-def upper_share(successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
+def clopper_pearson_upper(
+    successes: np.ndarray | float, n: np.ndarray | float, error: np.ndarray | float
+) -> np.ndarray:
     """Clopper-Pearson's upper bound, ``error`` all on this side."""
-    return 1 - lower_share(n - np.asarray(successes, dtype=np.float64), n, error)
+    return 1 - clopper_pearson_lower(n - np.asarray(successes, dtype=np.float64), n, error)
 
 
 def logit_interval(value: float, standard_error: float, quantile: float) -> Estimate:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.samples import check_share, of_those, paired, persons_of
+from guestlist.arrays.samples import check_share, cluster_codes, drop_unscored, optional_take
 from guestlist.evaluate.estimate import Estimate
-from guestlist.evaluate.persons import share
+from guestlist.evaluate.persons import clustered_proportion
 
 
 def rates_at_level(
@@ -19,7 +19,7 @@ def rates_at_level(
     member: np.ndarray,
     alpha: float,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
     """FPR and TPR of a test that calls the records with a p-value of at most ``alpha`` (Ye et al. 2022).
@@ -29,7 +29,7 @@ def rates_at_level(
     Args:
         p_values: (records,) NaN is left out.
         member: (records,) the truth.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         confidence: of either interval.
 
     Returns:
@@ -40,10 +40,10 @@ def rates_at_level(
     0.333 [0.008, 0.906]
     """
     check_share(alpha=alpha)
-    persons = persons_of(persons, p_values)
-    p_values, member = paired(p_values, member)
+    clusters = cluster_codes(clusters, p_values)
+    p_values, member = drop_unscored(p_values, member)
     fpr, tpr = (
-        share(p_values[kind] <= alpha, persons=of_those(persons, kind), confidence=confidence)
+        clustered_proportion(p_values[kind] <= alpha, clusters=optional_take(clusters, kind), confidence=confidence)
         for kind in (~member, member)
     )
     return fpr, tpr

@@ -26,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special, stats
 
-from guestlist.arrays.orders import rising
-from guestlist.arrays.samples import check_share, error_of, of_those, paired, persons_of, weights_of
+from guestlist.arrays.orders import cached_argsort
+from guestlist.arrays.samples import check_share, cluster_codes, drop_unscored, error_of, optional_take, scored_weights
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import lower_share, upper_share
-from guestlist.evaluate.persons import ROUNDING, Side
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
+from guestlist.evaluate.persons import ROUNDING, SortedScores
 
 
 class Resolution(StrEnum):
@@ -41,21 +41,21 @@ class Resolution(StrEnum):
     GOOD = "good"
 
 
-class Sides(NamedTuple):
+class SplitScores(NamedTuple):
     """Scores of members and of non-members, sorted."""
 
-    members: Side
-    nonmembers: Side
+    members: SortedScores
+    nonmembers: SortedScores
 
 
-class Bracket(NamedTuple):
+class RankBracket(NamedTuple):
     """Ranks j of two non-members, the (j + 1)-th largest: the threshold lies between them. -1 and n: beyond all."""
 
     lower: np.ndarray
     upper: np.ndarray
 
 
-class Thresholds(NamedTuple):
+class ThresholdRanks(NamedTuple):
     """Thresholds at rising z-scores from 0 to z, as fractional ranks of non-members; arrays (STEPS + 1, rates).
 
     Attributes:
@@ -116,7 +116,7 @@ def smallest_supported_fpr(n_nonmembers: float, *, confidence: float = 0.95) -> 
     >>> round(smallest_supported_fpr(100), 3)
     0.036
     """
-    return float(upper_share(0, n_nonmembers, error_of(confidence) / 2)) if n_nonmembers else 1.0
+    return float(clopper_pearson_upper(0, n_nonmembers, error_of(confidence) / 2)) if n_nonmembers else 1.0
 
 
 def tpr_at_fpr(
@@ -124,7 +124,7 @@ def tpr_at_fpr(
     member: np.ndarray,
     fpr: float,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
@@ -134,7 +134,7 @@ def tpr_at_fpr(
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
         fpr: false positive rate, in [0, 1].
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         weights: (records,) how much each non-member counts; those of members are not read. By default all alike. They are
             taken as known, and the interval is then no longer valid for every distribution of them.
         confidence: Nominal coverage of the interval.
@@ -143,7 +143,7 @@ def tpr_at_fpr(
         The share and its interval; withheld when ``fpr`` times the non-members (persons, where they are given, and as many as
         the weights are worth) is below 1.
     """
-    members, nonmembers = sides_of(scores, member, persons, weights)
+    members, nonmembers = split_scores(scores, member, clusters, weights)
     if _withheld(members, nonmembers, fpr):
         return WITHHELD
     return _tpr(members, nonmembers, fpr, error_of(confidence))
@@ -154,7 +154,7 @@ def roc_band(
     member: np.ndarray,
     fprs: np.ndarray,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits of the TPR at each of ``fprs``, as in :func:`tpr_at_fpr`: pointwise, not joint.
@@ -162,10 +162,12 @@ def roc_band(
     Also given where :func:`tpr_at_fpr` withholds its value; the lower limit is 0 there. NaN without scored
     members or non-members.
     """
-    return band_of(sides_of(scores, member, persons), fprs, confidence=confidence)
+    return roc_band_of_split(split_scores(scores, member, clusters), fprs, confidence=confidence)
 
 
-def band_of(sides: Sides, fprs: np.ndarray, *, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def roc_band_of_split(
+    sides: SplitScores, fprs: np.ndarray, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """:func:`roc_band` of scores that are sorted already."""
     fprs = np.asarray(fprs, dtype=np.float64)
     check_share(fprs=fprs)
@@ -203,7 +205,7 @@ def positive_predictive_value(
     fpr: float,
     prior: float,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """Share of true members among those called at ``fpr``, when a share ``prior`` of people are members.
@@ -216,7 +218,7 @@ def positive_predictive_value(
         scores, member, fpr, persons, confidence: as for :func:`tpr_at_fpr`.
         prior: share of members among the people in question, in [0, 1].
     """
-    return tpr_and_ppv_at_fpr(scores, member, fpr, prior, persons=persons, confidence=confidence)[1]
+    return tpr_and_ppv_at_fpr(scores, member, fpr, prior, clusters=clusters, confidence=confidence)[1]
 
 
 def tpr_and_ppv_at_fpr(
@@ -225,14 +227,16 @@ def tpr_and_ppv_at_fpr(
     fpr: float,
     prior: float,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[Estimate, Estimate]:
     """:func:`tpr_at_fpr` and :func:`positive_predictive_value` together, for less than both apart."""
-    return rates_of(sides_of(scores, member, persons), fpr, prior, confidence=confidence)
+    return tpr_and_ppv_of_split(split_scores(scores, member, clusters), fpr, prior, confidence=confidence)
 
 
-def rates_of(sides: Sides, fpr: float, prior: float, *, confidence: float = 0.95) -> tuple[Estimate, Estimate]:
+def tpr_and_ppv_of_split(
+    sides: SplitScores, fpr: float, prior: float, *, confidence: float = 0.95
+) -> tuple[Estimate, Estimate]:
     """:func:`tpr_and_ppv_at_fpr` of scores that are sorted already."""
     check_share(prior=prior)
     members, nonmembers = sides
@@ -258,11 +262,11 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     check_share(fpr=fpr)
     thresholds = _binomial_thresholds(error_of(confidence), n_nonmembers, np.float64(fpr).tobytes())
     ranks = np.unique([thresholds.strict - 1, thresholds.strict]).astype(np.int64)
-    if ranks[0] < 0 or lower_share(n_members, n_members, thresholds.error.min()) <= fpr:
+    if ranks[0] < 0 or clopper_pearson_lower(n_members, n_members, thresholds.error.min()) <= fpr:
         return float("nan")
     # The number of members above each threshold at which its lower limit is the FPR.
     enough = [
-        optimize.brentq(lambda count, error=error: lower_share(count, n_members, error) - fpr, 0.0, n_members)
+        optimize.brentq(lambda count, error=error: clopper_pearson_lower(count, n_members, error) - fpr, 0.0, n_members)
         for error in thresholds.error[:, 0]
     ]
     false_rates = _simulated_false_rates(ranks, n_nonmembers)
@@ -286,31 +290,35 @@ def smallest_detectable_tpr(fpr: float, n_members: int, n_nonmembers: int, *, co
     return float(special.ndtr(special.ndtri(fpr) + high))
 
 
-def sides_of(
-    scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None
-) -> Sides:
+def split_scores(
+    scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+) -> SplitScores:
     """Members and non-members, each sorted: once for all that is asked about them."""
-    persons, weights = persons_of(persons, scores), weights_of(weights, scores)
-    scores, member = paired(scores, member)
-    if persons is None and weights is None:
-        order = rising(scores)
+    clusters, weights = cluster_codes(clusters, scores), scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
+    if clusters is None and weights is None:
+        order = cached_argsort(scores)
         ordered, kind = scores[order], member[order]
-        return Sides(Side(ordered[kind], None), Side(ordered[~kind], None))
-    inside = Side.of(scores[member], of_those(persons, member))
-    return Sides(inside, Side.of(scores[~member], of_those(persons, ~member), of_those(weights, ~member)))
+        return SplitScores(SortedScores(ordered[kind], None), SortedScores(ordered[~kind], None))
+    inside = SortedScores.of(scores[member], optional_take(clusters, member))
+    return SplitScores(
+        inside, SortedScores.of(scores[~member], optional_take(clusters, ~member), optional_take(weights, ~member))
+    )
 
 
-def _withheld(members: Side, nonmembers: Side, fpr: float) -> bool:
-    return resolution(fpr, nonmembers.persons) is Resolution.WITHHELD or len(members) == 0
+def _withheld(members: SortedScores, nonmembers: SortedScores, fpr: float) -> bool:
+    return resolution(fpr, nonmembers.n_clusters) is Resolution.WITHHELD or len(members) == 0
 
 
-def _tpr(members: Side, nonmembers: Side, fpr: float, error: float) -> Estimate:
+def _tpr(members: SortedScores, nonmembers: SortedScores, fpr: float, error: float) -> Estimate:
     value = _count_above(members, nonmembers, nonmembers.allowed(fpr)) / len(members)
     low, high = _limits(members, nonmembers, np.array([fpr]), error)
     return Estimate(float(value), min(float(low[0]), float(value)), max(float(high[0]), float(value)))
 
 
-def _limits(members: Side, nonmembers: Side, fprs: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:
+def _limits(
+    members: SortedScores, nonmembers: SortedScores, fprs: np.ndarray, error: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Confidence limits of TPR(q) at each of ``fprs``, with ``error`` over both sides."""
     if nonmembers.weighted:
         # Few records with large weights decide where the threshold is: only a union bound over all four ends covers.
@@ -327,7 +335,12 @@ def _limits(members: Side, nonmembers: Side, fprs: np.ndarray, error: float) -> 
 
 
 def _hull(
-    members: Side, nonmembers: Side, thresholds: Thresholds, tied: np.ndarray, *, only_tied: bool = False
+    members: SortedScores,
+    nonmembers: SortedScores,
+    thresholds: ThresholdRanks,
+    tied: np.ndarray,
+    *,
+    only_tied: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Smallest lower and largest upper limit over thresholds.
 
@@ -363,7 +376,7 @@ def _single(rank: np.ndarray, tied: np.ndarray) -> np.ndarray:
     return inside & ~tied[np.clip(rank, 0, len(tied) - 1).astype(np.int64)]
 
 
-def _thresholds(nonmembers: Side, fprs: np.ndarray, error: float) -> Thresholds:
+def _thresholds(nonmembers: SortedScores, fprs: np.ndarray, error: float) -> ThresholdRanks:
     if nonmembers.calls is None:
         return _binomial_thresholds(error, len(nonmembers), np.ascontiguousarray(fprs).tobytes())
     scores, tails = _z_scores(error)
@@ -373,7 +386,7 @@ def _thresholds(nonmembers: Side, fprs: np.ndarray, error: float) -> Thresholds:
         for fpr, first, last in zip(fprs, bracket.lower, bracket.upper, strict=True)
     ]
     strict, strict_share, lenient, lenient_share = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
-    return Thresholds(strict, strict_share, lenient, lenient_share, _error_left(scores))
+    return ThresholdRanks(strict, strict_share, lenient, lenient_share, _error_left(scores))
 
 
 def _z_scores(error: float) -> tuple[np.ndarray, np.ndarray]:
@@ -388,13 +401,13 @@ def _error_left(scores: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _binomial_thresholds(error: float, n: int, fprs: bytes) -> Thresholds:
+def _binomial_thresholds(error: float, n: int, fprs: bytes) -> ThresholdRanks:
     """Thresholds where each record is its own person: the same for every attack of an audit."""
     rates = np.frombuffer(fprs)
     scores, tails = (values[:, None] for values in _z_scores(error))
     strict = stats.binom.ppf(tails, n, rates)
     lenient = stats.binom.isf(tails, n, rates)
-    return Thresholds(
+    return ThresholdRanks(
         strict=strict,
         strict_share=_share_between(scores, *(_z(stats.binom.cdf(rank, n, rates)) for rank in (strict, strict - 1))),
         lenient=lenient,
@@ -404,7 +417,7 @@ def _binomial_thresholds(error: float, n: int, fprs: bytes) -> Thresholds:
 
 
 def _cluster_thresholds(
-    nonmembers: Side, fpr: float, first: int, last: int, scores: np.ndarray
+    nonmembers: SortedScores, fpr: float, first: int, last: int, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Thresholds of one rate where records have weights or persons have several; ``first`` and ``last`` bracket them."""
     counts = np.arange(max(first - 1, 0), min(last + 1, len(nonmembers)) + 1)
@@ -455,7 +468,7 @@ def _simulated_counts(shares: np.ndarray, n: int) -> np.ndarray:
     return counts.cumsum(axis=1)
 
 
-def _bracket(nonmembers: Side, fpr: np.ndarray | float, error: float) -> Bracket:
+def _bracket(nonmembers: SortedScores, fpr: np.ndarray | float, error: float) -> RankBracket:
     """Between which non-members q lies, up to ``error`` on either side.
 
     q above the (j+1)-th largest non-member means that at most j of them reach q, though each does with chance
@@ -472,7 +485,7 @@ def _bracket(nonmembers: Side, fpr: np.ndarray | float, error: float) -> Bracket
         first = np.searchsorted(np.maximum.accumulate(most), fprs, "left")
         last = np.searchsorted(np.minimum.accumulate(least[::-1])[::-1], fprs, "right") - 1
         ranks = first - 1, last
-    return Bracket(*(rank.reshape(np.shape(fpr)) for rank in ranks))
+    return RankBracket(*(rank.reshape(np.shape(fpr)) for rank in ranks))
 
 
 @lru_cache(maxsize=64)
@@ -482,7 +495,7 @@ def _binomial_ranks(side: float, n: int, fprs: bytes) -> tuple[np.ndarray, np.nd
     return stats.binom.ppf(side, n, rates) - 1, stats.binom.isf(side, n, rates)
 
 
-def _count_above(members: Side, nonmembers: Side, rank: np.ndarray | int) -> np.ndarray:
+def _count_above(members: SortedScores, nonmembers: SortedScores, rank: np.ndarray | int) -> np.ndarray:
     """Members strictly above the (rank + 1)-th largest non-member; none for rank -1, and all for rank n."""
     rank, n = np.asarray(rank, dtype=np.int64), len(nonmembers)
     threshold = nonmembers.scores[np.clip(n - 1 - rank, 0, n - 1)]
@@ -490,7 +503,13 @@ def _count_above(members: Side, nonmembers: Side, rank: np.ndarray | int) -> np.
 
 
 def _predictive_value(
-    tpr: Estimate, members: Side, nonmembers: Side, fpr: float, prior: float, bracket: Bracket, error: float
+    tpr: Estimate,
+    members: SortedScores,
+    nonmembers: SortedScores,
+    fpr: float,
+    prior: float,
+    bracket: RankBracket,
+    error: float,
 ) -> Estimate:
     """The PPV of calls above q: without ties in the bracket of q their FPR is ``fpr``, and the TPR's ends carry over.
 
@@ -505,7 +524,7 @@ def _predictive_value(
     # The FPR is at most fpr, and less by no more than the lump at q.
     least = nonmembers.lower(false, error)
     if nonmembers.calls is None:
-        least = np.maximum(least, fpr - upper_share(lump, len(nonmembers), error))
+        least = np.maximum(least, fpr - clopper_pearson_upper(lump, len(nonmembers), error))
     # It is surely less only at the lowest value: above that, q may lie between two values, in no lump.
     most = np.full(len(values), float(fpr))
     most[0] = min(fpr, nonmembers.upper(false[0], error))
@@ -516,7 +535,7 @@ def _predictive_value(
     return WITHHELD if np.isnan(value) else Estimate(value, min(float(low), value), max(float(high), value))
 
 
-def _values_in(nonmembers: Side, bracket: Bracket) -> np.ndarray:
+def _values_in(nonmembers: SortedScores, bracket: RankBracket) -> np.ndarray:
     """The distinct scores between two ranks; infinity stands for what lies beyond the first or the last."""
     n = len(nonmembers)
     first, last = (int(np.clip(rank, 0, n - 1)) for rank in bracket)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.samples import error_of, numbered, of_those
+from guestlist.arrays.samples import consecutive_codes, error_of, optional_take
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.persons import Sums
+from guestlist.evaluate.persons import ClusterSums
 
 SMALLEST_P = 1e-12  # as far as p-values are told from 0
 STEPS = 30  # of halving: to eight digits
@@ -43,7 +43,7 @@ def group_means(
     groups: Sequence[np.ndarray],
     *,
     bounds: tuple[float, float] | None = None,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> tuple[GroupMean, ...]:
     """The mean of each group beside that of all records outside it.
@@ -52,7 +52,7 @@ def group_means(
         values: (records,) what is not finite is left out.
         groups: (records,) masks; they may overlap.
         bounds: the least and the largest value that there can be; by default those of these values.
-        persons: (records,) whose records these are. A person with records inside and outside a group counts on either side:
+        clusters: (records,) whose records these are. A person with records inside and outside a group counts on either side:
             the two means rise and fall together, which leaves the difference less uncertain than the interval says.
         confidence: of either interval.
 
@@ -75,7 +75,7 @@ def group_means(
     scaled = np.where(known, (values - floor) / reach, 0.0)
     if (scaled < 0).any() or (scaled > 1).any():
         raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
-    codes = None if persons is None else numbered(np.asarray(persons))
+    codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
     inside = _Means.of([_sums(scaled, codes, known & group) for group in groups])
     outside = _Means.of([_sums(scaled, codes, known & ~group) for group in groups])
     low, high = inside.ends(error)
@@ -107,7 +107,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-_FIELDS = ("total", "squares", "cross", "records", "size_squares", "persons")
+_FIELDS = ("total", "squares", "cross", "records", "size_squares", "n_clusters")
 
 
 @dataclass(frozen=True)
@@ -115,28 +115,28 @@ class _Means:
     """Several means of values in [0, 1]; NaN where there is no record."""
 
     mean: np.ndarray
-    sums: Sums
+    sums: ClusterSums
 
     @classmethod
-    def of(cls, parts: Sequence[Sums]) -> _Means:
+    def of(cls, parts: Sequence[ClusterSums]) -> _Means:
         columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
         with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
-            return cls(columns[0] / columns[3], Sums(*columns))
+            return cls(columns[0] / columns[3], ClusterSums(*columns))
 
     @classmethod
     def where(cls, first: np.ndarray, means: _Means, others: _Means) -> _Means:
         """The first ones where ``first`` is true, else the others."""
         pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
-        return cls(np.where(first, means.mean, others.mean), Sums(*(np.where(first, *pair) for pair in pairs)))
+        return cls(np.where(first, means.mean, others.mean), ClusterSums(*(np.where(first, *pair) for pair in pairs)))
 
     def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.sums.lower(error / 2), self.sums.upper(error / 2)
 
 
-def _sums(values: np.ndarray, persons: np.ndarray | None, which: np.ndarray) -> Sums:
-    own = of_those(persons, which)
-    return Sums.of(values[which], None if own is None else numbered(own))
+def _sums(values: np.ndarray, clusters: np.ndarray | None, which: np.ndarray) -> ClusterSums:
+    own = optional_take(clusters, which)
+    return ClusterSums.of(values[which], None if own is None else consecutive_codes(own))
 
 
 def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:

@@ -20,21 +20,21 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from guestlist.arrays.samples import error_of, numbered
+from guestlist.arrays.samples import consecutive_codes, error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import lower_share, proportion, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper, proportion
 
 ROUNDING = 1e-9  # 0.29 * 100 is 28.999999999999996, and means 29
 
 
 @dataclass(frozen=True)
-class Sums:
+class ClusterSums:
     """Persons' sums s of values in [0, 1] and their numbers of records m, as far as bounds on the mean need them.
 
     Args:
         total, squares, cross: the sums over persons of s, of s² and of s·m; arrays for many means at once.
         records, size_squares: the sums over persons of m and of m².
-        persons: how many there are; like the two before, an array where the means are of different persons.
+        clusters: how many there are; like the two before, an array where the means are of different persons.
     """
 
     total: np.ndarray | float
@@ -42,61 +42,61 @@ class Sums:
     cross: np.ndarray | float
     records: Any
     size_squares: Any
-    persons: Any
+    n_clusters: Any
 
     @classmethod
-    def of(cls, values: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None) -> Sums:
-        """Sums of (records,) values; ``persons`` are their numbers, None where each record stands alone.
+    def of(cls, values: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None) -> ClusterSums:
+        """Sums of (records,) values; ``clusters`` are their numbers, None where each record stands alone.
 
         Args:
             weights: (records,) as how many records each counts; by default as one.
         """
         values = np.asarray(values, dtype=np.float64)
         if weights is not None:
-            persons = np.arange(len(values)) if persons is None else persons
-            there = np.bincount(persons) > 0
-            sums, sizes = (np.bincount(persons, weights * each)[there] for each in (values, 1.0))
+            clusters = np.arange(len(values)) if clusters is None else clusters
+            there = np.bincount(clusters) > 0
+            sums, sizes = (np.bincount(clusters, weights * each)[there] for each in (values, 1.0))
             squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
             return cls(float(sums.sum()), squares, float(sums @ sizes), float(weights.sum()), size_squares, len(sums))
-        if persons is None:
+        if clusters is None:
             total = float(values.sum())
             return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
-        sizes = np.bincount(persons)
-        sums, sizes = np.bincount(persons, values)[sizes > 0], sizes[sizes > 0]
+        sizes = np.bincount(clusters)
+        sums, sizes = np.bincount(clusters, values)[sizes > 0], sizes[sizes > 0]
         squares, size_squares = float(np.square(sums).sum()), float(np.square(sizes).sum())
         return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
 
     @classmethod
-    def of_calls(cls, persons: np.ndarray, weights: np.ndarray | None = None) -> Sums:
-        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``persons``, in that order.
+    def of_calls(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> ClusterSums:
+        """Sums for each number of calls k = 0, 1, …: of the first k records, which belong to ``clusters``, in that order.
 
         Args:
             weights: (records,) as how many records each counts; by default as one.
         """
         if weights is not None:
-            return cls._of_weighted_calls(persons, weights)
-        counts = np.bincount(persons)
-        order = np.argsort(persons, kind="stable")
-        earlier = np.empty(len(persons))  # records of the same person that are called before this one
-        earlier[order] = np.arange(len(persons)) - np.repeat(np.cumsum(counts) - counts, counts)
+            return cls._of_weighted_calls(clusters, weights)
+        counts = np.bincount(clusters)
+        order = np.argsort(clusters, kind="stable")
+        earlier = np.empty(len(clusters))  # records of the same person that are called before this one
+        earlier[order] = np.arange(len(clusters)) - np.repeat(np.cumsum(counts) - counts, counts)
         squares = np.append(0.0, np.cumsum(2 * earlier + 1))
-        cross = np.append(0.0, np.cumsum(counts[persons], dtype=np.float64))
-        total = np.arange(len(persons) + 1.0)
-        return cls(total, squares, cross, len(persons), float(np.square(counts).sum()), int((counts > 0).sum()))
+        cross = np.append(0.0, np.cumsum(counts[clusters], dtype=np.float64))
+        total = np.arange(len(clusters) + 1.0)
+        return cls(total, squares, cross, len(clusters), float(np.square(counts).sum()), int((counts > 0).sum()))
 
     @classmethod
-    def _of_weighted_calls(cls, persons: np.ndarray, weights: np.ndarray) -> Sums:
-        sizes, order = np.bincount(persons, weights), np.argsort(persons, kind="stable")
+    def _of_weighted_calls(cls, clusters: np.ndarray, weights: np.ndarray) -> ClusterSums:
+        sizes, order = np.bincount(clusters, weights), np.argsort(clusters, kind="stable")
         running = np.cumsum(weights[order])
-        first = np.searchsorted(persons[order], persons[order], "left")
-        earlier = np.empty(len(persons))  # what the same person's records weigh that are called before this one
+        first = np.searchsorted(clusters[order], clusters[order], "left")
+        earlier = np.empty(len(clusters))  # what the same person's records weigh that are called before this one
         earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
         squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
-        cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[persons], 1.0))
-        people = len(np.unique(persons))
+        cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[clusters], 1.0))
+        people = len(np.unique(clusters))
         return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), people)
 
-    def at(self, index: np.ndarray | float) -> Sums:
+    def at(self, index: np.ndarray | float) -> ClusterSums:
         """One, or some, of many means; between two of them by linear interpolation."""
         below = np.floor(index).astype(np.int64)
         above = np.ceil(index).astype(np.int64)
@@ -105,10 +105,10 @@ class Sums:
             (1 - share) * np.asarray(part)[below] + share * np.asarray(part)[above]
             for part in (self.total, self.squares, self.cross)
         )
-        return Sums(total, squares, cross, self.records, self.size_squares, self.persons)
+        return ClusterSums(total, squares, cross, self.records, self.size_squares, self.n_clusters)
 
     @property
-    def worth(self) -> float:
+    def effective_n(self) -> float:
         """Number of persons, less where a few of them have most of the records (Kish 1965)."""
         return self.records**2 / self.size_squares
 
@@ -134,9 +134,9 @@ class Sums:
 
     def _beta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Parameters of the beta distribution whose quantiles are upper bounds, and where there is one."""
-        one_more = self.records / self.worth
+        one_more = self.records / self.effective_n
         records = self.records + one_more
-        draws = self.persons + 1
+        draws = self.n_clusters + 1
         mean = (self.total + one_more) / records
         off = self.squares - 2 * mean * self.cross + mean**2 * self.size_squares + ((1 - mean) * one_more) ** 2
         variance = np.maximum(off, 1e-300) / records**2 * draws / (draws + 1)
@@ -146,47 +146,47 @@ class Sums:
         strength = np.where(inside, strength, 1.0)
         return mean * strength, (1 - mean) * strength, inside
 
-    def _rest(self) -> Sums:
+    def _rest(self) -> ClusterSums:
         """The same of one minus the values."""
-        return Sums(
+        return ClusterSums(
             total=self.records - self.total,
             squares=self.size_squares - 2 * self.cross + self.squares,
             cross=self.size_squares - self.cross,
             records=self.records,
             size_squares=self.size_squares,
-            persons=self.persons,
+            n_clusters=self.n_clusters,
         )
 
 
 @dataclass(frozen=True)
-class Side:
+class SortedScores:
     """Scores of members, or of non-members, sorted upwards, and bounds on the share of the population above any of them."""
 
     scores: np.ndarray
-    calls: Sums | None  # for each number of calls from the top; None where each record stands alone
+    calls: ClusterSums | None  # for each number of calls from the top; None where each record stands alone
 
     weighted: bool = False
 
     @classmethod
-    def of(cls, scores: np.ndarray, persons: np.ndarray | None, weights: np.ndarray | None = None) -> Side:
+    def of(cls, scores: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None) -> SortedScores:
         """Of scores in any order; ``weights`` say as how many records each counts, by default as one."""
-        if persons is None and weights is None:
+        if clusters is None and weights is None:
             return cls(np.sort(scores), None)
         order = np.argsort(scores, kind="stable")
         from_top = order[::-1]
-        whose = np.arange(len(scores)) if persons is None else numbered(persons[from_top])
-        calls = Sums.of_calls(whose, None if weights is None else weights[from_top])
+        whose = np.arange(len(scores)) if clusters is None else consecutive_codes(clusters[from_top])
+        calls = ClusterSums.of_calls(whose, None if weights is None else weights[from_top])
         return cls(scores[order], calls, weights is not None and bool(np.ptp(weights) > 0))
 
     def __len__(self) -> int:
         return len(self.scores)
 
     @property
-    def persons(self) -> float:
+    def n_clusters(self) -> float:
         """How many persons there are: records, where each stands alone; less where a few have most of the weight."""
         if self.calls is None:
             return len(self.scores)
-        return self.calls.worth if self.weighted and len(self) else self.calls.persons
+        return self.calls.effective_n if self.weighted and len(self) else self.calls.n_clusters
 
     def allowed(self, share: float) -> int:
         """How many records from the top are no more than a share of all."""
@@ -207,34 +207,40 @@ class Side:
 
     def lower(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Lower bound on the share of the population above a fixed threshold that ``count`` records exceed."""
-        return lower_share(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
+        return (
+            clopper_pearson_lower(count, len(self), error) if self.calls is None else self.calls.at(count).lower(error)
+        )
 
     def upper(self, count: np.ndarray | float, error: np.ndarray | float) -> np.ndarray:
         """Upper bound on the same."""
-        return upper_share(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
+        return (
+            clopper_pearson_upper(count, len(self), error) if self.calls is None else self.calls.at(count).upper(error)
+        )
 
 
-def share(called: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95) -> Estimate:
+def clustered_proportion(
+    called: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
+) -> Estimate:
     """Share of records that are called, with its interval; withheld without records.
 
     Args:
         called: (records,) true or false.
-        persons: (records,) labels of those whose records these are; by default each record stands alone, and the
+        clusters: (records,) Person of each record; by default every record is independent, and the
             interval is Clopper and Pearson's.
         confidence: of the interval.
 
     >>> called = np.repeat([True, False, False], 4)
-    >>> print(share(called))
+    >>> print(clustered_proportion(called))
     0.333 [0.099, 0.651]
-    >>> print(share(called, persons=np.repeat([1, 2, 3], 4)))
+    >>> print(clustered_proportion(called, clusters=np.repeat([1, 2, 3], 4)))
     0.333 [0.008, 0.906]
     """
     called, error = np.asarray(called, dtype=bool), error_of(confidence)
-    if persons is None:
+    if clusters is None:
         return proportion(int(called.sum()), len(called), confidence=confidence)
-    if np.shape(persons) != called.shape:
-        raise ValueError(f"Expected persons {called.shape}, one per record, found {np.shape(persons)}.")
+    if np.shape(clusters) != called.shape:
+        raise ValueError(f"Expected clusters {called.shape}, one per record, found {np.shape(clusters)}.")
     if len(called) == 0:
         return WITHHELD
-    sums = Sums.of(called, numbered(np.asarray(persons)))
+    sums = ClusterSums.of(called, consecutive_codes(np.asarray(clusters)))
     return Estimate(float(called.mean()), float(sums.lower(error / 2)), float(sums.upper(error / 2)))

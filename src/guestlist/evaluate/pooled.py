@@ -16,7 +16,7 @@ from scipy import special
 
 from guestlist.arrays.samples import error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.intervals import logit_interval, lower_share, unanimous_bound, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper, logit_interval, unanimous_bound
 from guestlist.evaluate.low_fpr import Resolution, resolution
 from guestlist.evaluate.persons import ROUNDING
 from guestlist.evaluate.ranking import placements
@@ -25,7 +25,7 @@ CELLS_AT_ONCE = 2**21  # bounds the memory of the bootstrap to some tens of mega
 
 
 def pooled_auc(
-    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None, confidence: float = 0.95
+    scores: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None, confidence: float = 0.95
 ) -> Estimate:
     """Mean AUC over targets, as an estimate of the AUC of a fresh target on fresh records.
 
@@ -37,19 +37,19 @@ def pooled_auc(
     Args:
         scores: (targets, records) higher means likelier member; NaN is left out.
         member: (targets, records) the truth.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         confidence: of the interval.
 
     Returns:
         The mean and its interval; targets without scored members or non-members are left out, and the
         figure is withheld when fewer than two remain.
     """
-    pairs = _checked(scores, member, persons)
+    pairs = _checked(scores, member, clusters)
     error = error_of(confidence)
     if pairs.targets < 2:
         return WITHHELD
     aucs, influence = _auc_and_influence(pairs)
-    of_records = np.square(influence.mean(axis=0)).sum() * pairs.persons / max(pairs.persons - 1, 1)
+    of_records = np.square(influence.mean(axis=0)).sum() * pairs.n_clusters / max(pairs.n_clusters - 1, 1)
     of_targets = aucs.var(ddof=1) / pairs.targets
     noise = influence.var(axis=0, ddof=1).sum() / pairs.targets  # of single pairs: in both of the others
     variance = max(of_records + of_targets - noise, of_records, of_targets)
@@ -61,7 +61,7 @@ def pooled_tpr_at_fpr(
     member: np.ndarray,
     fpr: float,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     draws: int = 400,
     seed: int = 0,
     confidence: float = 0.95,
@@ -78,7 +78,7 @@ def pooled_tpr_at_fpr(
         scores: (targets, records) higher means likelier member; NaN is left out.
         member: (targets, records) the truth.
         fpr: false positive rate, in [0, 1].
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         draws: number of bootstrap draws.
         seed: of the bootstrap.
         confidence: of the interval.
@@ -86,17 +86,17 @@ def pooled_tpr_at_fpr(
     Returns:
         The share and its interval; withheld when ``fpr`` times the non-member pairs is below 1.
     """
-    pairs = _checked(scores, member, persons)
+    pairs = _checked(scores, member, clusters)
     error = error_of(confidence)
     tails = _Tails.of(pairs, fpr)
     few = resolution(fpr, len(tails.nonmember_label)) is Resolution.WITHHELD
     if pairs.targets < 2 or few or len(tails.member_label) == 0:
         return WITHHELD
-    value = tails.tpr(np.ones((1, pairs.persons)), by_target=False)[0]
+    value = tails.tpr(np.ones((1, pairs.n_clusters)), by_target=False)[0]
     rng = np.random.default_rng(seed)
     of_targets = _jackknife_variance(tails, pairs.targets)
-    of_records = _bootstrap_variance(tails, pairs.persons, draws, rng)
-    noise = _bootstrap_variance(tails.unlinked(pairs, rng), pairs.persons, draws, rng)
+    of_records = _bootstrap_variance(tails, pairs.n_clusters, draws, rng)
+    noise = _bootstrap_variance(tails.unlinked(pairs, rng), pairs.n_clusters, draws, rng)
     variance = max(of_records + of_targets - noise, of_records, of_targets)
     return _share_interval(value, variance, pairs, error)
 
@@ -108,7 +108,7 @@ class _Pairs:
     scores: np.ndarray
     member: np.ndarray
     label: np.ndarray  # (records,) number of each record's person
-    persons: int
+    n_clusters: int
 
     @property
     def targets(self) -> int:
@@ -120,19 +120,19 @@ class _Pairs:
 
     def quantile(self, error: float) -> float:
         """Student's quantile for the scarcer of targets and persons."""
-        return special.stdtrit(max(min(self.targets, self.persons) - 1, 1), 1 - error / 2)
+        return special.stdtrit(max(min(self.targets, self.n_clusters) - 1, 1), 1 - error / 2)
 
 
-def _checked(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None) -> _Pairs:
+def _checked(scores: np.ndarray, member: np.ndarray, clusters: np.ndarray | None) -> _Pairs:
     scores, member = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
     if scores.ndim != 2 or scores.shape != member.shape:
         raise ValueError(f"Expected (targets, records) twice, found {scores.shape} and {member.shape}.")
     if len(scores) < 2:
         raise ValueError("Expected at least 2 targets to pool; for one target there are auc and tpr_at_fpr.")
-    persons = np.arange(scores.shape[1]) if persons is None else np.asarray(persons)
-    if persons.shape != scores.shape[1:]:
-        raise ValueError(f"Expected persons ({scores.shape[1]},), one per record, found {persons.shape}.")
-    labels, label = np.unique(persons, return_inverse=True)
+    clusters = np.arange(scores.shape[1]) if clusters is None else np.asarray(clusters)
+    if clusters.shape != scores.shape[1:]:
+        raise ValueError(f"Expected clusters ({scores.shape[1]},), one per record, found {clusters.shape}.")
+    labels, label = np.unique(clusters, return_inverse=True)
     scored = ~np.isnan(scores)
     usable = (member & scored).any(axis=1) & (~member & scored).any(axis=1)
     return _Pairs(scores[usable], member[usable], label, len(labels))
@@ -140,13 +140,13 @@ def _checked(scores: np.ndarray, member: np.ndarray, persons: np.ndarray | None)
 
 def _auc_and_influence(pairs: _Pairs) -> tuple[np.ndarray, np.ndarray]:
     """(targets,) AUCs, and (targets, persons) how much each person's records move each of them."""
-    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.persons))
+    aucs, influence = np.empty(pairs.targets), np.zeros((pairs.targets, pairs.n_clusters))
     for k, scored in enumerate(pairs.scored):
         place = placements(pairs.scores[k, scored], pairs.member[k, scored])
         aucs[k] = place.auc
         for kind, of in ((True, place.member), (False, place.nonmember)):
             label = pairs.label[scored & (pairs.member[k] == kind)]
-            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.persons)
+            influence[k] += np.bincount(label, (of - place.auc) / len(of), pairs.n_clusters)
     return aucs, influence
 
 
@@ -185,7 +185,7 @@ class _Tails:
 
     def unlinked(self, pairs: _Pairs, rng: np.random.Generator) -> _Tails:
         """The same pairs, with the persons renamed in each target, so that no two targets share records."""
-        names = rng.permuted(np.tile(np.arange(pairs.persons), (pairs.targets, 1)), axis=1)
+        names = rng.permuted(np.tile(np.arange(pairs.n_clusters), (pairs.targets, 1)), axis=1)
         return replace(
             self,
             nonmember_label=names[self.nonmember_target, self.nonmember_label],
@@ -213,15 +213,15 @@ class _Tails:
             return true_positives[np.arange(len(weights)), above] / total
 
 
-def _bootstrap_variance(tails: _Tails, persons: int, draws: int, rng: np.random.Generator) -> float:
+def _bootstrap_variance(tails: _Tails, clusters: int, draws: int, rng: np.random.Generator) -> float:
     step = max(1, CELLS_AT_ONCE // (len(tails.member_label) + len(tails.nonmember_label)))
     values = []
     for start in range(0, draws, step):
         size = min(step, draws - start)
-        drawn = rng.integers(persons, size=(size, persons)) + persons * np.arange(size)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=size * persons).reshape(size, persons)
+        drawn = rng.integers(clusters, size=(size, clusters)) + clusters * np.arange(size)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=size * clusters).reshape(size, clusters)
         values.append(tails.tpr(weights, by_target=False))
-    return float(np.nanvar(np.concatenate(values), ddof=1)) * persons / max(persons - 1, 1)
+    return float(np.nanvar(np.concatenate(values), ddof=1)) * clusters / max(clusters - 1, 1)
 
 
 def _jackknife_variance(tails: _Tails, targets: int) -> float:
@@ -235,5 +235,8 @@ def _share_interval(value: float, variance: float, pairs: _Pairs, error: float) 
     if variance > 0 and 0 < value < 1:
         size = min(value * (1 - value) / variance, float((pairs.member & pairs.scored).sum()))
     size *= (special.ndtri(1 - error / 2) / pairs.quantile(error)) ** 2
-    low, high = lower_share(value * size, size, error / 2), upper_share(value * size, size, error / 2)
+    low, high = (
+        clopper_pearson_lower(value * size, size, error / 2),
+        clopper_pearson_upper(value * size, size, error / 2),
+    )
     return Estimate(float(value), float(low), float(high))

@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from guestlist.arrays.orders import MANY, rising
+from guestlist.arrays.orders import MANY, cached_argsort
 from guestlist.arrays.ranks import tie_ends
-from guestlist.arrays.samples import error_of, of_those, paired, persons_of, weights_of
+from guestlist.arrays.samples import cluster_codes, drop_unscored, error_of, optional_take, scored_weights
 from guestlist.evaluate.estimate import WITHHELD, Estimate
 from guestlist.evaluate.intervals import logit_interval, unanimous_bound
-from guestlist.evaluate.persons import Sums
+from guestlist.evaluate.persons import ClusterSums
 
 
 class Placements(NamedTuple):
@@ -53,11 +53,11 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     if weights is not None:
         members, nonmembers = scores[member], scores[~member]
         return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
-    order, place = rising(scores), np.empty(len(scores))
+    order, place = cached_argsort(scores), np.empty(len(scores))
     if len(scores) > MANY:
-        from guestlist.arrays.rank_sums import placed  # imports numba
+        from guestlist.arrays.rank_sums import fill_placements  # imports numba
 
-        placed(scores, order, member, place)
+        fill_placements(scores, order, member, place)
         return Placements(place[member], 1 - place[~member])
     (first,), (last,) = tie_ends(scores[order][None])
     inside = member[order]
@@ -67,22 +67,22 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
     return Placements(place[member], 1 - place[~member])
 
 
-class Owners(NamedTuple):
+class ClusterCodes(NamedTuple):
     """Numbers of the persons whose records the members are, and the non-members; None where each record stands alone."""
 
     member: np.ndarray | None
     nonmember: np.ndarray | None
 
     @classmethod
-    def of(cls, persons: np.ndarray | None, member: np.ndarray) -> Owners:
-        return cls(of_those(persons, member), of_those(persons, ~member))
+    def of(cls, clusters: np.ndarray | None, member: np.ndarray) -> ClusterCodes:
+        return cls(optional_take(clusters, member), optional_take(clusters, ~member))
 
 
 def auc(
     scores: np.ndarray,
     member: np.ndarray,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     confidence: float = 0.95,
     placed: Placements | None = None,
@@ -92,7 +92,7 @@ def auc(
     Args:
         scores: (records,) higher means likelier member; infinities are fine, NaN is left out.
         member: (records,) the truth.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         weights: (records,) how much each non-member counts; those of members are not read. By default all alike.
         confidence: of the interval.
         placed: the placements of the scores, where they are known already.
@@ -105,14 +105,14 @@ def auc(
     0.5
     """
     error = error_of(confidence)
-    persons, weights = persons_of(persons, scores), weights_of(weights, scores)
-    scores, member = paired(scores, member)
+    clusters, weights = cluster_codes(clusters, scores), scored_weights(weights, scores)
+    scores, member = drop_unscored(scores, member)
     if member.all() or not member.any():
         return WITHHELD
-    owners, heavy = Owners.of(persons, member), of_those(weights, ~member)
+    owners, heavy = ClusterCodes.of(clusters, member), optional_take(weights, ~member)
     place = placed or placements(scores, member, heavy)
     counted = None if heavy is None else Placements(np.ones(len(place.member)), heavy)
-    found = _interval(place, spread_of(place, owners, counted), error)
+    found = _interval(place, auc_variance(place, owners, counted), error)
     return _with_room(found, _lump_room(scores, member, place, owners, error, heavy))
 
 
@@ -121,7 +121,7 @@ def auc_difference(
     scores_b: np.ndarray,
     member: np.ndarray,
     *,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
     placed_a: Placements | None = None,
     placed_b: Placements | None = None,
@@ -135,25 +135,28 @@ def auc_difference(
         scores_a: (records,) scores of one attack; NaN is left out, together with its partner in ``scores_b``.
         scores_b: (records,) scores of the other attack.
         member: (records,) the truth.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         confidence: of the interval.
         placed_a, placed_b: the placements of the scores, where they are known already and no score is missing.
     """
     error = error_of(confidence)
     both = ~(np.isnan(scores_a) | np.isnan(scores_b))
     member = np.asarray(member, dtype=bool)[both]
-    owners = Owners.of(persons_of(persons, np.where(both, scores_a, np.nan)), member)
+    owners = ClusterCodes.of(cluster_codes(clusters, np.where(both, scores_a, np.nan)), member)
     if member.all() or not member.any():
         return WITHHELD
     if both.all():
-        a, b = placed_a or placements(*paired(scores_a, member)), placed_b or placements(*paired(scores_b, member))
+        a, b = (
+            placed_a or placements(*drop_unscored(scores_a, member)),
+            placed_b or placements(*drop_unscored(scores_b, member)),
+        )
     else:
-        a, b = (placements(*paired(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
+        a, b = (placements(*drop_unscored(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
-    return around(a.auc - b.auc, spread_of(gap, owners), error)
+    return auc_difference_interval(a.auc - b.auc, auc_variance(gap, owners), error)
 
 
-def around(difference: float, spread: Spread, error: float, more: float = 0.0) -> Estimate:
+def auc_difference_interval(difference: float, spread: AucVariance, error: float, more: float = 0.0) -> Estimate:
     """A difference of AUCs with its interval; ``more`` is variance beyond that of the records."""
     half = 1 - unanimous_bound(spread.pairs, error / 2)
     if spread.variance > 0:
@@ -162,19 +165,22 @@ def around(difference: float, spread: Spread, error: float, more: float = 0.0) -
 
 
 def effective_sizes(
-    scores: np.ndarray, member: np.ndarray, *, persons: np.ndarray | None = None
+    scores: np.ndarray, member: np.ndarray, *, clusters: np.ndarray | None = None
 ) -> tuple[float, float]:
     """As how many members and non-members of one record each these count, for the AUC: their number over its design effect.
 
     The design effect is that part of the AUC's variance which is due to a side, over what it would be if its records were
     independent. At least one per side that has scores, at most the records; the records where each stands alone.
     """
-    persons = persons_of(persons, scores)
-    scores, member = paired(scores, member)
+    clusters = cluster_codes(clusters, scores)
+    scores, member = drop_unscored(scores, member)
     records = np.array([member.sum(), (~member).sum()], dtype=np.float64)
-    if persons is not None and records.all():
+    if clusters is not None and records.all():
         place = placements(scores, member)
-        alone, together = np.array(variance_parts(place)), spread_of(place, Owners.of(persons, member)).parts
+        alone, together = (
+            np.array(delong_variance_parts(place)),
+            auc_variance(place, ClusterCodes.of(clusters, member)).parts,
+        )
         effect = np.divide(together, alone, out=np.ones(2), where=(alone > 0) & (together > 0))
         records = np.clip(records / effect, 1.0, records)
     return float(records[0]), float(records[1])
@@ -192,13 +198,13 @@ def smallest_detectable_auc(n_members: float, n_nonmembers: float) -> float:
     return float(0.5 + 2.8 * np.sqrt((1 / n_members + 1 / n_nonmembers) / 12))
 
 
-def variance_parts(of: Placements) -> tuple[float, float]:
+def delong_variance_parts(of: Placements) -> tuple[float, float]:
     """What members and what non-members contribute to DeLong's variance of the AUC, or of a difference."""
     members, nonmembers = (float(np.var(x, ddof=1)) / len(x) if len(x) > 1 else 0.0 for x in of)
     return members, nonmembers
 
 
-class Spread(NamedTuple):
+class AucVariance(NamedTuple):
     """The variance of an AUC, or of a difference.
 
     Args:
@@ -206,19 +212,19 @@ class Spread(NamedTuple):
         shared: what is due to persons who are both.
         freedom: degrees of freedom of either part.
         worth: number of persons on either side, less where a few have most of the records (Kish 1965).
-        persons: how many there are in all.
+        clusters: how many there are in all.
     """
 
     parts: np.ndarray
     shared: float
-    freedom: np.ndarray
-    worth: tuple[float, float]
-    persons: int
+    dof: np.ndarray
+    effective_n: tuple[float, float]
+    n_clusters: int
 
     @property
     def pairs(self) -> float:
         """Of a member and a non-member, no two of which share a person."""
-        return min(*self.worth, self.persons / 2)
+        return min(*self.effective_n, self.n_clusters / 2)
 
     @property
     def variance(self) -> float:
@@ -227,11 +233,11 @@ class Spread(NamedTuple):
 
     def student(self, error: float) -> float:
         """Student's quantile with Satterthwaite's degrees of freedom: few persons tell little of their spread."""
-        freedom = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.freedom, 1)).sum()
+        freedom = self.parts.sum() ** 2 / (self.parts**2 / np.maximum(self.dof, 1)).sum()
         return float(special.stdtrit(freedom, 1 - error / 2))
 
 
-def spread_of(of: Placements, owners: Owners, weights: Placements | None = None) -> Spread:
+def auc_variance(of: Placements, owners: ClusterCodes, weights: Placements | None = None) -> AucVariance:
     """DeLong's variance; where persons have several records, Obuchowski's: components are added up within a person.
 
     A person pulls the mean towards themselves, the more so the more records they have: their deviation is divided by the
@@ -243,28 +249,28 @@ def spread_of(of: Placements, owners: Owners, weights: Placements | None = None)
     if owners.member is None or owners.nonmember is None:
         sizes = len(of.member), len(of.nonmember)
         if weights is None:
-            return Spread(np.array(variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
-        persons_of = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
+            return AucVariance(np.array(delong_variance_parts(of)), 0.0, np.array(sizes) - 1, sizes, sum(sizes))
+        codes = np.arange(sizes[0]), sizes[0] + np.arange(sizes[1])
     else:
-        persons_of = owners.member, owners.nonmember
+        codes = owners.member, owners.nonmember
     weights = Placements(*map(np.ones_like, of)) if weights is None else weights
-    persons = int(max(who.max() for who in persons_of)) + 1
-    moved, records = np.zeros((2, persons)), np.empty((2, persons))
-    for side, (place, who, weight) in enumerate(zip(of, persons_of, weights, strict=True)):
+    clusters = int(max(who.max() for who in codes)) + 1
+    moved, records = np.zeros((2, clusters)), np.empty((2, clusters))
+    for side, (place, who, weight) in enumerate(zip(of, codes, weights, strict=True)):
         total = weight.sum()
-        records[side] = np.bincount(who, weight, minlength=persons)
+        records[side] = np.bincount(who, weight, minlength=clusters)
         rest = 1 - records[side] / total
-        off = np.bincount(who, weight * (place - (weight @ place) / total), minlength=persons) / total
+        off = np.bincount(who, weight * (place - (weight @ place) / total), minlength=clusters) / total
         np.divide(off, np.sqrt(rest), out=moved[side], where=rest > 0)  # nobody else: nothing is known of their spread
     parts, shared = np.square(moved).sum(axis=1), 2 * float(moved[0] @ moved[1])
     squares = np.square(records)
     # As if a person's records were all alike: then squares of their numbers decide who tells how much of the spread.
     freedom = squares.sum(axis=1) ** 2 / np.square(squares).sum(axis=1) - 1
     worth = records.sum(axis=1) ** 2 / squares.sum(axis=1)
-    return Spread(parts, shared, freedom, (float(worth[0]), float(worth[1])), persons)
+    return AucVariance(parts, shared, freedom, (float(worth[0]), float(worth[1])), clusters)
 
 
-def _interval(of: Placements, spread: Spread, error: float) -> Estimate:
+def _interval(of: Placements, spread: AucVariance, error: float) -> Estimate:
     value = of.auc
     low, high = _exact_room(of, spread, error)
     if (
@@ -279,7 +285,7 @@ def _with_room(found: Estimate, room: tuple[float, float]) -> Estimate:
     return Estimate(found.value, min(found.low, room[0]), max(found.high, room[1]))
 
 
-def _exact_room(of: Placements, spread: Spread, error: float) -> tuple[float, float]:
+def _exact_room(of: Placements, spread: AucVariance, error: float) -> tuple[float, float]:
     """What no sample of this size can exclude.
 
     Match members and non-members in min(n1, n0) pairs that share no record, and no person. The pairs are independent,
@@ -293,7 +299,7 @@ def _exact_room(of: Placements, spread: Spread, error: float) -> tuple[float, fl
     value = of.auc
     low = unanimous_bound(spread.pairs, error / 2)
     high = 1 - low
-    for n in (n for x, n in zip(of, spread.worth, strict=True) if np.ptp(x) == 0):
+    for n in (n for x, n in zip(of, spread.effective_n, strict=True) if np.ptp(x) == 0):
         bound = unanimous_bound(n, error / 2)
         low, high = min(low, value * bound), max(high, 1 - (1 - value) * bound)
     return low, high
@@ -303,7 +309,7 @@ def _lump_room(
     scores: np.ndarray,
     member: np.ndarray,
     of: Placements,
-    owners: Owners,
+    owners: ClusterCodes,
     error: float,
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
@@ -311,7 +317,7 @@ def _lump_room(
 
     Scores of two values have two placements. Of more there may be some that were not seen, anywhere in [0, 1].
     """
-    ordered, value = scores[rising(scores)], of.auc
+    ordered, value = scores[cached_argsort(scores)], of.auc
     values = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     if len(values) == len(scores):
         return value, value
@@ -320,7 +326,7 @@ def _lump_room(
         reach = Placements(_mid_rank(values, scores[~member], weights), 1 - _mid_rank(values[::-1], scores[member]))
     below, above = 0.0, 0.0
     for place, who, (floor, ceiling), heavy in zip(of, owners, reach, (None, weights), strict=True):
-        sums = Sums.of((place - floor) / (ceiling - floor), who, heavy)
+        sums = ClusterSums.of((place - floor) / (ceiling - floor), who, heavy)
         low, high = (floor + (ceiling - floor) * end(error / 2) for end in (sums.lower, sums.upper))
         below, above = np.hypot(below, value - low), np.hypot(above, high - value)
     return float(max(value - below, 0.0)), float(min(value + above, 1.0))

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from guestlist.arrays.samples import error_of, persons_of
+from guestlist.arrays.samples import cluster_codes, error_of
 from guestlist.evaluate.estimate import WITHHELD, Estimate
-from guestlist.evaluate.ranking import Owners, Placements, around, placements, spread_of
+from guestlist.evaluate.ranking import ClusterCodes, Placements, auc_difference_interval, auc_variance, placements
 
 
-def auc_beyond(
+def auc_gain_within_folds(
     scores: np.ndarray,
     fitted: np.ndarray,
     member: np.ndarray,
     fold: np.ndarray,
     *,
-    spread: float = 0.0,
+    baseline_sd: float = 0.0,
     at_least: float | None = None,
-    persons: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """AUC of ``scores`` minus that of cross-fitted scores, over pairs of records of one fold.
@@ -36,9 +36,9 @@ def auc_beyond(
         fitted: (records,) of the classifier, by folds that did not teach it.
         member: (records,) the truth.
         fold: (records,) numbers of the folds.
-        spread: standard deviation of the classifier's AUC when memberships are exchanged.
+        baseline_sd: standard deviation of the classifier's AUC when memberships are exchanged.
         at_least: AUC that the classifier is taken to reach where it does worse, such as 0.5; None compares with its AUC only.
-        persons: (records,) labels of those whose records these are; by default each record stands alone.
+        clusters: (records,) Person of each record; by default every record is independent.
         confidence: of the interval.
     """
     error = error_of(confidence)
@@ -49,17 +49,17 @@ def auc_beyond(
     if not both.any():
         return WITHHELD
     member, fold = np.asarray(member, dtype=bool)[both], fold[both]
-    owners = Owners.of(persons_of(persons, np.where(both, scores, np.nan)), member)
+    owners = ClusterCodes.of(cluster_codes(clusters, np.where(both, scores, np.nan)), member)
     a, b = (_within(np.asarray(values, dtype=np.float64)[both], member, fold) for values in (scores, fitted))
     pairs = Placements(*(np.bincount(fold, ~side)[fold[side]] for side in (member, ~member)))  # that each record is in
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     value = float(pairs.member @ gap.member / pairs.member.sum())
-    more = max(spread**2 - spread_of(b, owners, pairs).variance, 0.0)
-    beyond = around(value, spread_of(gap, owners, pairs), error, more)
+    more = max(baseline_sd**2 - auc_variance(b, owners, pairs).variance, 0.0)
+    beyond = auc_difference_interval(value, auc_variance(gap, owners, pairs), error, more)
     if at_least is None:
         return beyond
     own = float(pairs.member @ a.member / pairs.member.sum()) - at_least
-    alone = around(own, spread_of(a, owners, pairs), error)
+    alone = auc_difference_interval(own, auc_variance(a, owners, pairs), error)
     return Estimate(*(min(both) for both in zip(beyond, alone, strict=True)))
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from guestlist.arrays.digits import rounded
+from guestlist.arrays.digits import six_digits
 from guestlist.blind.propensity import effective_share, odds
 from guestlist.case import Case
-from guestlist.evaluate import Estimate, auc, steps, tpr_at_fpr
+from guestlist.evaluate import Estimate, auc, roc_steps, tpr_at_fpr
 from guestlist.findings import headline
 from guestlist.findings.attacks import CHANCE, FPRS
 
@@ -91,18 +91,18 @@ def adjusted(
         features: whether features were among what was looked at.
     """
     weights = odds(chance, member)
-    share, left = effective_share(weights[~member]), auc(baseline, member, persons=persons, weights=weights)
+    share, left = effective_share(weights[~member]), auc(baseline, member, clusters=persons, weights=weights)
     refused = UNSEEN if not features else FEW if share < FEWEST else APART if left.low > CHANCE else ""
     found = Adjusted(name, int(member.sum()), int((~member).sum()), share, left, refused)
     if refused:
         return found
-    curve = steps(scores, member, at=FPRS, weights=weights)
+    curve = roc_steps(scores, member, at=FPRS, weights=weights)
     return replace(
         found,
-        auc=auc(scores, member, persons=persons, weights=weights),
+        auc=auc(scores, member, clusters=persons, weights=weights),
         rates=tuple(
-            AdjustedRate(fpr, tpr_at_fpr(scores, member, fpr, persons=persons, weights=weights)) for fpr in FPRS
+            AdjustedRate(fpr, tpr_at_fpr(scores, member, fpr, clusters=persons, weights=weights)) for fpr in FPRS
         ),
-        fpr=rounded(curve.fpr),
-        tpr=rounded(curve.tpr),
+        fpr=six_digits(curve.fpr),
+        tpr=six_digits(curve.tpr),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guestlist.arrays.digits import rounded
+from guestlist.arrays.digits import six_digits
 from guestlist.case import Case
-from guestlist.evaluate import agreement, calls_at_fpr, calls_at_level
+from guestlist.evaluate import agreement, flags_at_fpr, flags_at_level
 from guestlist.findings import hypothesis_tests
 
 ALPHA = 0.1
@@ -34,11 +34,11 @@ def find(case: Case) -> AgreementResult | None:
     asked, member = case.truth.evaluated, case.truth.member_evaluated
     own = _reaching(case)
     calls = {
-        name: calls_at_level(case.p_values[name][asked], ALPHA) if name in own else calls_at_fpr(values, member, ALPHA)
+        name: flags_at_level(case.p_values[name][asked], ALPHA) if name in own else flags_at_fpr(values, member, ALPHA)
         for name, values in case.asked_scores.items()
     }
     found = agreement(calls, member)
-    shares = (tuple(map(rounded, matrix)) for matrix in (found.members, found.nonmembers))
+    shares = (tuple(map(six_digits, matrix)) for matrix in (found.members, found.nonmembers))
     return AgreementResult(ALPHA, found.names, (False, *(name in own for name in case.scores)), *shares)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from guestlist.arrays.digits import rounded
+from guestlist.arrays.digits import six_digits
 from guestlist.attacks import Attack
 from guestlist.case import PRIOR, Case
 from guestlist.collecting.evidence.kind import QUERIES
@@ -20,14 +20,14 @@ from guestlist.evaluate import (
     auc_difference,
     balanced_accuracy,
     best_threshold,
+    count_unscored,
     effective_sizes,
     resolution,
+    roc_steps,
     smallest_detectable_auc,
     smallest_detectable_tpr,
-    steps,
-    unscored,
 )
-from guestlist.evaluate.low_fpr import Sides, band_of, rates_of, sides_of
+from guestlist.evaluate.low_fpr import SplitScores, roc_band_of_split, split_scores, tpr_and_ppv_of_split
 from guestlist.evaluate.ranking import Placements, placements
 from guestlist.findings import headline
 from guestlist.findings.luck import SIGNIFICANCE_LEVEL, AdjustedPValues, TestFamily, attack_p_values, is_significant
@@ -184,7 +184,7 @@ def _beyond(
     # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
     together = 1 - SIGNIFICANCE_LEVEL / (len(scores) - 1)
     return auc_difference(
-        scores[name], scores[first], member, persons=persons, confidence=together, placed_a=place, placed_b=beside
+        scores[name], scores[first], member, clusters=persons, confidence=together, placed_a=place, placed_b=beside
     )
 
 
@@ -203,21 +203,21 @@ def evaluate_attack(
     Args:
         placed: the placements of the scores, where they are known already.
     """
-    threshold, sides = _threshold(attack, scores, member, view), sides_of(scores, member, persons)
+    threshold, sides = _threshold(attack, scores, member, view), split_scores(scores, member, persons)
     return AttackResult(
         name=name,
         summary=attack.summary,
         paper=attack.paper,
         attacker_needs=EVIDENCE[attack.evidence].attacker if attack.evidence in EVIDENCE else "",
         oracle=attack.oracle,
-        auc=auc(scores, member, persons=persons, placed=placed),
-        detectable_auc=_detectable_auc(*effective_sizes(scores, member, persons=persons)),
-        advantage=advantage(scores, member, persons=persons),
+        auc=auc(scores, member, clusters=persons, placed=placed),
+        detectable_auc=_detectable_auc(*effective_sizes(scores, member, clusters=persons)),
+        advantage=advantage(scores, member, clusters=persons),
         rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
         balanced_accuracy=None
         if np.isnan(threshold)
-        else balanced_accuracy(scores, member, threshold, persons=persons),
-        unscored=int(unscored(scores)),
+        else balanced_accuracy(scores, member, threshold, clusters=persons),
+        unscored=int(count_unscored(scores)),
         curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
         access=access_of(attack.evidence),
@@ -235,11 +235,11 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
     return smallest_detectable_auc(members, nonmembers) if members and nonmembers else np.nan
 
 
-def _rate(sides: Sides, fpr: float, prior: float) -> Rate:
+def _rate(sides: SplitScores, fpr: float, prior: float) -> Rate:
     # In persons, where they are known: what a rate can resolve follows.
-    members, nonmembers = (int(side.persons) for side in sides)
+    members, nonmembers = (int(side.n_clusters) for side in sides)
     enough = resolution(fpr, nonmembers)
-    tpr, ppv = rates_of(sides, fpr, prior)
+    tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
     return Rate(
         fpr=fpr,
         tpr=tpr,
@@ -256,14 +256,14 @@ def _detectable(fpr: float, members: int, nonmembers: int) -> float:
     return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 
-def _curve(scores: np.ndarray, member: np.ndarray, sides: Sides) -> Curve:
+def _curve(scores: np.ndarray, member: np.ndarray, sides: SplitScores) -> Curve:
     smallest = 1 / max((~member).sum(), 2)
     # For logarithmic and for linear axes; rounded first, so that what is kept is exact where it is drawn.
-    fprs = np.unique(rounded(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
+    fprs = np.unique(six_digits(np.concatenate([np.geomspace(smallest, 1, 40), np.linspace(0.05, 1, 20), FPRS])))
     fprs = fprs[fprs >= smallest * (1 - 1e-6)]
-    points = steps(scores, member, at=fprs)
-    low, high = band_of(sides, fprs)
-    return Curve(*(rounded(values) for values in (points.fpr, points.tpr, fprs, low, high)))
+    points = roc_steps(scores, member, at=fprs)
+    low, high = roc_band_of_split(sides, fprs)
+    return Curve(*(six_digits(values) for values in (points.fpr, points.tpr, fprs, low, high)))
 
 
 def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histogram:
@@ -275,6 +275,6 @@ def _histogram(scores: np.ndarray, member: np.ndarray, bins: int = 40) -> Histog
 
     def shares(side: np.ndarray) -> tuple[float, ...]:
         values = clipped[side & ~np.isnan(scores)]
-        return rounded(np.histogram(values, edges)[0] / max(len(values), 1))
+        return six_digits(np.histogram(values, edges)[0] / max(len(values), 1))
 
-    return Histogram(rounded(edges), shares(member), shares(~member))
+    return Histogram(six_digits(edges), shares(member), shares(~member))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from guestlist.case import Case
-from guestlist.evaluate import Estimate, auc_beyond
+from guestlist.evaluate import Estimate, auc_gain_within_folds
 from guestlist.findings import headline
 from guestlist.findings.attacks import CHANCE
 
@@ -31,13 +31,13 @@ def find(case: Case) -> GainOverBaseline | None:
     name, asked = case.of(headline.find).name, case.truth.evaluated
     seen = case.cross_fitted.scored[asked]
     member = case.truth.member_evaluated[seen]
-    gain = auc_beyond(
+    gain = auc_gain_within_folds(
         case.scores[name][asked][seen],
         case.cross_fitted.score[asked][seen],
         member,
         case.cross_fitted.fold[asked][seen],
-        spread=case.baseline.permutation_std,
+        baseline_sd=case.baseline.permutation_std,
         at_least=CHANCE,
-        persons=None if case.persons is None else case.persons[seen],
+        clusters=None if case.persons is None else case.persons[seen],
     )
     return GainOverBaseline(name, gain, int(member.sum()), int((~member).sum()))

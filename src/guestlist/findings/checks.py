@@ -372,7 +372,7 @@ def gap_without_attack(case: Case) -> Outcome:
     if correct is None:
         return NOT_APPLICABLE
     right, member = correct[case.truth.evaluated] > 0.5, case.truth.member_evaluated
-    gap = advantage(right, member, 0.5, persons=case.persons)  # of calling whoever is answered rightly
+    gap = advantage(right, member, 0.5, clusters=case.persons)  # of calling whoever is answered rightly
     large = gap.low > LARGE_GAP or gap.high < -LARGE_GAP
     inside, outside = float(right[member].mean()), float(right[~member].mean())
     figures = {"members": inside, "nonmembers": outside, "low": gap.low, "high": gap.high}

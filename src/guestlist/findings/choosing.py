@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import take_columns
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS, Attack, scores_of_all
 from guestlist.errors import InputError, NotCollectedError
@@ -111,7 +111,7 @@ def some_of(records: int) -> np.ndarray | None:
 
 def _measure(mocks: Rotation, asked: np.ndarray) -> str:
     """What is compared: a rate, where the mock target with the fewest non-members can resolve it."""
-    fewest = int((~columns(mocks.member, asked)).sum(axis=1).min(initial=asked.sum()))
+    fewest = int((~take_columns(mocks.member, asked)).sum(axis=1).min(initial=asked.sum()))
     return AT_RATE if resolution(FPR, fewest) is Resolution.GOOD else "auc"
 
 
@@ -128,14 +128,14 @@ def _tried(
     mocks: Rotation, attacks: Mapping[str, Attack], asked: np.ndarray, measure: str, keep: tuple[str, ...] = ()
 ) -> _Trial:
     """Every attack that can on every mock target."""
-    member, mean = columns(mocks.member, asked), mean_tpr if measure == AT_RATE else mean_auc
+    member, mean = take_columns(mocks.member, asked), mean_tpr if measure == AT_RATE else mean_auc
     references = len(mocks.others(0)) if len(member) else 0
     means: dict[str, float] = {}
     kept: dict[str, np.ndarray] = {}
     best = ""
     for name, attack in attacks.items() if references else ():
         if _can(attack, mocks, references):
-            scores = columns(scores_of_all(attack, mocks), asked)
+            scores = take_columns(scores_of_all(attack, mocks), asked)
             means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks

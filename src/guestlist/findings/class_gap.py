@@ -16,7 +16,7 @@ import numpy as np
 
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import Estimate
-from guestlist.evaluate.correlation import FEWEST, constant, pearson, spearman
+from guestlist.evaluate.correlation import MIN_CORRELATION_SIZE, is_constant, pearson, spearman
 from guestlist.evaluate.means import holm
 from guestlist.findings import group_risks, slices
 from guestlist.findings.luck import SIGNIFICANCE_LEVEL
@@ -52,7 +52,7 @@ def find(case: Case) -> tuple[GapCorrelation, ...] | None:
     """One for each risk; None with fewer than four classes that are large enough to judge."""
     parts = case.of(group_risks.find)
     classes = [one for one in parts.judged if one.kind == CLASS and one.gap is not None] if parts else []
-    if len(classes) < FEWEST:
+    if len(classes) < MIN_CORRELATION_SIZE:
         return None
     gap = np.array([one.gap.value for one in classes if one.gap is not None])
     found = []
@@ -125,7 +125,7 @@ def permutation_p_value(
     both = np.array(list(pairs))  # (pairs, 2, classes)
     both = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
     classes = both.shape[2]
-    if classes < FEWEST or any(constant(row) for row in both.reshape(-1, classes)):
+    if classes < MIN_CORRELATION_SIZE or any(is_constant(row) for row in both.reshape(-1, classes)):
         return None
     both = both - both.mean(axis=2, keepdims=True)
     both /= np.linalg.norm(both, axis=2, keepdims=True)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import take_columns
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
@@ -136,7 +136,11 @@ def _scores(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the asked records: the target's scores, those of mock targets where these are looked at, and what they trained on."""
     mocks, asked = case.of(sampled_stand_ins), asked_of_sample(case)
     assert mocks is not None
-    return case.of(_own)[case.truth.evaluated], columns(case.of(_of_mocks), asked), columns(mocks.member, asked)
+    return (
+        case.of(_own)[case.truth.evaluated],
+        take_columns(case.of(_of_mocks), asked),
+        take_columns(mocks.member, asked),
+    )
 
 
 def _own(case: Case) -> np.ndarray:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import binom, false_discovery_control
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import take_columns
 from guestlist.case import Case
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.findings import headline
@@ -87,7 +87,7 @@ def calls_at_rates(case: Case) -> Mapping[float, Calls]:
     scores = case.of(headline.stand_in_scores)
     if scores is None or case.mocks is None:
         return {}
-    member = columns(case.mocks.member, case.truth.evaluated)
+    member = take_columns(case.mocks.member, case.truth.evaluated)
     fewest = int(member.shape[1] - member.sum(axis=1).max())
     fprs = [fpr for fpr in FPRS if resolution(fpr, fewest) is not Resolution.WITHHELD]
     return dict(zip(fprs, calls_on_models(scores, member, *fprs), strict=True))
@@ -95,7 +95,7 @@ def calls_at_rates(case: Case) -> Mapping[float, Calls]:
 
 def calls_on_models(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[Calls]:
     """Calls at the thresholds of each model that meet each of ``fprs`` on all of its non-members; both are (models, records)."""
-    from guestlist.arrays.tallies import count_calls  # imports numba
+    from guestlist.arrays.tallies import flag_counts  # imports numba
 
     thresholds = np.empty((len(scores), len(fprs)))
     for row, inside, own in zip(scores, member, thresholds, strict=True):
@@ -104,7 +104,7 @@ def calls_on_models(scores: np.ndarray, member: np.ndarray, *fprs: float) -> lis
     found = []
     for at_rate in thresholds.T:
         counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-        count_calls(scores, member, at_rate.copy(), *counts)
+        flag_counts(scores, member, at_rate.copy(), *counts)
         found.append(Calls(*counts))
     return found
 

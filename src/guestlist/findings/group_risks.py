@@ -13,9 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.samples import of_those
+from guestlist.arrays.samples import optional_take
 from guestlist.case import Case, signal_of
-from guestlist.evaluate import Estimate, advantage, balanced_accuracy, calls, calls_at_fpr, share, tpr_at_fpr
+from guestlist.evaluate import (
+    Estimate,
+    advantage,
+    balanced_accuracy,
+    clustered_proportion,
+    flag_members,
+    flags_at_fpr,
+    tpr_at_fpr,
+)
 from guestlist.evaluate.calls import CROSS_FIT
 from guestlist.evaluate.means import group_means, holm
 from guestlist.findings import headline, slices
@@ -147,9 +155,9 @@ class _Attack:
     @classmethod
     def of(cls, case: Case, name: str) -> _Attack:
         scores, member = case.asked_scores[name], case.truth.member_evaluated
-        best, at_fpr = np.full(len(scores), np.nan), calls_at_fpr(scores, member, FPR)
-        if not np.isnan(advantage(scores, member, CROSS_FIT, persons=case.persons).value):  # a threshold can be learnt
-            best = np.where(np.isnan(scores), np.nan, calls(scores, member, CROSS_FIT, persons=case.persons))
+        best, at_fpr = np.full(len(scores), np.nan), flags_at_fpr(scores, member, FPR)
+        if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be learnt
+            best = np.where(np.isnan(scores), np.nan, flag_members(scores, member, CROSS_FIT, clusters=case.persons))
         return cls(scores, best, at_fpr)
 
 
@@ -166,9 +174,9 @@ def mean_risks(
         bounds: name to the range of its values, where that is known.
     """
     asked, member = case.truth.evaluated, case.truth.member_evaluated
-    persons, masks = of_those(case.persons, member), [part.mask[member] for part in parts]
+    persons, masks = optional_take(case.persons, member), [part.mask[member] for part in parts]
     means = {
-        name: group_means(values[asked][member], masks, bounds=bounds.get(name), persons=persons)
+        name: group_means(values[asked][member], masks, bounds=bounds.get(name), clusters=persons)
         for name, values in risks.items()
     }
     p_values = np.array([[found.p_value for found in row] for row in means.values()]).reshape(len(risks), len(parts))
@@ -196,7 +204,7 @@ def _question(mask: np.ndarray) -> bytes:
 
 def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
     member, here = case.truth.member_evaluated, part.mask
-    persons, correct = of_those(case.persons, here), signal_of(case.view, "correct")
+    persons, correct = optional_take(case.persons, here), signal_of(case.view, "correct")
     # All non-members set the common threshold; of the members, only these are counted.
     beside = here | ~member
     outside = here & ~member & ~np.isnan(attack.at_fpr)
@@ -205,12 +213,14 @@ def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...
         values=part.values,
         members=part.members,
         nonmembers=part.nonmembers,
-        accuracy=balanced_accuracy(attack.best[here], member[here], 0.5, persons=persons),
-        tpr=tpr_at_fpr(attack.scores[here], member[here], FPR, persons=persons),
-        tpr_at_common=tpr_at_fpr(attack.scores[beside], member[beside], FPR, persons=of_those(case.persons, beside)),
-        fpr_at_common=share(attack.at_fpr[outside] > 0, persons=of_those(case.persons, outside)),
+        accuracy=balanced_accuracy(attack.best[here], member[here], 0.5, clusters=persons),
+        tpr=tpr_at_fpr(attack.scores[here], member[here], FPR, clusters=persons),
+        tpr_at_common=tpr_at_fpr(
+            attack.scores[beside], member[beside], FPR, clusters=optional_take(case.persons, beside)
+        ),
+        fpr_at_common=clustered_proportion(attack.at_fpr[outside] > 0, clusters=optional_take(case.persons, outside)),
         gap=None
         if correct is None
-        else advantage(correct[case.truth.evaluated][here], member[here], 0.5, persons=persons),
+        else advantage(correct[case.truth.evaluated][here], member[here], 0.5, clusters=persons),
         risks=risks,
     )

@@ -13,7 +13,7 @@ import pandas as pd
 
 from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc
-from guestlist.evaluate.intervals import difference_of
+from guestlist.evaluate.intervals import newcombe_difference
 from guestlist.findings import headline, slices
 from guestlist.findings.attacks import CHANCE
 from guestlist.findings.luck import SIGNIFICANCE_LEVEL, group_p_values, is_significant
@@ -88,7 +88,7 @@ def _of_column(
     member, found = case.truth.member_evaluated, []
     for part in parts:
         whose = None if case.persons is None else case.persons[part.mask]
-        estimate = auc(scores[part.mask], member[part.mask], persons=whose)
+        estimate = auc(scores[part.mask], member[part.mask], clusters=whose)
         found.append(GroupResult(name, part.values[name], part.members, part.nonmembers, estimate))
     if not any(one.auc.low > CHANCE for one in found):
         return found  # none of them claims anything: luck need not be asked
@@ -104,10 +104,10 @@ def _beyond_rest(
     """The AUC in a group minus that in the rest: two samples that share no record."""
     together = 1 - SIGNIFICANCE_LEVEL / groups
     own, rest = (
-        auc(scores[part], member[part], persons=None if persons is None else persons[part], confidence=together)
+        auc(scores[part], member[part], clusters=None if persons is None else persons[part], confidence=together)
         for part in (group, ~group)
     )
     if np.isnan(own.value) or np.isnan(rest.value):
         return WITHHELD
-    value, low, high = difference_of(own, rest)
+    value, low, high = newcombe_difference(own, rest)
     return Estimate(value, float(max(low, -1)), float(min(high, 1)))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from guestlist.arrays.ranks import aucs
-from guestlist.arrays.samples import of_those
+from guestlist.arrays.samples import optional_take
 from guestlist.attacks import Attack
 from guestlist.case import Case
 from guestlist.collecting.evidence.kind import MODEL_FILE, QUERIES, Access
@@ -110,7 +110,9 @@ def find(case: Case) -> Headline:
     mocks, seen = case.of(sampled_stand_ins), tried(case)
     assert mocks is not None  # there was something to choose on
     member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.evaluated][seen]
-    place = same_recipe(choice.crossed, member, own, case.truth.member_evaluated[seen], of_those(case.persons, seen))
+    place = same_recipe(
+        choice.crossed, member, own, case.truth.member_evaluated[seen], optional_take(case.persons, seen)
+    )
     return Headline(choice.name, choice.measure, choice.stand_ins, replace(place, attacks=choice.crossed_names))
 
 
@@ -173,7 +175,7 @@ def same_recipe(
     """
     found, auc = aucs(scores, member), float(aucs(own[None], own_member[None])[0])
     larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
-    return SameRecipe(pooled_auc(scores, member, persons=persons), tuple(map(float, found)), larger / len(found))
+    return SameRecipe(pooled_auc(scores, member, clusters=persons), tuple(map(float, found)), larger / len(found))
 
 
 def _candidates(case: Case) -> dict[str, Attack]:

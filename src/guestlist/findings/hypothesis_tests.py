@@ -88,13 +88,13 @@ def levels_of(
     """
     reach = smallest_p_value(attack, view, asked)
     own = p_values[asked]
-    return tuple(Level(a, *rates_at_level(own, member, a, persons=persons)) for a in ALPHAS if a >= reach)
+    return tuple(Level(a, *rates_at_level(own, member, a, clusters=persons)) for a in ALPHAS if a >= reach)
 
 
 def _with_least(
     level: Level, p_values: np.ndarray, member: np.ndarray, error: float, persons: np.ndarray | None
 ) -> Level:
-    fpr, _ = rates_at_level(p_values, member, level.alpha, persons=persons, confidence=1 - 2 * error)
+    fpr, _ = rates_at_level(p_values, member, level.alpha, clusters=persons, confidence=1 - 2 * error)
     return replace(level, adjusted_fpr_low=fpr.low)
 
 

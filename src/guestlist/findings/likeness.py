@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, t
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import take_columns
 from guestlist.case import Case
 from guestlist.findings.sampling import tried
 from guestlist.views.signals import Rotation
@@ -51,7 +51,7 @@ def find(case: Case) -> Likeness | None:
     if view.references < FEWEST_MODELS or (~member).sum() < FEWEST_RECORDS:
         return None
     margin = np.vstack([view.target("margin")[asked], view.reference("margin", asked)])
-    return likeness(margin, np.vstack([member, columns(view.reference_member, asked)]))
+    return likeness(margin, np.vstack([member, take_columns(view.reference_member, asked)]))
 
 
 def likeness(margin: np.ndarray, member: np.ndarray) -> Likeness | None:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.arrays.redraws import (
-    Deals,
-    Masks,
+    DensePermutations,
+    Permutations,
+    max_t_p_values,
     min_p_values,
-    p_values_of_best,
     permutation_p_values,
-    rank_gaps,
-    redraws,
-    tprs_of_draws,
+    permutations,
+    permuted_tprs,
+    rank_sum_z_scores,
 )
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -111,7 +111,7 @@ def attack_p_values(
     needed |= {own} if seen.below else set()
     if not needed:
         return AdjustedPValues({}, {}, None)
-    found, drawn = _found_and_drawn(seen.scores, needed, member, redraws(member, DRAWS, rng, persons=persons))
+    found, drawn = _found_and_drawn(seen.scores, needed, member, permutations(member, DRAWS, rng, clusters=persons))
     p_values: dict[Figure, float] = {}
     for family in asked:
         adjusted = family.adjusted_p_values(found, drawn)
@@ -145,11 +145,11 @@ def group_p_values(
         columns: how many columns of groups there are.
     """
 
-    def gaps(deals: Deals) -> np.ndarray:
-        return np.concatenate([rank_gaps(scores[None, group], deals.within(group)) for group in groups])
+    def gaps(deals: Permutations) -> np.ndarray:
+        return np.concatenate([rank_sum_z_scores(scores[None, group], deals.within(group)) for group in groups])
 
-    blocks = [gaps(block) for block in redraws(member, DRAWS, rng, persons=persons, strata=strata)]
-    best = p_values_of_best(gaps(Masks(member[None]))[:, 0], np.concatenate(blocks, axis=1))
+    blocks = [gaps(block) for block in permutations(member, DRAWS, rng, clusters=persons, strata=strata)]
+    best = max_t_p_values(gaps(DensePermutations(member[None]))[:, 0], np.concatenate(blocks, axis=1))
     return np.array([adjusted_p(p_value, "groups", columns) for p_value in best])
 
 
@@ -181,7 +181,7 @@ class _Family:
         """(metrics,) p-values adjusted for testing all of them, before the family's share is accounted for."""
         if not self.mixed:
             observed = np.array([found[figure] for figure in self.figures])
-            return p_values_of_best(observed, np.stack([drawn[figure] for figure in self.figures]))
+            return max_t_p_values(observed, np.stack([drawn[figure] for figure in self.figures]))
         weights = np.array([AUC_WEIGHT if fpr is None else 1.0 for _, fpr in self.figures])
         return min_p_values(np.stack([_p_values(figure, found, drawn) for figure in self.figures]), weights)
 
@@ -219,25 +219,25 @@ def _families(seen: TestFamily) -> tuple[_Family, ...]:
 
 
 def _found_and_drawn(
-    scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray, blocks: Iterator[Deals]
+    scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray, blocks: Iterator[Permutations]
 ) -> tuple[dict[Figure, float], dict[Figure, np.ndarray]]:
     """Every figure that is needed to how large it is, and to (draws,) how large it is by luck."""
-    first = _figures(scores, needed, Masks(member[None]), next(blocks))
+    first = _figures(scores, needed, DensePermutations(member[None]), next(blocks))
     parts = [first, *(_figures(scores, needed, block) for block in blocks)]
     drawn = {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
     return {figure: values[0] for figure, values in drawn.items()}, {f: values[1:] for f, values in drawn.items()}
 
 
-def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], *deals: Deals) -> dict[Figure, np.ndarray]:
+def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], *deals: Permutations) -> dict[Figure, np.ndarray]:
     """Every figure that is needed to (draws,) how large it is."""
     ranked = [name for name in scores if (name, None) in needed]
     found: dict[Figure, np.ndarray] = {}
     if ranked:
-        gaps = rank_gaps([scores[name] for name in ranked], *deals)
+        gaps = rank_sum_z_scores([scores[name] for name in ranked], *deals)
         found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
     for name in scores:
         fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
         if fprs:
-            rows = np.hstack([tprs_of_draws(scores[name], one, fprs) for one in deals])
+            rows = np.hstack([permuted_tprs(scores[name], one, fprs) for one in deals])
             found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
     return found

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
-from guestlist.arrays.samples import rows_of_each
+from guestlist.arrays.columns import take_columns
+from guestlist.arrays.samples import rows_by_label
 from guestlist.case import Case
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import headline, training_set
@@ -54,8 +54,8 @@ def find(case: Case) -> tuple[ExposedPerson, ...] | None:
     theirs = _means(places, persons, inside)
     p_values = conformal_p_values(theirs, _means(places, persons, outside))
     scores, found = case.of(headline.stand_in_scores), []
-    others = None if case.mocks is None else columns(case.mocks.member, asked)
-    for own in rows_of_each(np.where(inside, persons, -1)):
+    others = None if case.mocks is None else take_columns(case.mocks.member, asked)
+    for own in rows_by_label(np.where(inside, persons, -1)):
         code, among, models = persons[own[0]], None, None
         if scores is not None and others is not None:
             among, models = p_value_of_person(score[own].astype(scores.dtype), scores[:, own], others[:, own])

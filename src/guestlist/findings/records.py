@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from guestlist.arrays.columns import columns
-from guestlist.arrays.outsiders import outsiders
+from guestlist.arrays.columns import take_columns
+from guestlist.arrays.outsiders import out_model_stats
 from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline, training_set
@@ -140,7 +140,7 @@ def record_table(case: Case) -> pd.DataFrame:
     records["p_value"] = np.where(np.isnan(score), np.nan, conformal_p_values(score, calibration))
     scores = case.of(headline.stand_in_scores)
     if scores is not None and case.mocks is not None:
-        among = outsiders(score.astype(scores.dtype), scores, columns(case.mocks.member, asked))
+        among = out_model_stats(score.astype(scores.dtype), scores, take_columns(case.mocks.member, asked))
         records["p_among_models"], records["models"], records["gap"] = among.p_values, among.count, among.gap
     calls = case.of(false_alarms.shown_calls)
     if calls is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.case import Case
-from guestlist.evaluate.correlation import FEWEST, constant, spearman
+from guestlist.evaluate.correlation import MIN_CORRELATION_SIZE, is_constant, spearman
 from guestlist.findings import headline, records
 from guestlist.findings.group_risks import GroupRisk, GroupRisks
 from guestlist.findings.results import Results
@@ -80,7 +80,7 @@ def disagreements(members: pd.DataFrame, order: bool) -> list[tuple[str, str, fl
     for first, second in pairs:
         known = ~np.isnan(values[first]) & ~np.isnan(values[second])
         one, other = values[first][known], values[second][known]
-        if known.sum() < FEWEST or constant(one) or constant(other):
+        if known.sum() < MIN_CORRELATION_SIZE or is_constant(one) or is_constant(other):
             continue
         together = spearman(one, other).value
         if together < DISAGREE:

@@ -9,9 +9,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.stats import rankdata
 
-from guestlist.arrays.digits import rounded
+from guestlist.arrays.digits import six_digits
 from guestlist.case import Case
-from guestlist.evaluate.correlation import FEWEST, constant, spearman
+from guestlist.evaluate.correlation import MIN_CORRELATION_SIZE, is_constant, spearman
 from guestlist.findings import headline, slices
 from guestlist.risks import risks_of
 
@@ -58,7 +58,7 @@ def find(case: Case) -> RiskDistribution | None:
     attack = case.of(headline.find).name
     ranked = {**found, attack: case.scores[attack][asked]}
     of_members = [values[member] for values in ranked.values()]
-    matrix = tuple(rounded(row) for row in _rank_correlations(of_members))
+    matrix = tuple(six_digits(row) for row in _rank_correlations(of_members))
     return RiskDistribution(tuple(one for one in spreads if one.members), tuple(ranked), matrix)
 
 
@@ -72,7 +72,10 @@ def _spread(risk: str, of: Mapping[str, str], values: np.ndarray) -> RiskQuantil
 def _rank_correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
     """(columns, columns) each pair once: it is the same the other way round."""
     matrix = np.empty((len(columns), len(columns)))
-    whole = [len(column) >= FEWEST and not np.isnan(column).any() and not constant(column) for column in columns]
+    whole = [
+        len(column) >= MIN_CORRELATION_SIZE and not np.isnan(column).any() and not is_constant(column)
+        for column in columns
+    ]
     ranks = [rankdata(column) if able else column for column, able in zip(columns, whole, strict=True)]
     for i, j in combinations_with_replacement(range(len(columns)), 2):
         if whole[i] and whole[j]:  # ranked once for all pairs

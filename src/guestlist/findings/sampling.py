@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from guestlist.arrays.columns import columns, in_a_row
-from guestlist.arrays.redraws import shifted
+from guestlist.arrays.columns import as_slice, take_columns
+from guestlist.arrays.redraws import needs_shifts
 from guestlist.attacks import Attack, scores_of_all
 from guestlist.case import Case, signal_of
 from guestlist.findings.luck import DRAWS
@@ -52,7 +52,7 @@ class Sampling:
 
 def find(case: Case) -> Sampling | None:
     """None where everything was done on all records."""
-    chosen, many = case.of(sample), shifted(int(case.truth.evaluated.sum()), DRAWS)
+    chosen, many = case.of(sample), needs_shifts(int(case.truth.evaluated.sum()), DRAWS)
     attack_sample = None if chosen is None else len(chosen)
     found = Sampling(len(case.records), attack_sample, many, _mu_learnt_on(case), _single(case), _taught(case))
     return None if found == Sampling(len(case.records), None, False) else found
@@ -124,5 +124,5 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        found[:, in_a_row(part)] = scores_of_all(attack, mocks.take_records(part))
-    return columns(found, asked)
+        found[:, as_slice(part)] = scores_of_all(attack, mocks.take_records(part))
+    return take_columns(found, asked)

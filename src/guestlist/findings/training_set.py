@@ -64,7 +64,7 @@ def find(case: Case) -> TrainingSetDoubt | None:
     if place is None or case.setting.drawn or other_size(case):
         return None
     member = case.truth.member_evaluated
-    own = auc(case.asked_scores[case.of(headline.find).name], member, persons=case.persons, confidence=COMPATIBLE)
+    own = auc(case.asked_scores[case.of(headline.find).name], member, clusters=case.persons, confidence=COMPATIBLE)
     if np.isnan(own.value):
         return None
     return TrainingSetDoubt(

@@ -56,7 +56,7 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
         )
     scores, member = records[f"score_{outcome.name}"].to_numpy(), records["member"].to_numpy()
     persons = records["person"].to_numpy() if "person" in records else None
-    return tpr_at_fpr(scores, member, limit.fpr, persons=persons)
+    return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
 def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:

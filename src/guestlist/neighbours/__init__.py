@@ -17,7 +17,7 @@ _HOMES = {
     "knn_likelihood_ratio": "losses",
     "knn_loo": "values",
     "knn_loo_blocks": "values",
-    "knn_loss_laws": "losses",
+    "knn_loss_distributions": "losses",
     "knn_shapley": "values",
     "knn_shapley_blocks": "values",
     "minimisation_curve": "applications",

@@ -66,9 +66,9 @@ def minimisation_curve(
         repeats: random orders.
         progress: wrapped around the list of orders, such as ``tqdm``.
     """
-    x, x_test = checks.records(x, "x"), checks.records(x_test, "x_test")
-    y, y_test = checks.labels(y, len(x), "y"), checks.labels(y_test, len(x_test), "y_test")
-    checks.comparable(x, y, x_test, y_test)
+    x, x_test = checks.check_records(x, "x"), checks.check_records(x_test, "x_test")
+    y, y_test = checks.check_labels(y, len(x), "y"), checks.check_labels(y_test, len(x_test), "y_test")
+    checks.check_comparable(x, y, x_test, y_test)
     values, steps = _values(values, len(x)), _shares(shares)
     arguments.one_of("first", first, ("lowest", "highest"))
     repeats = arguments.whole("repeats", repeats)
@@ -125,8 +125,8 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     >>> onion_effect([[0.0], [1.0], [2.0]], [1, 0, 1], lambda x, y: self_waka(x, y, Knn(k=1))).change
     array([-0.25,   nan, -0.25])
     """
-    x = checks.records(x, "x")
-    y = checks.labels(y, len(x), "y")
+    x = checks.check_records(x, "x")
+    y = checks.check_labels(y, len(x), "y")
     share = arguments.number("share", share, 0, 1)
     if not callable(value):
         raise ValueError(f"Expected value={arguments.shown(value)} to be a function (x, y) to (n,), such as self_waka.")

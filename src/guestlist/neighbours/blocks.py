@@ -22,13 +22,13 @@ FEWEST_ROWS = 32  # below it a matrix product loses its speed
 Progress = Callable[[Sequence], Iterable]
 
 
-def blocks_of(tests: int, n: int, itemsize: int = 8) -> list[slice]:
+def split_blocks(tests: int, n: int, itemsize: int = 8) -> list[slice]:
     """Slices of the test records whose distances to ``n`` records fill about ``BLOCK_BYTES``."""
     rows = max(BLOCK_BYTES // (n * itemsize), FEWEST_ROWS)
     return [slice(start, min(start + rows, tests)) for start in range(0, tests, rows)]
 
 
-def in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progress | None) -> Iterator:
+def map_in_order(work: Callable, blocks: Sequence, n_jobs: int, progress: Progress | None) -> Iterator:
     """``work(block)`` for each block, in order, by ``n_jobs`` threads that run a few blocks ahead."""
     # BLAS would start threads of its own inside each of ours.
     with _blas().limit(limits=1, user_api="blas"):
@@ -64,7 +64,7 @@ class Buffers(threading.local):
         return self.flat[:size].view(dtype).reshape(rows, columns)
 
 
-def runs(codes: np.ndarray) -> Iterator[tuple[int, slice]]:
+def label_runs(codes: np.ndarray) -> Iterator[tuple[int, slice]]:
     """Each run of equal codes, with its code."""
     start = 0
     for code, members in groupby(codes.tolist()):

@@ -15,7 +15,7 @@ MOST_THREADS = 1024
 MOST_NEIGHBOURS = 10**9
 
 
-def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
+def check_records(x, name: str, *, metric: str = "euclidean", precision: str = "exact") -> np.ndarray:
     """``x`` as a float64 matrix (records, features), scaled to unit length for the cosine metric."""
     x = arguments.array(name, x)
     if x.ndim != 2 or 0 in x.shape or x.dtype.kind not in "fiub":
@@ -32,7 +32,7 @@ def records(x, name: str, *, metric: str = "euclidean", precision: str = "exact"
     return _unit_length(x, name) if metric == "cosine" else x
 
 
-def labels(y, n: int, name: str) -> np.ndarray:
+def check_labels(y, n: int, name: str) -> np.ndarray:
     """``y`` as an array (n,) of labels of any type that can be compared."""
     y = arguments.array(name, y)
     if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat):  # as tables hold strings
@@ -46,7 +46,7 @@ def labels(y, n: int, name: str) -> np.ndarray:
     return y
 
 
-def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray) -> None:
+def check_comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndarray) -> None:
     """Training and test records have the same number of features and the same kind of labels."""
     if (y.dtype.kind in "US") != (y_test.dtype.kind in "US"):
         raise ValueError(f"Expected y and y_test of one type, found {y.dtype} and {y_test.dtype}.")
@@ -54,16 +54,16 @@ def comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: np.ndar
         raise ValueError(f"Expected x_test with {x.shape[1]} features like x, found {x_test.shape[1]}.")
 
 
-def neighbours(k) -> int:
+def check_k(k) -> int:
     """``k`` as an integer of at least 1."""
     return arguments.whole("k", k, 1, MOST_NEIGHBOURS)
 
 
-def keep_probability(p) -> float:
+def check_keep_probability(p) -> float:
     return arguments.number("p", p, 0, 1, "(]")
 
 
-def rows(which, n: int, name: str) -> np.ndarray:
+def check_rows(which, n: int, name: str) -> np.ndarray:
     """``which`` as row numbers, from those or from a mask (n,)."""
     which = arguments.array(name, which)
     if which.dtype == bool:
@@ -79,7 +79,7 @@ def rows(which, n: int, name: str) -> np.ndarray:
     return which.astype(np.intp)
 
 
-def losses(target_loss, n: int) -> np.ndarray:
+def check_losses(target_loss, n: int) -> np.ndarray:
     """``target_loss`` as (n,) floats in [0, 1]; NaN where the target was not asked."""
     target_loss = arguments.numbers("target_loss", target_loss)
     if target_loss.shape != (n,):
@@ -92,7 +92,7 @@ def losses(target_loss, n: int) -> np.ndarray:
     return target_loss
 
 
-def jobs(n_jobs) -> int:
+def check_jobs(n_jobs) -> int:
     """Number of threads; -1 for one per core."""
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not whole or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):

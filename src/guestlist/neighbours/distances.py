@@ -55,7 +55,7 @@ def canonical_order(x: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(nogil=True, cache=True)
-def settle_own(out, own, distinct):
+def zero_self_distances(out, own, distinct):
     """After a product: test t is record ``own[t]``, at distance 0 from its equals and nothing else."""
     tiny = np.finfo(out.dtype).tiny
     for t in range(len(out)):

@@ -8,7 +8,7 @@ import pandas as pd
 from guestlist.errors import InputError
 
 
-def encoded(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
+def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray]:
     """The tables as arrays (records, features): numbers standardised, words one-hot, both as the first table has them.
 
     A word that the first table does not have is not a column, so it is equally far from all of its words.

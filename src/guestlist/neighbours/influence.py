@@ -15,11 +15,11 @@ import numpy as np
 
 from guestlist import arguments
 from guestlist.neighbours import checks
-from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
+from guestlist.neighbours.blocks import Buffers, Progress, map_in_order, split_blocks
 from guestlist.neighbours.kernel import tie_values
-from guestlist.neighbours.knn import Knn, averaging
+from guestlist.neighbours.knn import Knn, require_average_ties
 from guestlist.neighbours.nearest import nearest
-from guestlist.neighbours.pool import own_distances, pool_of
+from guestlist.neighbours.pool import make_pool, self_distances
 from guestlist.neighbours.weights import banzhaf_radius, banzhaf_weights
 
 
@@ -63,16 +63,16 @@ def neighbour_lists(
 
     The other arguments are those of ``self_waka``.
     """
-    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
+    knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
     spare = arguments.whole("spare", spare)
-    pool, buffers = pool_of(x, y, knn), Buffers()
+    pool, buffers = make_pool(x, y, knn), Buffers()
     radius = min(banzhaf_radius(pool.n, knn.k, p) + spare, pool.n)
 
     def work(block: slice):
         own = np.arange(block.start, block.stop)
-        return _nearest_others(own_distances(pool, own, buffers), own, radius)
+        return _nearest_others(self_distances(pool, own, buffers), own, radius)
 
-    parts = list(in_order(work, blocks_of(pool.n, pool.n), n_jobs, progress))
+    parts = list(map_in_order(work, split_blocks(pool.n, pool.n), n_jobs, progress))
     lengths, index, distance = (np.concatenate(part) for part in zip(*parts, strict=True))
     owner = np.repeat(np.arange(pool.n), lengths)
     agree = pool.codes[index] == pool.codes[owner]
@@ -96,7 +96,7 @@ def waka_influence(lists: NeighbourLists, removed) -> np.ndarray:
     array([-0.25,   nan, -0.25])
     """
     gone = np.zeros(lists.n, dtype=bool)
-    gone[checks.rows(removed, lists.n, "removed")] = True
+    gone[checks.check_rows(removed, lists.n, "removed")] = True
     if gone.all():
         raise ValueError("Expected some record to stay, found all removed.")
     _check_enough_left(lists, gone)

@@ -51,7 +51,7 @@ def tie_values(before, after, matching, mass, moment, end, later):
 
 
 @numba.njit(nogil=True, cache=True)
-def add_values(distances, matching, low, high, mass, moment, end, out):
+def add_all_values(distances, matching, low, high, mass, moment, end, out):
     """Add every record's value for each test record of one label to ``out``: (n,), or (tests, n).
 
     Args:
@@ -78,7 +78,7 @@ def add_values(distances, matching, low, high, mass, moment, end, out):
 
 
 @numba.njit(nogil=True, cache=True)
-def own_values(distances, matching, low, high, own, mass, moment, end, out):
+def write_self_values(distances, matching, low, high, own, mass, moment, end, out):
     """Write the value of record ``own[t]``, of the tests' class, to ``out[t]``; the rest as above."""
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
     for t in range(len(distances)):

@@ -33,15 +33,15 @@ class Knn:
     ties: str = "average"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checks.neighbours(self.k))  # integers of numpy, too
+        object.__setattr__(self, "k", checks.check_k(self.k))  # integers of numpy, too
         arguments.one_of("metric", self.metric, METRICS)
         arguments.one_of("precision", self.precision, checks.LARGEST)
         arguments.one_of("ties", self.ties, TIES)
 
 
-def averaging(knn: Knn) -> Knn:
+def require_average_ties(knn: Knn) -> Knn:
     """``knn`` itself, refused unless it averages over ties: what most functions can do."""
-    if checked(knn).ties != "average":
+    if require_knn(knn).ties != "average":
         raise ValueError(
             f"Expected ties='average', found {knn.ties!r}: only values on test records (knn_shapley, knn_banzhaf, "
             "waka, knn_loo and their blocks) can order ties by row."
@@ -49,7 +49,7 @@ def averaging(knn: Knn) -> Knn:
     return knn
 
 
-def checked(knn: Knn) -> Knn:
+def require_knn(knn: Knn) -> Knn:
     """``knn`` itself, refused if it is something else, such as the number of neighbours."""
     if not isinstance(knn, Knn):
         raise ValueError(f"Expected knn={arguments.shown(knn)} to be a Knn, such as Knn(k=3).")

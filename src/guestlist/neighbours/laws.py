@@ -21,7 +21,7 @@ from guestlist.neighbours.nearest import nearest
 
 
 @numba.njit(nogil=True, cache=True)
-def own_laws(distances, low, high, own, radius, k, p, inside, outside):
+def fill_loss_distributions(distances, low, high, own, radius, k, p, inside, outside):
     """Fill (tests, k + 1) chances of 0, …, k matches, for models trained with and without the record itself.
 
     Args:

@@ -11,10 +11,10 @@ import numpy as np
 
 from guestlist import arguments
 from guestlist.neighbours import checks
-from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
-from guestlist.neighbours.knn import Knn, averaging
-from guestlist.neighbours.laws import own_laws
-from guestlist.neighbours.pool import Pool, own_distances, pool_of
+from guestlist.neighbours.blocks import Buffers, Progress, label_runs, map_in_order, split_blocks
+from guestlist.neighbours.knn import Knn, require_average_ties
+from guestlist.neighbours.laws import fill_loss_distributions
+from guestlist.neighbours.pool import Pool, make_pool, self_distances
 from guestlist.neighbours.weights import banzhaf_radius
 
 # Mass of the laws that may be left out beyond the walked neighbours, and the chance below which that could
@@ -25,8 +25,8 @@ SURE = 1e-20
 Laws = tuple[np.ndarray, np.ndarray]
 
 
-def knn_loss_laws(
-    x, y, knn: Knn = Knn(), *, p: float = 0.5, asked=None, n_jobs: int = 1, progress: Progress | None = None
+def knn_loss_distributions(
+    x, y, knn: Knn = Knn(), *, p: float = 0.5, evaluated=None, n_jobs: int = 1, progress: Progress | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact laws of each record's own loss, over K-NN models that trained on it and over those that did not.
 
@@ -43,14 +43,14 @@ def knn_loss_laws(
     Returns:
         Two arrays (asked, k + 1): the chances of the losses 0, 1/k, …, 1 with the record, and without it.
 
-    >>> inside, outside = knn_loss_laws([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
+    >>> inside, outside = knn_loss_distributions([[0.0], [1.0], [2.0]], [1, 0, 1], Knn(k=1))
     >>> inside[0], outside[0]
     (array([1., 0.]), array([0.25, 0.75]))
     """
-    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
-    pool = pool_of(x, y, knn)
+    knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
+    pool = make_pool(x, y, knn)
     radius = banzhaf_radius(pool.n, knn.k, p, negligible=LEFT_OUT / knn.k)
-    return _laws(pool, _places(pool, asked), knn.k, p, radius, n_jobs, progress)
+    return _laws(pool, _places(pool, evaluated), knn.k, p, radius, n_jobs, progress)
 
 
 def knn_likelihood_ratio(
@@ -60,7 +60,7 @@ def knn_likelihood_ratio(
     knn: Knn = Knn(),
     *,
     p: float = 0.5,
-    asked=None,
+    evaluated=None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
@@ -85,9 +85,9 @@ def knn_likelihood_ratio(
     >>> knn_likelihood_ratio([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1)).round(4)
     array([1.3863,   -inf, 1.3863])
     """
-    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
-    pool = pool_of(x, y, knn)
-    places, steps, known = _questions(pool, asked, target_loss, knn.k)
+    knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
+    pool = make_pool(x, y, knn)
+    places, steps, known = _questions(pool, evaluated, target_loss, knn.k)
     if (np.abs(arguments.numbers("target_loss", target_loss)[known] * knn.k - steps) > 1e-3).any():
         raise ValueError(f"Expected target_loss in steps of 1/k = 1/{knn.k}. Is the target's k another one?")
     inside, outside = _chances(pool, places, steps, knn.k, p, n_jobs, progress)
@@ -102,7 +102,7 @@ def t_waka(
     knn: Knn = Knn(),
     *,
     p: float = 0.5,
-    asked=None,
+    evaluated=None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
@@ -122,24 +122,24 @@ def t_waka(
     >>> t_waka([[0.0], [1.0], [2.0]], [1, 0, 1], [0, 1, 0], Knn(k=1))
     array([ 0.75, -1.  ,  0.75])
     """
-    knn, p, n_jobs = averaging(knn), checks.keep_probability(p), checks.jobs(n_jobs)
-    pool = pool_of(x, y, knn)
-    places, steps, known = _questions(pool, asked, target_loss, knn.k)
+    knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
+    pool = make_pool(x, y, knn)
+    places, steps, known = _questions(pool, evaluated, target_loss, knn.k)
     inside, outside = _laws(pool, places, knn.k, p, banzhaf_radius(pool.n, knn.k, p), n_jobs, progress)
     gaps = np.abs(np.cumsum(inside - outside, axis=1)[:, :-1])
     above = np.arange(knn.k) >= steps[:, None]
     return _where(known, np.where(above, gaps, -gaps).sum(axis=1) / knn.k)
 
 
-def _places(pool: Pool, asked) -> np.ndarray:
+def _places(pool: Pool, evaluated) -> np.ndarray:
     """(asked,) where the asked records stand in the pool; all of them for None."""
-    return pool.places_of(np.arange(pool.n) if asked is None else checks.rows(asked, pool.n, "asked"))
+    return pool.places_of(np.arange(pool.n) if evaluated is None else checks.check_rows(evaluated, pool.n, "evaluated"))
 
 
-def _questions(pool: Pool, asked, target_loss, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _questions(pool: Pool, evaluated, target_loss, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the asked records whose loss is known: places, and losses as numbers of 1/k steps; and (asked,) which they are."""
-    places = _places(pool, asked)
-    loss = checks.losses(target_loss, len(places))
+    places = _places(pool, evaluated)
+    loss = checks.check_losses(target_loss, len(places))
     known = ~np.isnan(loss)
     # Rounded: (1 - 0.8) * 5 is less than 1 in floating point.
     return places[known], np.round(loss[known] * k).astype(int), known
@@ -186,14 +186,14 @@ def _laws(pool: Pool, places: np.ndarray, k: int, p: float, radius: int, n_jobs:
 
     def work(block: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         own = places[rising[block]]
-        distances = own_distances(pool, own, buffers)
+        distances = self_distances(pool, own, buffers)
         inside, outside = np.empty((len(own), k + 1)), np.empty((len(own), k + 1))
-        for code, run in runs(pool.codes[own]):
+        for code, run in label_runs(pool.codes[own]):
             matching = pool.slice_of(code)
-            own_laws(distances[run], *matching, own[run], radius, k, p, inside[run], outside[run])
+            fill_loss_distributions(distances[run], *matching, own[run], radius, k, p, inside[run], outside[run])
         return rising[block], inside[:, ::-1], outside[:, ::-1]  # k matches are not a loss
 
     inside, outside = np.empty((len(places), k + 1)), np.empty((len(places), k + 1))
-    for which, *laws in in_order(work, blocks_of(len(places), pool.n), n_jobs, progress):
+    for which, *laws in map_in_order(work, split_blocks(len(places), pool.n), n_jobs, progress):
         inside[which], outside[which] = laws
     return inside, outside

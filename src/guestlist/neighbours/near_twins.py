@@ -26,7 +26,7 @@ MOST_WORDS = 100  # of a column; rarer ones are equally far from everything
 
 
 @dataclass(frozen=True)
-class NearTwins:
+class NearDuplicates:
     """How much nearer to a member non-members are than other members.
 
     Args:
@@ -40,7 +40,7 @@ class NearTwins:
     p_value: float
 
 
-def near_twins(members, nonmembers, rng: np.random.Generator) -> NearTwins | None:
+def near_duplicates(members, nonmembers, rng: np.random.Generator) -> NearDuplicates | None:
     """Whether non-members are twins of members more often than members are of each other; None: too few records to say.
 
     Exact duplicates are left out: they are counted elsewhere.
@@ -62,7 +62,7 @@ def near_twins(members, nonmembers, rng: np.random.Generator) -> NearTwins | Non
     if min(len(theirs), len(ours)) < FEWEST:
         return None
     near = float((ours < np.quantile(theirs, USUAL)).mean())
-    return NearTwins(near, len(ours), _p_value(ours, theirs, rng))
+    return NearDuplicates(near, len(ours), _p_value(ours, theirs, rng))
 
 
 def _rows(x, records: np.ndarray):

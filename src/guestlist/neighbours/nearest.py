@@ -47,11 +47,11 @@ def _upper_bound(row, radius):
     for start in range(hands, len(row), hands):
         for h in range(min(hands, len(row) - start)):
             smallest[h] = min(smallest[h], row[start + h])
-    return select(smallest, radius - 1)
+    return quickselect(smallest, radius - 1)
 
 
 @numba.njit(nogil=True, cache=True)
-def select(values, rank):
+def quickselect(values, rank):
     """The value that would stand at ``rank`` if they were sorted; they change places (Hoare 1961).
 
     ``np.partition`` does the same, and takes numba seconds to compile.
@@ -95,7 +95,7 @@ def add_near_values(distances, low, high, radius, mass, moment, end, out):
 
 
 @numba.njit(nogil=True, cache=True)
-def own_near_values(distances, low, high, radius, mass, moment, end, out):
+def write_self_near_values(distances, low, high, radius, mass, moment, end, out):
     """Write to ``out[t]`` the value of a matching record at distance 0 of each test record: its own value."""
     for t in range(len(distances)):
         index, near = nearest(distances[t], radius)

@@ -16,15 +16,15 @@ from collections.abc import Iterator
 import numba
 import numpy as np
 
-from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order
+from guestlist.neighbours.blocks import Buffers, Progress, map_in_order, split_blocks
 from guestlist.neighbours.distances import squared_distances
 from guestlist.neighbours.kernel import INTERVALS_PER_EDGE, PAD, distinct_edges, fill_slots
 from guestlist.neighbours.nearest import nearest
-from guestlist.neighbours.pool import codes_of, only_near
+from guestlist.neighbours.pool import label_codes, needs_only_nearest
 from guestlist.neighbours.weights import Weights
 
 
-def ordered_values(
+def row_order_values(
     x: np.ndarray,
     y: np.ndarray,
     x_test: np.ndarray,
@@ -38,7 +38,7 @@ def ordered_values(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Blocks of test records, with the values of all records: (n,) summed, or (tests, n)."""
     classes, codes = np.unique(y, return_inverse=True)
-    test_codes, sizes = codes_of(y_test, classes), np.bincount(codes)
+    test_codes, sizes = label_codes(y_test, classes), np.bincount(codes)
     rows_of = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     distances = squared_distances(x, precision=precision)
     for_distances, for_matching = Buffers(), Buffers()
@@ -48,7 +48,7 @@ def ordered_values(
         rows = for_distances.matrix(len(here), len(x), distances.dtype)
         distances.fill(x_test[block], rows)
         out = np.zeros((len(here) if per_test else 1, len(x)))
-        if only_near(weights):
+        if needs_only_nearest(weights):
             _add_near_values(rows, codes, here, weights.radius, weights.mass, weights.end, out)
         else:
             matching = for_matching.matrix(len(here), sizes.max(), distances.dtype)
@@ -58,7 +58,7 @@ def ordered_values(
             _add_values(rows, matching, sizes, codes, here, weights.mass, weights.end, out)
         return block, out if per_test else out[0]
 
-    return in_order(work, blocks_of(len(x_test), 4 * len(x)), n_jobs, progress)
+    return map_in_order(work, split_blocks(len(x_test), 4 * len(x)), n_jobs, progress)
 
 
 @numba.njit(nogil=True, cache=True)

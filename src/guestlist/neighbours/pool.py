@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from guestlist.neighbours import checks, kernel
-from guestlist.neighbours.blocks import Buffers, Progress, blocks_of, in_order, runs
-from guestlist.neighbours.distances import Distances, canonical_order, settle_own, squared_distances
+from guestlist.neighbours.blocks import Buffers, Progress, label_runs, map_in_order, split_blocks
+from guestlist.neighbours.distances import Distances, canonical_order, squared_distances, zero_self_distances
 from guestlist.neighbours.knn import Knn
-from guestlist.neighbours.nearest import add_near_values, own_near_values
+from guestlist.neighbours.nearest import add_near_values, write_self_near_values
 from guestlist.neighbours.weights import Weights
 
 # Ranking only the nearest pays as long as they are clearly fewer than all.
@@ -50,9 +50,9 @@ class Pool:
         """Where a class stands; an empty slice for a label that no training record has (code -1)."""
         return (int(self.starts[code]), int(self.starts[code + 1])) if code >= 0 else (0, 0)
 
-    def codes_of(self, y: np.ndarray) -> np.ndarray:
+    def label_codes(self, y: np.ndarray) -> np.ndarray:
         """The code of each label, -1 where no training record has it."""
-        return codes_of(y, self.classes)
+        return label_codes(y, self.classes)
 
     def places_of(self, rows: np.ndarray) -> np.ndarray:
         """Where the records that came in as ``rows`` stand."""
@@ -65,16 +65,16 @@ class Pool:
         return out
 
 
-def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def label_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Where each label stands among the sorted ``classes``, -1 where it does not."""
     place = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     return np.where(classes[place] == y, place, -1)
 
 
-def pool_of(x, y, knn: Knn) -> Pool:
+def make_pool(x, y, knn: Knn) -> Pool:
     """The training records checked and put in order."""
-    x = checks.records(x, "x", metric=knn.metric, precision=knn.precision)
-    y = checks.labels(y, len(x), "y")
+    x = checks.check_records(x, "x", metric=knn.metric, precision=knn.precision)
+    y = checks.check_labels(y, len(x), "y")
     classes, codes = np.unique(y, return_inverse=True)
     by_content = canonical_order(x)
     order = by_content[np.argsort(codes[by_content], kind="stable")]
@@ -101,60 +101,60 @@ def block_values(
         distances = buffers.matrix(len(by_label), pool.n, pool.distances.dtype)
         pool.distances.fill(x_test[block][by_label], distances)
         out = np.zeros((len(by_label) if per_test else 1, pool.n))
-        for code, run in runs(codes[block][by_label]):
+        for code, run in label_runs(codes[block][by_label]):
             _add(distances[run], pool.slice_of(code), weights, out[run] if per_test else out)
         if per_test:
             out[by_label] = pool.in_rows(out)
             return block, out
         return block, pool.in_rows(out[0])
 
-    return in_order(work, blocks_of(len(x_test), pool.n), n_jobs, progress)
+    return map_in_order(work, split_blocks(len(x_test), pool.n), n_jobs, progress)
 
 
-def own_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress | None) -> np.ndarray:
+def self_values(pool: Pool, weights: Weights, *, n_jobs: int, progress: Progress | None) -> np.ndarray:
     """(n,) the value of each record with itself as the only test record, in row order."""
     buffers = Buffers()
 
     def work(block: slice) -> np.ndarray:
         own = np.arange(block.start, block.stop)
-        distances = own_distances(pool, own, buffers)
+        distances = self_distances(pool, own, buffers)
         out = np.empty(len(own))
-        for code, run in runs(pool.codes[block]):
+        for code, run in label_runs(pool.codes[block]):
             _own(distances[run], pool.slice_of(code), own[run], weights, out[run])
         return out
 
-    blocks = blocks_of(pool.n, pool.n)
-    return pool.in_rows(np.concatenate(list(in_order(work, blocks, n_jobs, progress))))
+    blocks = split_blocks(pool.n, pool.n)
+    return pool.in_rows(np.concatenate(list(map_in_order(work, blocks, n_jobs, progress))))
 
 
-def own_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
+def self_distances(pool: Pool, own: np.ndarray, buffers: Buffers) -> np.ndarray:
     """Distances from the records ``own`` to all, exactly 0 to themselves and their equals."""
     out = buffers.matrix(len(own), pool.n, pool.distances.dtype)
     pool.distances.fill(pool.x[own], out)
     if pool.distances.distinct is not None:
-        settle_own(out, own, pool.distances.distinct)
+        zero_self_distances(out, own, pool.distances.distinct)
     return out
 
 
 def _add(distances: np.ndarray, matching: tuple[int, int], weights: Weights, out: np.ndarray) -> None:
     low, high = matching
-    if only_near(weights):
+    if needs_only_nearest(weights):
         add_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
-        kernel.add_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)
+        kernel.add_all_values(distances, ordered, low, high, weights.mass, weights.moment, weights.end, out)
 
 
 def _own(distances, matching: tuple[int, int], own: np.ndarray, weights: Weights, out: np.ndarray) -> None:
     low, high = matching
-    if only_near(weights):
-        own_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
+    if needs_only_nearest(weights):
+        write_self_near_values(distances, low, high, weights.radius, weights.mass, weights.moment, weights.end, out)
     else:
         ordered = np.sort(distances[:, low:high], axis=1)
-        kernel.own_values(distances, ordered, low, high, own, weights.mass, weights.moment, weights.end, out)
+        kernel.write_self_values(distances, ordered, low, high, own, weights.mass, weights.moment, weights.end, out)
 
 
-def only_near(weights: Weights) -> bool:
+def needs_only_nearest(weights: Weights) -> bool:
     """Whether the records that count are so few that the others need no rank."""
     return weights.radius <= LARGEST_SHARE_NEAR * weights.n
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-K = 5
+SHAPR_K = 5
 
 
-def shapr(x, y, x_test, y_test, *, k: int = K, n_jobs: int = 1) -> np.ndarray:
+def shapr(x, y, x_test, y_test, *, k: int = SHAPR_K, n_jobs: int = 1) -> np.ndarray:
     """(members,) SHAPr: exact K-NN Shapley values, averaged over test records; at risk when above 0 (Duddu et al. 2022).
 
     Args:

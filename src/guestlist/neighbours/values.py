@@ -14,9 +14,9 @@ import numpy as np
 
 from guestlist.neighbours import checks
 from guestlist.neighbours.blocks import Progress
-from guestlist.neighbours.knn import Knn, averaging, checked
-from guestlist.neighbours.ordered import ordered_values
-from guestlist.neighbours.pool import WeightsOf, block_values, own_values, pool_of
+from guestlist.neighbours.knn import Knn, require_average_ties, require_knn
+from guestlist.neighbours.ordered import row_order_values
+from guestlist.neighbours.pool import WeightsOf, block_values, make_pool, self_values
 from guestlist.neighbours.weights import Weights, banzhaf_weights, loo_weights, shapley_weights
 
 Block = tuple[slice, np.ndarray]
@@ -143,7 +143,7 @@ def stack_blocks(blocks: Iterable[Block]) -> np.ndarray:
 
 
 def _banzhaf(p: float) -> WeightsOf:
-    p = checks.keep_probability(p)
+    p = checks.check_keep_probability(p)
 
     def weights_of(n: int, k: int) -> Weights:
         return banzhaf_weights(n, k, p)
@@ -160,14 +160,14 @@ def _blocks(
     weights_of: WeightsOf, x, y, x_test, y_test, knn: Knn, n_jobs: int, progress, *, per_test: bool
 ) -> Iterator[Block]:
     """Blocks of test records with the values of all records: (n,) summed, or (tests, n)."""
-    knn, n_jobs = checked(knn), checks.jobs(n_jobs)
-    x_test = checks.records(x_test, "x_test", metric=knn.metric, precision=knn.precision)
-    y_test = checks.labels(y_test, len(x_test), "y_test")
+    knn, n_jobs = require_knn(knn), checks.check_jobs(n_jobs)
+    x_test = checks.check_records(x_test, "x_test", metric=knn.metric, precision=knn.precision)
+    y_test = checks.check_labels(y_test, len(x_test), "y_test")
     if knn.ties == "index":
-        x = checks.records(x, "x", metric=knn.metric, precision=knn.precision)
-        y = checks.labels(y, len(x), "y")
-        checks.comparable(x, y, x_test, y_test)
-        return ordered_values(
+        x = checks.check_records(x, "x", metric=knn.metric, precision=knn.precision)
+        y = checks.check_labels(y, len(x), "y")
+        checks.check_comparable(x, y, x_test, y_test)
+        return row_order_values(
             x,
             y,
             x_test,
@@ -178,13 +178,13 @@ def _blocks(
             n_jobs=n_jobs,
             progress=progress,
         )
-    pool = pool_of(x, y, knn)
-    checks.comparable(pool.x, pool.classes, x_test, y_test)
-    codes, weights = pool.codes_of(y_test), weights_of(pool.n, knn.k)
+    pool = make_pool(x, y, knn)
+    checks.check_comparable(pool.x, pool.classes, x_test, y_test)
+    codes, weights = pool.label_codes(y_test), weights_of(pool.n, knn.k)
     return block_values(pool, x_test, codes, weights, per_test=per_test, n_jobs=n_jobs, progress=progress)
 
 
 def _own(weights_of: WeightsOf, x, y, knn: Knn, n_jobs: int, progress) -> np.ndarray:
-    knn, n_jobs = averaging(knn), checks.jobs(n_jobs)
-    pool = pool_of(x, y, knn)
-    return own_values(pool, weights_of(pool.n, knn.k), n_jobs=n_jobs, progress=progress)
+    knn, n_jobs = require_average_ties(knn), checks.check_jobs(n_jobs)
+    pool = make_pool(x, y, knn)
+    return self_values(pool, weights_of(pool.n, knn.k), n_jobs=n_jobs, progress=progress)

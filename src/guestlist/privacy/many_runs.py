@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtri
 
 from guestlist.errors import InputError
-from guestlist.evaluate.intervals import upper_share
+from guestlist.evaluate.intervals import clopper_pearson_upper
 from guestlist.privacy.bounds import gaussian_epsilon
 
 STEPS = 6  # of halvings, towards either end, at which lines are tried
@@ -65,7 +65,9 @@ class _Runs:
         wrong, outside, missed, inside = self.errors(scores, member, share)
         if not outside or not inside:
             return 1.0, 1.0
-        return float(upper_share(wrong, outside, level / 2)), float(upper_share(missed, inside, level / 2))
+        return float(clopper_pearson_upper(wrong, outside, level / 2)), float(
+            clopper_pearson_upper(missed, inside, level / 2)
+        )
 
 
 @dataclass(frozen=True)

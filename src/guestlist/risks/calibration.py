@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from guestlist.arrays.samples import error_of, of_those, paired, persons_of
+from guestlist.arrays.samples import cluster_codes, drop_unscored, error_of, optional_take
 from guestlist.case import PRIOR
-from guestlist.evaluate import WITHHELD, Estimate, proportion, share
-from guestlist.evaluate.persons import Sums
+from guestlist.evaluate import WITHHELD, Estimate, clustered_proportion, proportion
+from guestlist.evaluate.persons import ClusterSums
 
 THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 PRIORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -81,8 +81,8 @@ def calibration(
     Returns:
         Withheld without members or without non-members.
     """
-    error, persons = error_of(confidence), persons_of(persons, risks)
-    risks, member = paired(risks, member)
+    error, persons = error_of(confidence), cluster_codes(persons, risks)
+    risks, member = drop_unscored(risks, member)
     if ((risks < 0) | (risks > 1)).any():
         raise ValueError("Expected risks in [0, 1], found others: only probabilities can be calibrated.")
     if member.all() or not member.any():
@@ -98,14 +98,14 @@ def calibration(
     smooth = (members + 1) / (records + 2)  # a bin with members alone is no proof that there are no others
     slope = odds / (1 + (odds - 1) * smooth) ** 2
     # Of (shares - true shares)², each bin weighted by its mass. A person's records tell as much as one.
-    told = 1.0 if persons is None else Sums.of(member, persons).worth / len(risks)
+    told = 1.0 if persons is None else ClusterSums.of(member, persons).effective_n / len(risks)
     spread = mass * slope**2 * smooth * (1 - smooth) / (records * told)
     far = np.sqrt(_quantile_of_squares(spread, 1 - error))
     value = float(np.sqrt(np.square(shares - risk) @ mass))
     found = []
     for at, n, r in zip(full, records, risk, strict=True):
         here = place == at
-        own = share(member[here], persons=of_those(persons, here), confidence=confidence)
+        own = clustered_proportion(member[here], clusters=optional_take(persons, here), confidence=confidence)
         found.append(Bin(int(n), float(r), _estimate(own, odds)))
     return Calibration(tuple(found), Estimate(value, float(max(value - far, 0.0)), float(min(value + far, 1.0))))
 
@@ -159,7 +159,7 @@ def at_thresholds(
 
     NaN is left out; a precision is withheld where nobody has so large a risk, and all is without both kinds of records.
     """
-    risks, member = paired(risks, member)
+    risks, member = drop_unscored(risks, member)
     odds = _odds(member, prior)
     found = []
     for threshold in thresholds:

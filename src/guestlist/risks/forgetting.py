@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 from guestlist.attacks import ATTACKS, scores_of_all
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.evaluate import calls_at_fpr
+from guestlist.evaluate import flags_at_fpr
 from guestlist.risks.influence import privacy_influence
 
 ATTACK, FPR = "lira_bayes", 0.05
@@ -37,7 +37,7 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     staying = np.setdiff1d(members, leaving)
     member = case.mocks.member
     scores = scores_of_all(ATTACKS[ATTACK], case.mocks)
-    called = np.stack([calls_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
+    called = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
     found = privacy_influence(called, member, leaving)
     pairs = pd.DataFrame(
         {

@@ -15,14 +15,21 @@ from guestlist.case import Case
 from guestlist.checks import check_finite, check_readable, check_sides
 from guestlist.data import Data, as_data
 from guestlist.errors import InputError
-from guestlist.neighbours.shapr import K, shapr, shapr_of_members
+from guestlist.neighbours.shapr import SHAPR_K, shapr, shapr_of_members
 from guestlist.targets import as_target
 from guestlist.targets.spaces import default_space, space_of
 from guestlist.targets.target import Target
 
 
 def shapr_of(
-    model, members, nonmembers, *, space: str | None = None, label: str | None = None, id: str | None = None, k: int = K
+    model,
+    members,
+    nonmembers,
+    *,
+    space: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    k: int = SHAPR_K,
 ) -> pd.DataFrame:
     """SHAPr of the members of a model, in a space that the model makes of the features (Duddu et al. 2022).
 
@@ -91,7 +98,7 @@ def _own(case: Case, name: str) -> np.ndarray:
     values = np.full(len(labels), np.nan)
     if members.any():
         value = getattr(neighbours, name)
-        values[members] = value(outputs[members], labels[members], neighbours.Knn(K))
+        values[members] = value(outputs[members], labels[members], neighbours.Knn(SHAPR_K))
     return values
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from guestlist.arrays.samples import error_of
 from guestlist.case import Case
-from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
 from guestlist.risks.bounded import Bounded
 
 
@@ -43,5 +43,5 @@ def _bounds(right: np.ndarray, n: np.ndarray, error: float) -> tuple[np.ndarray,
     # One whole number for each pair: to sort rows of a table takes ten times as long.
     most = n.max(initial=0) + 1
     pairs, which = np.unique(right * most + n, return_inverse=True)
-    low, high = (end(pairs // most, pairs % most, error) for end in (lower_share, upper_share))
+    low, high = (end(pairs // most, pairs % most, error) for end in (clopper_pearson_lower, clopper_pearson_upper))
     return low[which], high[which]

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import digamma, ndtr, ndtri, polygamma
 
-from guestlist.arrays.columns import columns
-from guestlist.arrays.moments import Moments, moments_of_sides
-from guestlist.arrays.samples import error_of, rows_of_each
+from guestlist.arrays.columns import take_columns
+from guestlist.arrays.moments import Moments, in_out_moments
+from guestlist.arrays.samples import error_of, rows_by_label
 from guestlist.attacks.bayes import prior_of
 from guestlist.case import Case
 from guestlist.risks.bounded import Bounded
@@ -80,7 +80,7 @@ def mu(case: Case) -> Bounded:
     found = effects(case.view.inside("margin"), case.view.outside("margin"))
     some = None if len(found.estimate) <= AT_ONCE else np.arange(len(found.estimate))[:: len(found.estimate) // AT_ONCE]
     member = case.view.reference_member
-    excess = tail_excess(case.view.reference("margin", some), member if some is None else columns(member, some))
+    excess = tail_excess(case.view.reference("margin", some), member if some is None else take_columns(member, some))
     return bounded_mu(found.with_tails(excess))
 
 
@@ -96,7 +96,7 @@ def tail_excess(margin: np.ndarray, member: np.ndarray) -> float:
     """
     halves = []
     for first in (0, 1):
-        inside, outside = moments_of_sides(margin, member, slice(first, None, 2))
+        inside, outside = in_out_moments(margin, member, slice(first, None, 2))
         freedom = np.maximum(inside.count - 1, 0) + np.maximum(outside.count - 1, 0)
         halves.append((inside.squares + outside.squares, freedom))
     (squares, freedom), (other_squares, other_freedom) = halves
@@ -184,7 +184,7 @@ def _nodes(found: Effects, known: np.ndarray) -> Iterator[tuple[np.ndarray, Effe
     (sizes, of_size), (freedoms, of_freedom) = (
         np.unique(values[known], return_inverse=True) for values in (found.size, found.freedom)
     )
-    for rows in rows_of_each(of_size * len(freedoms) + of_freedom):
+    for rows in rows_by_label(of_size * len(freedoms) + of_freedom):
         block, size, freedom = known[rows], sizes[of_size[rows[0]]], freedoms[of_freedom[rows[0]]]
         own = found.estimate[block]
         scale = np.sqrt(2 * freedom)

@@ -18,7 +18,7 @@ import numpy as np
 from guestlist.arrays.samples import error_of
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.evaluate import WITHHELD, Estimate, auc_difference, calls_at_fpr
+from guestlist.evaluate import WITHHELD, Estimate, auc_difference, flags_at_fpr
 from guestlist.risks.asked import scores_of
 from guestlist.risks.own import Own
 from guestlist.risks.worth import FPR, Worth, values_of
@@ -130,11 +130,11 @@ def compare_risks(
     """
     asked, member = case.truth.evaluated, case.truth.member_evaluated
     known = values_of(case, [name for name in (first, second) if name not in (own or {})], own)
-    calls = calls_at_fpr(scores_of(case, attack)[asked], member, FPR)
+    calls = flags_at_fpr(scores_of(case, attack)[asked], member, FPR)
     said = member & ~np.isnan(calls)
     persons = None if case.persons is None else case.persons[said]
     a, b = (known[name][asked][said] for name in (first, second))
-    gap = auc_difference(a, b, calls[said] > 0, persons=persons, confidence=confidence)
+    gap = auc_difference(a, b, calls[said] > 0, clusters=persons, confidence=confidence)
     return Compared(first, second, attack, "auc", gap, 1)
 
 

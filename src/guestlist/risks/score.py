@@ -17,7 +17,7 @@ from functools import cache
 
 import numpy as np
 
-from guestlist.arrays.samples import rows_of_each
+from guestlist.arrays.samples import rows_by_label
 from guestlist.case import PRIOR, Case
 from guestlist.views.lazily import read_only
 
@@ -66,12 +66,12 @@ class Known:
     member: np.ndarray
     records: np.ndarray
 
-    def sizes_and_ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def count_and_range(self) -> tuple[np.ndarray, np.ndarray]:
         """(2,) how many members and non-members there are, and (2,) their smallest and largest value."""
-        from guestlist.arrays.binning import sizes_and_ends  # imports numba
+        from guestlist.arrays.binning import count_and_range  # imports numba
 
         sizes, ends = np.zeros(2, dtype=np.int64), np.array([np.inf, -np.inf])
-        sizes_and_ends(read_only(self.values), read_only(self.member), self.records, sizes, ends)
+        count_and_range(read_only(self.values), read_only(self.member), self.records, sizes, ends)
         return sizes, ends
 
     def counts(self, edges: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def risk_score(
     classes, codes = np.unique(labels, return_inverse=True)
     numbers = np.searchsorted(classes, known_labels).clip(max=max(len(classes) - 1, 0))
     numbers = np.where(classes[numbers] == known_labels, numbers, -1) if len(classes) else numbers
-    of_class = {int(numbers[rows[0]]): rows for rows in rows_of_each(numbers)}
+    of_class = {int(numbers[rows[0]]): rows for rows in rows_by_label(numbers)}
     nobody, everybody = np.arange(0), np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> Known:
@@ -138,7 +138,7 @@ def _class_by_class(
     values = np.asarray(values, dtype=np.float64)
     scores = np.full(len(values), np.nan)
     every = cache(lambda: _of_bins(known_of(None), prior, histogram))
-    for records in rows_of_each(codes):
+    for records in rows_by_label(codes):
         bins = _of_bins(known_of(records), prior, histogram) or every()
         if bins is not None:
             edges, of_bin = bins
@@ -151,7 +151,7 @@ def _class_by_class(
 
 def _of_bins(known: Known, prior: float, histogram: Histogram) -> tuple[np.ndarray, np.ndarray] | None:
     """Edges of bins, and (bins,) probabilities of membership, from known values of one class; None where they are of one kind."""
-    sizes, ends = known.sizes_and_ends()
+    sizes, ends = known.count_and_range()
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist.arrays.moments import moments_of_sides
+from guestlist.arrays.moments import in_out_moments
 from guestlist.case import Case
 from guestlist.risks.mu import effects
 
@@ -35,7 +35,7 @@ def steadiness(case: Case) -> Steadiness:
     """How sure the references of a case are of mu."""
     whole = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin, member = case.view.reference("margin"), case.view.reference_member
-    first, second = (effects(*moments_of_sides(margin, member, slice(k, None, 2))) for k in (0, 1))
+    first, second = (effects(*in_out_moments(margin, member, slice(k, None, 2))) for k in (0, 1))
     return Steadiness(whole.unbiased, whole.error, apart(first.unbiased, first.error, second.unbiased, second.error))
 
 

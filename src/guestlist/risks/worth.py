@@ -14,9 +14,9 @@ import numpy as np
 
 from guestlist.arrays.samples import error_of
 from guestlist.case import Case
-from guestlist.evaluate import WITHHELD, Estimate, auc, calls_at_fpr, share
+from guestlist.evaluate import WITHHELD, Estimate, auc, clustered_proportion, flags_at_fpr
 from guestlist.evaluate.correlation import spearman
-from guestlist.evaluate.intervals import lower_share, upper_share
+from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
 from guestlist.risks.asked import asked_risks, scores_of
 from guestlist.risks.own import EVERYBODY, Own, own_values
 from guestlist.risks.table import RISKS
@@ -72,7 +72,7 @@ def worth_of_risks(
     found = []
     for attack in case.scores if attacks is None else attacks:
         scores = scores_of(case, attack)[asked]
-        calls = calls_at_fpr(scores, member, FPR)
+        calls = flags_at_fpr(scores, member, FPR)
         for risk, (values, threshold) in rows.items():
             parts = values[member], scores[member], calls[member]
             found.append(worth(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
@@ -110,10 +110,10 @@ def worth(
     precision = recall = f1 = WITHHELD
     if threshold is not None:
         risky = values > threshold
-        precision = share(called[risky], persons=_some(persons, risky))
-        recall = share(risky[called], persons=_some(persons, called))
+        precision = clustered_proportion(called[risky], clusters=_some(persons, risky))
+        recall = clustered_proportion(risky[called], clusters=_some(persons, called))
         either = risky | called
-        f1 = _f1(share((risky & called)[either], persons=_some(persons, either)))
+        f1 = _f1(clustered_proportion((risky & called)[either], clusters=_some(persons, either)))
     return Worth(
         risk=risk,
         attack=attack,
@@ -122,8 +122,8 @@ def worth(
         precision=precision,
         recall=recall,
         f1=f1,
-        auc=auc(values, called, persons=persons),
-        spearman=spearman(values, scores, persons=persons),
+        auc=auc(values, called, clusters=persons),
+        spearman=spearman(values, scores, clusters=persons),
         top=_top(values, called),
     )
 
@@ -143,7 +143,7 @@ def _top(values: np.ndarray, called: np.ndarray, confidence: float = 0.95) -> Es
     # Of equals one looks at all, not at those that happen to come first, so that they are what the interval counts.
     n = int((above | equal).sum())
     seen = int(called[above | equal].sum()) if n > size else hits
-    ends = float(lower_share(seen, n, error / 2)), float(upper_share(seen, n, error / 2))
+    ends = float(clopper_pearson_lower(seen, n, error / 2)), float(clopper_pearson_upper(seen, n, error / 2))
     return Estimate(hits / size, min(ends[0], hits / size), max(ends[1], hits / size))
 
 

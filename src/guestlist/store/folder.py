@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arguments import place
-from guestlist.arrays.columns import in_a_row
+from guestlist.arrays.columns import as_slice
 from guestlist.errors import FolderError
 from guestlist.games import Split
 from guestlist.reaching import is_there
@@ -295,7 +295,7 @@ class Store:
         signal_names = names_by_model[0]
         preloaded = [name for name in signal_names if name in preload]
         loaded: dict[str, np.ndarray] = {}
-        member = self.split.member[in_a_row(np.array(models))]
+        member = self.split.member[as_slice(np.array(models))]
         many = member.size > MANY_CELLS
 
         def load(name: str) -> np.ndarray:

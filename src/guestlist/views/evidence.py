@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from guestlist.arrays.columns import columns
+from guestlist.arrays.columns import take_columns
 from guestlist.errors import MissingEvidenceError
 from guestlist.views.lazily import LazyMapping, freeze
 
@@ -36,8 +36,8 @@ class ModelsView:
     member: np.ndarray
 
     def take(self, records: np.ndarray) -> ModelsView:
-        values = {name: columns(matrix, records) for name, matrix in self.values.items()}
-        return ModelsView(values, columns(self.member, records))
+        values = {name: take_columns(matrix, records) for name, matrix in self.values.items()}
+        return ModelsView(values, take_columns(self.member, records))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class FullAnswersView:
     member: np.ndarray
 
     def take(self, records: np.ndarray) -> FullAnswersView:
-        return FullAnswersView(self.log_p[:, records], columns(self.member, records))
+        return FullAnswersView(self.log_p[:, records], take_columns(self.member, records))
 
     def take_references(self, references: np.ndarray | slice) -> FullAnswersView:
         """Select references."""

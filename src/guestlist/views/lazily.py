@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from guestlist.arrays.columns import columns, in_a_row
+from guestlist.arrays.columns import as_slice, take_columns
 
 T = TypeVar("T")
 
@@ -99,12 +99,12 @@ def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) 
 def lazy_columns(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray:
     """Return (models, chosen) of a matrix, which is computed as a whole only if it must be."""
     part = lazy_part(values, name, records)
-    return columns(values[name], records) if part is None else part
+    return take_columns(values[name], records) if part is None else part
 
 
 def lazy_rows(matrices: Mapping[str, np.ndarray], rows: np.ndarray) -> LazyMapping[np.ndarray]:
     """Return some rows of matrices by name; consecutive rows are views, and are not kept."""
-    chosen = in_a_row(rows)
+    chosen = as_slice(rows)
 
     def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
         part = lazy_part(matrices, name, records)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.arrays.columns import columns, in_a_row
-from guestlist.arrays.moments import Moments, Sides, moments_of_others, moments_of_sides
-from guestlist.arrays.samples import enough_of_each, rows_of_each
-from guestlist.arrays.shares import share_above, share_above_of_others
-from guestlist.arrays.standings import Standing, standing, standing_of_others
-from guestlist.arrays.thresholds import Thresholds, class_thresholds, of_other_records
+from guestlist.arrays.columns import as_slice, take_columns
+from guestlist.arrays.moments import InOutMoments, Moments, in_out_moments, leave_block_out_moments
+from guestlist.arrays.samples import rows_by_label, subsample_by_label
+from guestlist.arrays.shares import leave_block_out_share_above, share_above
+from guestlist.arrays.standings import ClassEcdf, class_ecdf, class_ecdf_of_others
+from guestlist.arrays.thresholds import ClassThresholds, class_thresholds, lookup_thresholds
 from guestlist.errors import NotCollectedError
 from guestlist.views.evidence import NO_EVIDENCE, Evidence, ModelsView
 from guestlist.views.lazily import freeze, lazy_columns, lazy_matrices, lazy_rows, read_only
@@ -94,17 +94,17 @@ class Signals:
         values = self.reference(name)
         return share_above(self.target(name), values, ~self.reference_member & ~np.isnan(values))
 
-    def class_ecdf(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> ClassEcdf:
         """Rank the target's value among the references' values on non-members of the record's class.
 
         All non-members count, or those in ``estimation_rows``.
         """
 
-        def make() -> Standing:
+        def make() -> ClassEcdf:
             values, member = self._reference_values(name, self.estimation_rows)
-            return standing(self.target(name), values, member, self.labels, self.estimation_rows)
+            return class_ecdf(self.target(name), values, member, self.labels, self.estimation_rows)
 
-        return self.once(("standing", name), make)
+        return self.once(("class_ecdf", name), make)
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """Return the (records,) threshold that best separates the references' members of each record's class.
@@ -113,7 +113,7 @@ class Signals:
         """
         rows = self.estimation_rows
         thresholds = self._thresholds(name, sign, "classes", rows).of_class
-        return thresholds if rows is None else of_other_records(thresholds, self.labels[rows], self.labels)
+        return thresholds if rows is None else lookup_thresholds(thresholds, self.labels[rows], self.labels)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """Return the (1,) threshold that best separates the references' members among all records.
@@ -123,7 +123,7 @@ class Signals:
         rows = None
         # A simple random sample: in ``estimation_rows``, rare classes are too many.
         if self.estimation_rows is not None:
-            rows = enough_of_each(np.zeros(len(self.labels), dtype=np.int64), self._reference_counts, ENOUGH)
+            rows = subsample_by_label(np.zeros(len(self.labels), dtype=np.int64), self._reference_counts, ENOUGH)
         return self._thresholds(name, sign, "overall", rows).overall
 
     @cached_property
@@ -134,12 +134,12 @@ class Signals:
         """
         if self.reference_member.size <= ENOUGH or (self.labels < 0).any():
             return None
-        rows = enough_of_each(self.labels, self._reference_counts, ENOUGH)
+        rows = subsample_by_label(self.labels, self._reference_counts, ENOUGH)
         if rows is None:
             return None
         values, member = self._reference_values(self._common_signal, rows)
         queried = ~np.isnan(values)
-        for of_class in rows_of_each(self.labels[rows]):  # A sample must not miss the few members of a rare class.
+        for of_class in rows_by_label(self.labels[rows]):  # A sample must not miss the few members of a rare class.
             inside = member[:, of_class][queried[:, of_class]]
             if inside.all() or not inside.any():
                 return None
@@ -166,13 +166,13 @@ class Signals:
 
     def _reference_values(self, name: str, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return (references, chosen) values and membership for some of the records, or all."""
-        member = self.reference_member if records is None else columns(self.reference_member, records)
+        member = self.reference_member if records is None else take_columns(self.reference_member, records)
         return self.reference(name, records), member
 
-    def _thresholds(self, name: str, sign: int, sample: str, records: np.ndarray | None) -> Thresholds:
+    def _thresholds(self, name: str, sign: int, sample: str, records: np.ndarray | None) -> ClassThresholds:
         """Return thresholds from a sample of the records, which ``sample`` names, or from all."""
 
-        def make() -> Thresholds:
+        def make() -> ClassThresholds:
             labels = self.labels if records is None else self.labels[records]
             return class_thresholds(*self._reference_values(name, records), labels, sign)
 
@@ -182,7 +182,7 @@ class Signals:
         """Select records."""
         return Signals(
             values=lazy_matrices(self.values, lambda name: lazy_columns(self.values, name, records)),
-            reference_member=columns(self.reference_member, records),
+            reference_member=take_columns(self.reference_member, records),
             labels=self.labels[records],
             evidence=self.evidence.take(records),
             population=_optional_take(self.population, records),
@@ -232,13 +232,13 @@ class Signals:
         return self.values
 
     @cached_property
-    def _references(self) -> dict[str, Sides]:
+    def _references(self) -> dict[str, InOutMoments]:
         return {}
 
-    def _moments(self, name: str) -> Sides:
+    def _moments(self, name: str) -> InOutMoments:
         if name not in self._references:
-            moments = moments_of_sides(self.reference(name), self.reference_member)
-            self._references[name] = Sides(*map(freeze, moments))
+            moments = in_out_moments(self.reference(name), self.reference_member)
+            self._references[name] = InOutMoments(*map(freeze, moments))
         return self._references[name]
 
 
@@ -300,18 +300,18 @@ class Rotation:
     def share_above(self, name: str) -> np.ndarray:
         """Return the (models, records) share of other OUT models with a larger value; equal values count half."""
         values = self.target(name)
-        return share_above_of_others(values, ~self.member & ~np.isnan(values), self.blocks)
+        return leave_block_out_share_above(values, ~self.member & ~np.isnan(values), self.blocks)
 
-    def class_ecdf(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> ClassEcdf:
         """Rank each target's value among the other models' values on their non-members of the record's class."""
-        make = lambda: standing_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
-        return self.once(("standing", name), make)
+        make = lambda: class_ecdf_of_others(self.target(name), self.member, self.labels, self.blocks)  # noqa: E731
+        return self.once(("class_ecdf", name), make)
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
         """Return the (models, records) threshold that best separates the other models' members of a class."""
         thresholds = np.full(self.member.shape, np.nan)
         values = self.target(name)
-        for of_class in rows_of_each(self.labels):
+        for of_class in rows_by_label(self.labels):
             thresholds[:, of_class] = self._best_threshold(values, sign, of_class)
         return thresholds
 
@@ -321,14 +321,14 @@ class Rotation:
 
     def _best_threshold(self, values: np.ndarray, sign: int, records: np.ndarray) -> np.ndarray:
         """Return the (models, 1) threshold that best separates the other models' members among these records."""
-        from guestlist.arrays.thresholds_of_others import thresholds_of_others  # imports numba
+        from guestlist.arrays.thresholds_of_others import leave_block_out_thresholds  # imports numba
 
         labels, block = np.unique(self.blocks, return_inverse=True)
-        values = columns(values, records)
+        values = take_columns(values, records)
         queried = ~np.isnan(values)
         blocks = np.broadcast_to(block[:, None], values.shape)
-        thresholds = thresholds_of_others(
-            sign * values[queried], columns(self.member, records)[queried], blocks[queried], len(labels)
+        thresholds = leave_block_out_thresholds(
+            sign * values[queried], take_columns(self.member, records)[queried], blocks[queried], len(labels)
         )
         return thresholds[block][:, None]
 
@@ -339,7 +339,7 @@ class Rotation:
         population = None if self.not_evaluated is None else self.not_evaluated & ~self.member[k]
         return Signals(
             values=values,
-            reference_member=self.member[in_a_row(others)],
+            reference_member=self.member[as_slice(others)],
             labels=self.labels,
             evidence=self.evidence(k),
             population=population,
@@ -356,7 +356,7 @@ class Rotation:
         return replace(
             self,
             values=lazy_rows(self.values, chosen),
-            member=self.member[in_a_row(chosen)],
+            member=self.member[as_slice(chosen)],
             together=self.blocks[models],
             evidence=lambda k: self.evidence(int(chosen[k])),
             answers=lambda k: self.answers(int(chosen[k])),
@@ -371,7 +371,7 @@ class Rotation:
         return replace(
             self,
             values=lazy_matrices(self.values, make),
-            member=columns(self.member, records),
+            member=take_columns(self.member, records),
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),
             not_evaluated=_optional_take(self.not_evaluated, records),
@@ -394,7 +394,7 @@ class Rotation:
     def _moments_of_others(self, name: str, inside: bool) -> Moments:
         def make() -> Moments:
             values = self.target(name)
-            return moments_of_others(values, (self.member == inside) & ~np.isnan(values), self.together)
+            return leave_block_out_moments(values, (self.member == inside) & ~np.isnan(values), self.together)
 
         return self.once((name, inside), make)
 

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from guestlist.arrays.moments import Moments
-from guestlist.arrays.standings import Standing
+from guestlist.arrays.standings import ClassEcdf
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class View(Protocol):
     def share_above(self, name: str) -> np.ndarray:
         """Return the share of OUT models with a larger value than the target's; equal values count half."""
 
-    def class_ecdf(self, name: str) -> Standing:
+    def class_ecdf(self, name: str) -> ClassEcdf:
         """Rank the target's value among the references' values on all non-members of the record's class."""
 
     def class_thresholds(self, name: str, sign: int) -> np.ndarray:
