@@ -20,7 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist.findings.checks import UNLIKE
+from guestlist.findings.diagnostics_core import MAX_TEST_P
 from guestlist.findings.likeness import Likeness, likeness
 from guestlist.targets.estimators import estimator_target
 from guestlist.targets.scales import Probabilities
@@ -87,7 +87,7 @@ def false_alarms(make: Make, *, pools: int, records: int = RECORDS, references: 
         rng = np.random.default_rng([4, number])
         x, y = pool(records, rng)
         member = rng.random((1 + references, records)) < 0.5
-        raised += [one.p_value <= UNLIKE for one in of_each(margins(make, x, y, member), member)]
+        raised += [one.p_value <= MAX_TEST_P for one in of_each(margins(make, x, y, member), member)]
     return float(np.mean(raised))
 
 
@@ -100,7 +100,7 @@ def power(target: Make, other: Make, *, pools: int, records: int = RECORDS, refe
         member = rng.random((1 + references, records)) < 0.5
         margin = np.vstack([margins(target, x, y, member[:1]), margins(other, x, y, member[1:], first=1)])
         found = likeness(margin, member)
-        raised += found is not None and found.p_value <= UNLIKE
+        raised += found is not None and found.p_value <= MAX_TEST_P
     return raised / pools
 
 
@@ -119,7 +119,7 @@ def effect_alarms(effect: float, *, repeats: int, references: int = 16, members:
         surer, steeper = effect * rng.normal(size=(2, 1 + references, 1))
         margin = difficulty * (1 + 0.3 * steeper) + surer + member + rng.normal(size=member.shape)
         found = likeness(margin, member)
-        raised += found is not None and found.p_value <= UNLIKE
+        raised += found is not None and found.p_value <= MAX_TEST_P
     return raised / repeats
 
 
@@ -180,7 +180,7 @@ def in_audits(fault: str, *, audits: int) -> Mapping[str, float]:
 def main() -> None:
     content: dict[str, Any] = {
         "command": "python -m benchmarks.honesty.recipes",
-        "level": UNLIKE,
+        "level": MAX_TEST_P,
         "references": REFERENCES,
         "records": RECORDS,
         "pools": POOLS,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.findings.checks import UNLIKE
+from guestlist.findings.diagnostics_core import MAX_TEST_P
 from guestlist.neighbours.near_twins import near_duplicates
 
 REPEATS, SIZES = 500, ((60, 60), (200, 200), (1000, 300))
@@ -59,7 +59,7 @@ def alarms(sides: Sides, *, members: int, nonmembers: int, repeats: int) -> floa
         found = near_duplicates(
             *sides(members, nonmembers, np.random.default_rng([1, repeat])), np.random.default_rng(0)
         )
-        raised += found is not None and found.p_value <= UNLIKE
+        raised += found is not None and found.p_value <= MAX_TEST_P
     return raised / repeats
 
 
@@ -71,7 +71,7 @@ def main() -> None:
             share = alarms(sides, members=members, nonmembers=nonmembers, repeats=REPEATS)
             print(f"{members} + {nonmembers}  {name:20} {share:.3f}", flush=True)
             rows.append({"members": members, "nonmembers": nonmembers, "world": name, "alarms": share})
-    content = {"command": "python -m benchmarks.honesty.twins", "level": UNLIKE, "repeats": REPEATS, "rows": rows}
+    content = {"command": "python -m benchmarks.honesty.twins", "level": MAX_TEST_P, "repeats": REPEATS, "rows": rows}
     Path(__file__).with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
 
 

@@ -17,7 +17,7 @@ from guestlist.evaluate import (
     smallest_detectable_tpr,
     tpr_at_fpr,
 )
-from guestlist.findings import attacks, checks, hypothesis_tests, subject
+from guestlist.findings import attacks, diagnostics_attacks, hypothesis_tests, subject
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_levels_and_the_gap_are_told_too(case):
             values = case.p_values[test.name][asked]
             assert (level.fpr, level.tpr) == rates_at_level(values, member, level.alpha, clusters=persons)
     right = case.view.target("correct")[asked] > 0.5
-    told = checks.gap_without_attack(case).figures
+    told = diagnostics_attacks.gap_without_attack(case).figures
     wanted = advantage(right, member, 0.5, clusters=persons)
     assert (told["low"], told["high"]) == (wanted.low, wanted.high) != advantage(right, member, 0.5)[1:]
 

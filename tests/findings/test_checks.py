@@ -17,9 +17,11 @@ from guestlist.collecting.until import UntilWidth
 from guestlist.errors import InputError
 from guestlist.findings import checks
 from guestlist.findings.checks import CHECKS, Check, check_codes
+from guestlist.findings.diagnostics_attacks import MIN_ACCURACY_GAP
+from guestlist.findings.diagnostics_core import never
 from guestlist.report import checks as told
 from guestlist.report import page, summary
-from guestlist.report.checks import SENTENCES, rows, sentence
+from guestlist.report.checks import check_lines, sentence
 from guestlist.report.sections.headline import typical_sentence
 from report_worlds import leaking as shown
 from report_worlds import with_check
@@ -34,8 +36,7 @@ def state(case, code: str) -> str:
 
 def test_every_code_has_a_heading_and_a_sentence_and_no_other():
     headings = dict(re.findall(r"^## (GL\d+): (.+)$", DOCS.read_text("utf-8"), re.MULTILINE))
-    assert headings == {code: row.name for code, row in CHECKS.items()}
-    assert set(SENTENCES) == set(CHECKS)
+    assert headings == {code: row.title for code, row in CHECKS.items()}
     assert list(CHECKS) == sorted(CHECKS)
     parts = re.split(r"^## .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
     assert all("**What to do.**" in part for part in parts)
@@ -44,7 +45,7 @@ def test_every_code_has_a_heading_and_a_sentence_and_no_other():
 def test_the_docs_say_which_checks_fail_the_gate():
     parts = re.split(r"^## (GL\d+): .*$", DOCS.read_text("utf-8"), flags=re.MULTILINE)[1:]
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
-    failing = {code: row.name for code, row in CHECKS.items() if row.undermines is not checks.never}
+    failing = {code: row.title for code, row in CHECKS.items() if row.undermines is not never}
     assert {code for code, text in sections.items() if "**Gate.** Fails" in text} == set(failing)
     table = re.findall(r"^\| (GL\d+) (.+?) \|", (DOCS.parent / "gate.md").read_text("utf-8"), re.MULTILINE)
     assert dict(table) == failing
@@ -130,7 +131,9 @@ def test_references_that_are_copies(monkeypatch):
     assert (found.state, found.figures) == ("issue", {"copies": 1, "references": 10})
     nearly = {name: matrix.copy() for name, matrix in values.items()}  # the same in all places that are looked at first
     nearly["p_y"][1, 1] += 0.1
-    monkeypatch.setattr("guestlist.findings.checks.some_places", lambda asked: np.arange(0, len(asked), 2))
+    monkeypatch.setattr(
+        "guestlist.findings.diagnostics_references.evenly_spaced", lambda asked: np.arange(0, len(asked), 2)
+    )
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
     assert state(replace(case, view=replace(case.view, values=nearly)), "GL106") == "passed"
     assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
@@ -204,7 +207,7 @@ def test_a_gap_that_no_attack_sees():
     case = leaking(records=1000)
     found = judge(case)
     assert found.check("GL113").state == "passed"  # the attacks see it
-    assert found.check("GL113").figures["low"] > checks.LARGE_GAP
+    assert found.check("GL113").figures["low"] > MIN_ACCURACY_GAP
     swapped = judge(interchanged(case))
     assert not any(outcome.beats_guessing for outcome in swapped.outcomes)
     assert swapped.check("GL113").state == "issue"
@@ -349,12 +352,12 @@ def test_an_unknown_code_is_refused_in_words(wrong, blobs, tree):
 
 def test_issues_stand_first_and_what_passed_is_folded():
     results = with_check(shown(), Check("GL113", "issue", {"members": 0.9, "nonmembers": 0.5}))
-    found = rows(results)
+    found = check_lines(results)
     assert [row.code for row in found[:3]] == ["GL101", "GL113", "GL104"]
     assert [row.state for row in found] == sorted((row.state for row in found), key=told.ORDER.index)
     source = page(results)
     folded = source[source.index("<summary>Other checks") :].split("</details>")[0]
-    assert all((row.code in folded) == (row.state not in told.SHOWN) for row in found)
+    assert all((row.code in folded) == (row.state not in told.REPORTED) for row in found)
 
 
 @pytest.mark.slow

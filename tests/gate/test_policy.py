@@ -16,7 +16,8 @@ from guestlist.case import Check
 from guestlist.cli import main
 from guestlist.errors import InputError
 from guestlist.evaluate import WITHHELD, Estimate
-from guestlist.findings.checks import CHECKS, always, never
+from guestlist.findings.checks import CHECKS
+from guestlist.findings.diagnostics_core import always, never
 from guestlist.gate import DEMANDS, Gated, Policy, hold, hold_file, keep, read_policy
 from guestlist.gate.demands import compares
 from guestlist.report import gate as words

@@ -103,7 +103,7 @@ def test_an_attack_that_finds_clearly_more_people_stands_in_the_answer():
 @pytest.mark.slow
 def test_what_changes_the_answer_stands_beside_it_in_every_form():
     results = leaking()  # 37 of 2,400 non-members are equal to a member
-    (row,) = checks.beside(results)
+    (row,) = checks.beside_answer(results)
     assert row.code == "GL101"
     for form in (summary, fragment, page, markdown, model_card):
         text = " ".join(VISIBLE.sub(" ", html.unescape(form(results))).split())
@@ -114,10 +114,10 @@ def test_what_changes_the_answer_stands_beside_it_in_every_form():
         )
         assert text.count("non-members are equal to a member") == 1
     handful = with_check(results, Check("GL101", "issue", {"duplicates": 3, "nonmembers": 2400}))
-    assert checks.beside(handful) == ()
+    assert checks.beside_answer(handful) == ()
     assert "GL101" in [row.code for row in checks.elsewhere(handful)]
     ignored = with_check(results, Check("GL101", "ignored", {"duplicates": 37, "nonmembers": 2400}))
-    assert checks.beside(ignored) == ()
+    assert checks.beside_answer(ignored) == ()
 
 
 def test_flipped_labels_are_told_before_interchanged_sets():
@@ -136,7 +136,7 @@ def test_flipped_labels_are_told_before_interchanged_sets():
         base, Check("GL112", "issue", {**figures, "members": 0.8, "nonmembers": 0.95, "guessing": 0.76})
     )
     assert "probably interchanged" in answer.verdict_text(turned)
-    assert checks.beside(turned) == ()  # the answer tells it
+    assert checks.beside_answer(turned) == ()  # the answer tells it
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     assert "always answering the mean" in checks.sentence(Check("GL112", "issue", values))
 

@@ -77,7 +77,7 @@ def test_shows_everything_there_is(case):
         assert f"{group.group} = {group.value}" in shown
         assert interval(group.auc) in shown
     assert all(record.id in shown for record in results.exposed)
-    assert all(row.text in shown for row in checks.rows(results))
+    assert all(row.text in shown for row in checks.check_lines(results))
     assert all(said in shown for said in untested_sentences(results))
     known = results.provenance
     assert all(

@@ -32,8 +32,8 @@ def test_every_attack_has_a_row_with_its_figures(case):
 def test_checks_and_what_was_not_tested_are_shown():
     results = leaking()
     text = " ".join(summary(results).split())
-    assert all(" ".join(row.text.split()) in text for row in checks.shown(results))
-    assert all(row.code in text for row in checks.rows(results))
+    assert all(" ".join(row.text.split()) in text for row in checks.reported(results))
+    assert all(row.code in text for row in checks.check_lines(results))
     assert all(" ".join(said.split()) in text for said in untested_sentences(results))
 
 

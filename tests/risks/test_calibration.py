@@ -5,7 +5,7 @@ import pytest
 
 import guestlist as gl
 from cases import case_of, leaking
-from guestlist.findings import calibrated, checks
+from guestlist.findings import calibrated, diagnostics_evidence
 from guestlist.report import page
 from guestlist.risks import at_prior, at_thresholds, calibration, calibration_at_priors, risk_score
 from oracles_risks import modified_entropy
@@ -130,8 +130,11 @@ def test_classifiers_stand_beside_the_risk_score():
 
 def test_a_score_from_references_like_the_target_passes():
     """And without references there is no such score."""
-    assert checks.uncalibrated(leaking()).state == "passed"
-    assert checks.uncalibrated(case_of(gaussian_world(1.0, records=200, models=1), ("loss",))).state == "not applicable"
+    assert diagnostics_evidence.uncalibrated(leaking()).state == "passed"
+    assert (
+        diagnostics_evidence.uncalibrated(case_of(gaussian_world(1.0, records=200, models=1), ("loss",))).state
+        == "not applicable"
+    )
 
 
 @pytest.mark.slow

@@ -172,7 +172,7 @@ def _checks() -> list[dict]:
     from guestlist.findings.checks import CHECKS
 
     return [
-        {"check": code, "what it looks for": row.name, "fails the gate": _first_line(row.undermines.__doc__)}
+        {"check": code, "what it looks for": row.title, "fails the gate": _first_line(row.undermines.__doc__)}
         for code, row in CHECKS.items()
     ]
 

@@ -45,7 +45,7 @@ def cover(results: Results) -> str:
 
 def beside(results: Results) -> str:
     """What changes the answer."""
-    found = [f"- {plain(row.text)}" for row in checks.beside(results)]
+    found = [f"- {plain(row.text)}" for row in checks.beside_answer(results)]
     return "\n".join(["Before you rely on it:", "", *found]) if found else ""
 
 

@@ -91,7 +91,7 @@ def _check(check: OpenCheck) -> GateLine:
         result = f"ignored by name. {result}"
     if not check.passed:
         result = f"{result} {UNDERMINED.format(code=check.code)}"
-    name = f"{check.code} {checks.name_of(check.code)}".strip()
+    name = f"{check.code} {checks.check_title(check.code)}".strip()
     return GateLine(f"gate/{check.code}", check.passed, name, result, open=True, ignored=bool(check.ignored))
 
 

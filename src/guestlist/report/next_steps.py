@@ -40,7 +40,7 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     attack = words.headline_attack(results)
     if attack is None:
         return ()
-    codes = [row.code for row in checks.beside(results)]
+    codes = [row.code for row in checks.beside_answer(results)]
     resolve = [f"Resolve these checks first: {words.and_joined(codes)}."] if codes else []
     defences = [defence_step(results, folder)] if results.references is not None else []
     if results.baseline is not None and results.baseline.significant:

@@ -42,7 +42,7 @@ def fragment(results: Results) -> str:
         chosen=selection_sentence(results),
         limits=detection_limits(results),
         lower_bound=words.LOWER_BOUND,
-        beside=checks.beside(results),
+        beside=checks.beside_answer(results),
         steps=next_steps(results),
         checks=checks.elsewhere(results),
         in_brief=checks.in_brief(results),

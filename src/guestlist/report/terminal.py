@@ -35,7 +35,7 @@ def summary(results: Results) -> str:
         "\n".join(map(_filled, words.cover_lines(results))),
         words.question(results),
         *verdict_texts(results),
-        _section("Before you rely on it", tuple(row.text for row in checks.beside(results))),
+        _section("Before you rely on it", tuple(row.text for row in checks.beside_answer(results))),
         "\n".join(_bullets(_context(results))),
         _section("What next?", next_steps(results, folder)),
         _table(results),

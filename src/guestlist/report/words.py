@@ -12,25 +12,9 @@ from guestlist.findings.subject import Subject
 from guestlist.report.format import compact, count, decimal, percent
 
 LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify more records."
-SPLIT_ADVICE = (
-    "Take non-members from the source of the members, or have members drawn from one pool (gl.play), and audit again."
-)
-GAME_ADVICE = (
-    "The game {game} draws them from different parts of the people: play its counterpart, iid=True, to see what is left if it "
-    "does not. A validation set with the same bias hides it: someone who validates on others drawn as the members were sees a "
-    "model that generalises, and no sign of what attacks find."
-)
-
 # The two headline rows.
 QUERIER = "Someone who can query the model"
 FILE_HOLDER = "Someone who holds the model file"
-
-MAX_CLEAR_P = 0.01  # largest p-value of a difference between the two sets that is called clear
-BY_CHANCE = "1 in 20 sound splits triggers this; if you split at random, carry on."
-CLEAR = "At most 1 in 100 sound splits shows a difference this clear; check how the two sets were drawn."
-
-# Inputs that the model-free baseline may read.
-BASELINE_INPUTS = {"features": "the features", "label": "the label", "groups": "the groups"}
 
 
 def question(results: Results) -> str:
@@ -138,15 +122,3 @@ def _r2(subject: Subject) -> str:
     if subject.r2_members is None or subject.r2_nonmembers is None:
         return ""
     return f"; R² {decimal(subject.r2_members)} and {decimal(subject.r2_nonmembers)}"
-
-
-def chance_sentence(p_value: float, game: str) -> str:
-    """Report how often a random split shows such a difference; empty where a game drew the sets from different sources."""
-    if game:
-        return ""
-    return BY_CHANCE if p_value > MAX_CLEAR_P else CLEAR
-
-
-def split_advice(game: str) -> str:
-    """Advise what to do where members and non-members differ, drawn by a game or by the user."""
-    return GAME_ADVICE.format(game=game) if game else SPLIT_ADVICE

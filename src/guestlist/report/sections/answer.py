@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from guestlist.findings.attacks import CHANCE, AttackResult, Rate
+from guestlist.findings.diagnostics_attacks import reversed_cause
 from guestlist.findings.results import Results
 from guestlist.report import checks, words
 from guestlist.report.format import count, decimal, interval, interval_in_people, people_base, percent, with_interval
@@ -44,7 +45,7 @@ def section(results: Results) -> Section:
                 None, (exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results))
             )
         ),
-        beside=checks.beside(results),
+        beside=checks.beside_answer(results),
         steps=next_steps(results),
     )
     return Section("question", words.question(results), body, css_class="answer")
@@ -203,7 +204,7 @@ def _reversed(results: Results, attack: AttackResult) -> list[str]:
     found = results.check("GL112")
     return [
         f"Unclear. The attack {attack.name} ranks members below non-members, with AUC {with_interval(attack.auc)}, and chance "
-        f"does not explain it. {checks.turned(found.figures if found else {})}"
+        f"does not explain it. {reversed_cause(found.figures if found else {})}"
     ]
 
 

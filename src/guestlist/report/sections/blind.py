@@ -8,6 +8,7 @@ from typing import NamedTuple
 from guestlist.blind.baseline import Baseline
 from guestlist.evaluate import Estimate
 from guestlist.findings.attacks import CHANCE, AttackResult
+from guestlist.findings.diagnostics_baseline import chance_sentence, inputs_text, split_advice
 from guestlist.findings.results import Results
 from guestlist.report import words
 from guestlist.report.format import compact, count, decimal, with_interval
@@ -62,7 +63,7 @@ def baseline_sentence(results: Results) -> str:
     found = results.baseline
     if found is None:
         return ""
-    seen = words.and_joined([words.BASELINE_INPUTS.get(name, name) for name in found.inputs])
+    seen = inputs_text(found.inputs)
     reached = f"A model-free baseline that reads {seen}, and never queries the model, {_reaches(found)}"
     on = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
     evidence = "Evidence" if found.significant else "No evidence"
@@ -82,14 +83,14 @@ def verdict_with_baseline(results: Results, found: Baseline, attack: AttackResul
     differ = f"There is evidence of a difference between the two sets: a model-free baseline {_reaches(found)}"
     model = "so attack results cannot be attributed to the model alone"
     own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    chance = words.chance_sentence(found.p_value, found.game)
+    chance = chance_sentence(found.p_value, found.game)
     said = [
         f"{begin} {differ}, {model}.",
         chance,
         own,
         gain_sentence(results),
         weighted_summary(results),
-        words.split_advice(found.game),
+        split_advice(found.game),
     ]
     return " ".join(filter(None, said))
 

@@ -14,7 +14,7 @@ def section(results: Results) -> Section | None:
     body = fill_template(
         "checks.html",
         shown=checks.elsewhere(results),
-        beside=[row.code for row in checks.beside(results)],
-        folded=checks.folded(results),
+        beside=[row.code for row in checks.beside_answer(results)],
+        folded=checks.collapsed(results),
     )
     return Section("checks", "Checks", body)
