@@ -22,7 +22,9 @@ from .collecting.evidence.white_box import WhiteBox as WhiteBox
 from .collecting.progress import show_progress as show_progress
 from .collecting.until import UntilWidth as UntilWidth
 from .comparing import Comparison as Comparison
+from .comparing import Comparisons as Comparisons
 from .comparing import Difference as Difference
+from .comparing import compare as compare
 from .cover import Cover as Cover
 from .data import Data as Data
 from .defences import DEFENCES as DEFENCES
@@ -68,8 +70,10 @@ from .errors import AuditWarning as AuditWarning
 from .errors import InputError as InputError
 from .evaluate import Estimate as Estimate
 from .evaluate import agreement as agreement
+from .experiments import Experiment as Experiment
 from .experiments import ExperimentSetting as ExperimentSetting
 from .experiments import as_numbers as as_numbers
+from .experiments import experiment as experiment
 from .exports import EXPORTS as EXPORTS
 from .exports import assert_private as assert_private
 from .findings.checks import CHECKS as CHECKS
@@ -104,10 +108,6 @@ from .privacy import Median as Median
 from .privacy import OneRun as OneRun
 from .privacy import OneRunCurve as OneRunCurve
 from .privacy import epsilon_lower_bound as epsilon_lower_bound
-from .report.comparison import Comparisons as Comparisons
-from .report.comparison import compare as compare
-from .report.experiment import Experiment as Experiment
-from .report.experiment import experiment as experiment
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
 from .risks import Worth as Worth

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from guestlist.cli import main
 from guestlist.evaluate import Estimate
+from guestlist.experiments import Experiment
 from guestlist.experiments.summary import Gap, Point
-from guestlist.report.experiment import Experiment
 from guestlist.report.experiment.page import answer, page
 
 

@@ -218,7 +218,7 @@ def test_equal_arms_are_rarely_told_apart():
             for epsilon in setting.epsilons
             for arm in ("apart", "iid")
         ]
-        found = summed_up({}, setting, runs, gl.Experiment)
+        found = summed_up({}, setting, runs)
         assert len(found.gaps) == 15
         claims += any(gap.difference.low > 0 or gap.difference.high < 0 for gap in found.gaps)
     assert claims <= 11  # 5 on average; 12 or more in 1 of 200 such tests

@@ -33,9 +33,9 @@ def compare(folders, fpr, beside, out, as_json, **options):
     guestlist compare audits/plain audits/smoothed audits/private --out comparison.html
     guestlist compare audits/plain audits/adv_reg audits/stopped --beside audits/adv_reg audits/stopped
     """
+    from guestlist.comparing import compare as compared
     from guestlist.comparing import named
     from guestlist.findings.results import read_results
-    from guestlist.report.comparison import compare as compared
     from guestlist.store.jsonable import to_json
 
     paths = [str(folder) for folder in folders]

@@ -164,8 +164,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
 
     from guestlist.collecting.progress import show_progress
     from guestlist.errors import InputError
-    from guestlist.experiments import ExperimentSetting
-    from guestlist.report.experiment import experiment
+    from guestlist.experiments import ExperimentSetting, experiment
     from guestlist.report.experiment.page import answer, described
     from guestlist.tables import read_table
 

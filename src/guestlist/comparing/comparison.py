@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ import pandas as pd
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.evaluate import Estimate
+from guestlist.store.files import write_json, write_text
+from guestlist.store.jsonable import to_json
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Audited:
 class Comparisons:
     """Audits of the same records: each by itself, and pairs of them.
 
-    Can be iterated and indexed: its items are the pairs.
+    Can be iterated and indexed: its items are the pairs. ``to_html(path)`` is to read.
 
     Args:
         fpr: of every TPR.
@@ -172,7 +175,19 @@ class Comparisons:
     @property
     def table(self) -> pd.DataFrame:
         """One row per audit: every figure with the ends of its interval."""
-        return pd.DataFrame([_row(one) for one in self.audits])
+        return pd.DataFrame([_row(audit) for audit in self.audits])
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the comparison as one self-contained page and return its path."""
+        from guestlist.report.comparison.page import page
+
+        write_text(Path(path), page(self))
+        return Path(path)
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write all numbers as JSON and return the path."""
+        write_json(Path(path), to_json(self))
+        return Path(path)
 
 
 def _row(audit: Audited) -> dict[str, object]:

@@ -7,7 +7,6 @@ together. They are about these models: another training of either recipe would g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +25,6 @@ ERROR = 0.05
 FPR = 0.05
 # At which quantiles of risks are told: finer towards the most exposed.
 LEVELS = (0.01, 0.05, *(k / 10 for k in range(1, 10)), 0.95, 0.98, 0.99)
-Form = TypeVar("Form", bound=Comparisons)
 
 
 @numpy_defaults()
@@ -36,9 +34,23 @@ def compare(
     fpr: float = FPR,
     beside: Mapping[str, Sequence[str]] | None = None,
     cover: Cover | None = None,
-    form: type[Form] = Comparisons,  # type: ignore[assignment]
-) -> Form:
-    """Every audit beside the first, and beside others that were asked for, as ``form``: see :func:`guestlist.compare`."""
+) -> Comparisons:
+    """Every audit beside the first, figure by figure.
+
+    Each is judged by its own headline attack: an attacker who knows the defence takes the attack that suits it.
+
+    Args:
+        audits: name to results of audits of the same members and non-members, the model without a defence first.
+        fpr: at which members found are compared.
+        beside: name of an audit to those that it is held against as well, such as ``{"AdvReg": ["stopped early", "DP"]}``:
+            baselines of the same accuracy.
+        cover: what stands on the cover of its page; where it says nothing, what the covers of all audits agree on.
+
+    Returns:
+        A :class:`Comparisons`: ``.audits`` and ``.table`` hold each audit's own figures, ``.pairs`` (and iteration) a
+        ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
+        and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
+    """
     if not isinstance(audits, Mapping) or not all(isinstance(one, Results) for one in audits.values()):
         raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
     if len(audits) < 2:
@@ -48,13 +60,14 @@ def compare(
     for other in others:  # all are paired, or all is refused
         check_pairs(first, other)
     noted(None, cover)  # refuses what is none
-    common, pairs = agreed(results.cover for results in audits.values()), [(first, other) for other in others]
+    common = agreed(results.cover for results in audits.values())
+    pairs = [(first, other) for other in others]
     pairs += [pair for pair in _asked(sides, beside or {}) if pair not in pairs]
-    return form(
-        fpr,
-        tuple(_audited(side, fpr) for side in sides.values()),
-        tuple(_compared(*pair, fpr) for pair in pairs),
-        common if cover is None else cover.over(common),
+    return Comparisons(
+        fpr=fpr,
+        audits=tuple(_audited(side, fpr) for side in sides.values()),
+        pairs=tuple(_compared(*pair, fpr) for pair in pairs),
+        cover=common if cover is None else cover.over(common),
     )
 
 

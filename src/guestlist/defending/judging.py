@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from guestlist.arrays.samples import consecutive_codes
-from guestlist.comparing import Comparison, Difference
+from guestlist.comparing import Comparison, Difference, compare
 from guestlist.defending.candidates import AGAIN, PLAIN
 from guestlist.defending.trying import Removed, Tried
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, auc_difference
 from guestlist.findings.results import Results
-from guestlist.report.comparison import compare
 from guestlist.store.jsonable import to_json
 
 ERROR = 0.05

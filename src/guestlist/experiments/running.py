@@ -7,14 +7,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from guestlist.arrays.threads import one_thread
 from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_work, run_all
 from guestlist.collecting.progress import with_description
-from guestlist.cover import Cover, noted
+from guestlist.config import AuditConfig
+from guestlist.cover import Cover
 from guestlist.data import Data, as_data, without
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
@@ -36,24 +37,41 @@ from guestlist.store.passing import audit_folder
 
 ARMS = ("apart", "iid")
 AS_HUMPHRIES = ExperimentSetting()
-E = TypeVar("E", bound=Experiment)
 
 
-def run(
+def experiment(
     game: Mixture,
     data,
-    setting: ExperimentSetting,
+    setting: ExperimentSetting = AS_HUMPHRIES,
     *,
-    label: str | None,
-    folder: str | Path | None,
-    seed: int,
-    engine: Engine,
-    progress: Progress | None,
-    cover: Cover | None,
-    form: type[E],
-) -> E:
-    """Every run that is not there yet, and what they come to, as a ``form``; the arguments are those of ``gl.experiment``."""
-    noted(None, cover)  # refuses what is none
+    label: str | None = None,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Engine | None = None,
+    progress: Progress | bool = True,
+    cover: Cover | None = None,
+) -> Experiment:
+    """Play a game of dependent records and its counterpart, for every epsilon, so many times.
+
+    Args:
+        game: such as ``Clusters(10_000, 10_000)``, ``Bias("sex", "Male", 0.9, 1000, 1000)`` or
+            ``Sources("hospital", "Cleveland")``.
+        data: the pool of records: a table with a ``label`` column, a path to one, ``(x, y)`` or ``Data``. Text becomes numbers.
+        setting: how models are trained, and how often; by default as Humphries et al. (2023) did, with 10 repeats.
+        folder: where every run is kept; a folder that was left goes on where it was, and more repeats can be asked for.
+        seed, jobs, engine, progress, cover: as for ``audit``.
+
+    Members, and those who are asked about, are the same for every epsilon of a repeat.
+    """
+    config = AuditConfig.from_options(
+        label=label, folder=folder, seed=seed, jobs=jobs, engine=engine, progress=progress, cover=cover
+    )
+    return run_experiment(game, data, setting, config)
+
+
+def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: AuditConfig) -> Experiment:
+    """Run everything that the folder lacks, and summarise all runs."""
     check_game(game)
     if not hasattr(game, "parts"):
         raise InputError(
@@ -61,21 +79,21 @@ def run(
         )
     if getattr(game, "iid", False):
         raise InputError("The counterpart is always played too: leave out iid=True.")
-    played, pool = _clustered_once(game, _pool(game, data, label))
-    members = _checked(played, pool, setting, seed)
-    with audit_folder(folder) as place, folder_lock(place):
-        cover = _begin(place, game, setting, pool, seed, cover)
-        remove_partial_files(place)
-        clear_work(place)
-        noise = with_description(progress, "Looking for the noise")
-        recipes = tuple(setting.recipe(epsilon, members, noise) for epsilon in setting.epsilons)
-        work = Runs(played, setting, recipes, place, seed)
+    played, pool = _clustered_once(game, _pool(game, data, config.label))
+    members = _checked(played, pool, setting, config.seed)
+    with audit_folder(config.folder) as path, folder_lock(path):
+        cover = _begin(path, game, setting, pool, config)
+        remove_partial_files(path)
+        clear_work(path)
+        noise_progress = with_description(config.progress, "Looking for the noise")
+        recipes = tuple(setting.recipe(epsilon, members, noise_progress) for epsilon in setting.epsilons)
+        work = Runs(played, setting, recipes, path, config.seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]
-        run_all(work, missing, pool, place, engine=engine, progress=progress)
-        found = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)], form)
-        found = replace(found, cover=cover)
-        write_json(place / "experiment.json", found.to_dict())
-        return found
+        run_all(work, missing, pool, path, engine=config.engine, progress=config.progress)
+        summary = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)])
+        summary = replace(summary, cover=cover)
+        write_json(path / "experiment.json", summary.to_dict())
+        return summary
 
 
 @dataclass(frozen=True)
@@ -203,33 +221,37 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
     return members
 
 
-def _begin(
-    place: Path, game: Mixture, setting: ExperimentSetting, pool: Data, seed: int, cover: Cover | None
-) -> Cover | None:
-    """Write down what the runs depend on, or refuse a folder whose runs depend on something else; the cover that stays."""
-    fixed: dict[str, Any] = {
+def _begin(folder: Path, game: Mixture, setting: ExperimentSetting, pool: Data, config: AuditConfig) -> Cover | None:
+    """Write the plan of the runs, or refuse a folder with another plan; return the cover."""
+    plan: dict[str, Any] = {
         "game": options_of(game),
         "setting": {name: value for name, value in _plain(asdict(setting)).items() if name != "repeats"},
-        "seed": seed,
+        "seed": config.seed,
         "data": _digest(pool),
     }
-    path = place / "plan.json"
+    path = folder / "plan.json"
     if not path.exists():
-        if (place / "manifest.json").exists():
-            raise FolderError(f"{place} holds an audit. Choose another folder.")
-        write_json(path, {**fixed, **noted(None, cover)})
-        return cover
-    there = read_json(path)
-    if isinstance(there.get("setting"), Mapping):  # an option that is younger than the folder had its default there
-        usual = _plain(asdict(AS_HUMPHRIES))
-        there = {**there, "setting": {**{name: usual[name] for name in fixed["setting"]}, **there["setting"]}}
-    other = [name for name, value in fixed.items() if there.get(name) != value]
-    if other:
-        raise FolderError(f"{place} holds an experiment with another {' and '.join(other)}. Choose another folder.")
-    if cover is not None:
-        write_json(path, {**there, **noted(None, cover)})
-        return cover
-    return from_json(Cover, there["cover"]) if "cover" in there else None
+        if (folder / "manifest.json").exists():
+            raise FolderError(f"{folder} holds an audit. Choose another folder.")
+        write_json(path, {**plan, **config.about})
+        return _cover(config.about)
+    stored = read_json(path)
+    if isinstance(stored.get("setting"), Mapping):  # An option that is newer than the folder had its default there.
+        defaults = _plain(asdict(AS_HUMPHRIES))
+        stored = {**stored, "setting": {**{name: defaults[name] for name in plan["setting"]}, **stored["setting"]}}
+    different = [name for name, value in plan.items() if stored.get(name) != value]
+    if different:
+        raise FolderError(
+            f"{folder} holds an experiment with another {' and '.join(different)}. Choose another folder."
+        )
+    if "cover" in config.about:
+        stored = {**stored, **config.about}
+        write_json(path, stored)
+    return _cover(stored)
+
+
+def _cover(notes: Mapping[str, Any]) -> Cover | None:
+    return from_json(Cover, notes["cover"]) if "cover" in notes else None
 
 
 def _digest(pool: Data) -> str:

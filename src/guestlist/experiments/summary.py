@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
 from guestlist.experiments.setting import TARGET, ExperimentSetting
+from guestlist.store.files import write_text
 
 CONFIDENCE = 0.95
 
@@ -95,6 +97,13 @@ class Experiment:
         rows = [{"arm": p.arm, "epsilon": p.epsilon, "figure": p.figure, **p.mean._asdict()} for p in self.points]
         return pd.DataFrame(rows)
 
+    def to_html(self, path: str | Path) -> Path:
+        """Write the experiment as one self-contained page and return its path."""
+        from guestlist.report.experiment.page import page
+
+        write_text(Path(path), page(self))
+        return Path(path)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
 
@@ -126,10 +135,7 @@ class Experiment:
         )
 
 
-E = TypeVar("E", bound=Experiment)
-
-
-def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run], form: type[E]) -> E:
+def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
     """Means over repeats; figures that nobody measured are left out."""
     points, apart = [], []
     for epsilon in setting.epsilons:
@@ -147,13 +153,13 @@ def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequenc
                 apart.append((epsilon, attack, differences))
     together = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
     gaps = [Gap(epsilon, attack, mean_of(found, -2.0, 2.0, together)) for epsilon, attack, found in apart]
-    return form(
-        game,
-        setting.epsilons,
-        setting.delta,
-        setting.repeats,
-        tuple(points),
-        tuple(gaps),
+    return Experiment(
+        game=game,
+        epsilons=setting.epsilons,
+        delta=setting.delta,
+        repeats=setting.repeats,
+        points=tuple(points),
+        gaps=tuple(gaps),
         average_of=setting.average_of,
     )
 

@@ -1,5 +1,1 @@
-"""A comparison of audits, with the words for it: a page of its own, and rows for a terminal."""
-
-from guestlist.report.comparison.readable import Comparisons, compare
-
-__all__ = ["Comparisons", "compare"]
+"""Page and terminal text of a comparison of audits."""
