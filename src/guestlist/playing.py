@@ -20,7 +20,7 @@ from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.evidence.loss_trace import LossTrace
 from guestlist.collecting.evidence.table import EVIDENCE
-from guestlist.collecting.inputs import Inputs, repeats
+from guestlist.collecting.inputs import Inputs, repeated_ids
 from guestlist.collecting.progress import with_description
 from guestlist.collecting.until import UntilWidth
 from guestlist.config import REFERENCES, AuditConfig
@@ -111,7 +111,7 @@ def play(
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
     given = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
     named_once = id is None or person is not None
-    return run_audit(given if named_once else replace(given, repeats=repeats(records.ids)), config)
+    return run_audit(given if named_once else replace(given, repeats=repeated_ids(records.ids)), config)
 
 
 def play_many(

@@ -25,7 +25,7 @@ from guestlist.calling import numpy_defaults
 from guestlist.case import PRIOR, Check, Origin, score
 from guestlist.collecting.evidence.full_answers import FullAnswers, write_full_answers
 from guestlist.collecting.evidence.gathering import read_evidence
-from guestlist.collecting.inputs import Duplicates, repeats
+from guestlist.collecting.inputs import Duplicates, repeated_ids
 from guestlist.config import AuditConfig
 from guestlist.cover import Cover
 from guestlist.errors import InputError
@@ -198,7 +198,7 @@ def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.
 
 def _checks(target: Predictions) -> tuple[Check, ...]:
     """Of names that repeat, and of persons on both sides: predictions have no features by which records could be equal."""
-    named = repeats(target.ids) if target.ids is not None and target.persons is None else None
+    named = repeated_ids(target.ids) if target.ids is not None and target.persons is None else None
     if target.persons is None:
         return of_repeats(named)
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member

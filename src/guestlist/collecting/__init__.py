@@ -1,1 +1,1 @@
-"""The slow part: what the target and its references say, brought into the audit folder."""
+"""Collection of signals and evidence into the audit folder: the slow part of an audit."""

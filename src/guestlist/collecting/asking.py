@@ -1,4 +1,4 @@
-"""What the target says about every record, before a folder is made: a record that it cannot read stops nothing else."""
+"""Query of the target before a folder is made, so that an unreadable record leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def query_target(target: Target, pool: Data) -> tuple[np.ndarray, Consistency | 
 
     An error names the first record that the target cannot read.
     """
-    # One thread, as references are asked: the bits do not depend on how many cores there are.
+    # One thread, as for references: the outputs do not depend on the number of cores.
     with one_thread(), unchanged(pool, target.name):
-        outputs = asked_about(pool, lambda some: answers(target.predict, some.x, target.columns, target.scale))
+        outputs = asked_about(pool, lambda records: answers(target.predict, records.x, target.columns, target.scale))
         return outputs, consistency(target, pool, outputs)

@@ -17,23 +17,26 @@ from guestlist.errors import InputError
 from guestlist.targets.target import Target, answers
 
 # One record in EVERY is queried again, within these limits.
-EVERY, FEWEST, MOST = 32, 8, 100
+EVERY = 32
+MIN_SAMPLE = 8
+MAX_SAMPLE = 100
 # Outputs of one batch that differ by more than this share of the largest output have changed; rounding is far smaller.
 CHANGED = 1e-5
 # Outputs of two batches differ by rounding too, which steps and ties enlarge for single records. They depend on the batch if
-# at least this share of the records (second number) differs by more than the first number times the standard deviation.
-OTHER_BATCH, RECORDS_OF_BATCH = 1e-3, 0.05
+# at least the second number, a share of the records, differ by more than the first times the standard deviation.
+OTHER_BATCH = 1e-3
+RECORDS_OF_BATCH = 0.05
 ALONE = 8  # records that are queried one by one where outputs seem to depend on the batch
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """How many outputs of a sample differ.
+    """Number of outputs of a sample that differ.
 
     Args:
-        records: in the sample.
-        changed: records whose outputs differ between two queries of the same records.
-        batched: records whose outputs differ between the sample and the query of all records, if none has changed.
+        records: Number of records in the sample.
+        changed: Number of records with outputs that differ between two queries of the same records.
+        batched: Number with outputs that differ between the sample and the query of all records, if none has changed.
     """
 
     records: int
@@ -42,10 +45,12 @@ class Consistency:
 
     @property
     def deterministic(self) -> bool:
+        """Whether two queries of the same records have the same outputs."""
         return not self.changed
 
     @property
     def depends_on_batch(self) -> bool:
+        """Whether outputs depend on the other records in a query."""
         return self.batched >= max(2, RECORDS_OF_BATCH * self.records)
 
 
@@ -55,15 +60,16 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
     Args:
         outputs: (records, columns) for the whole pool.
     """
-    count = min(len(pool), MOST, max(FEWEST, len(pool) // EVERY))
+    count = min(len(pool), MAX_SAMPLE, max(MIN_SAMPLE, len(pool) // EVERY))
     rows = np.unique(np.linspace(0, len(pool) - 1, count).astype(np.int64))
     sample = pool.take(rows).x
 
-    def queried(x) -> np.ndarray:
+    def query(x) -> np.ndarray:
         return answers(target.predict, x, target.columns, target.scale)
 
     try:
-        first, second = queried(sample), queried(sample)
+        first = query(sample)
+        second = query(sample)
     except Exception:  # some models accept only a fixed number of records
         return None
     changed = _differ(first, second, CHANGED * max(1.0, float(np.abs(first).max())))
@@ -71,48 +77,47 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
         _check_order(target, first, second, changed)
         return Consistency(len(rows), changed=int(changed.sum()))
     batched = _differ(first, outputs[rows], OTHER_BATCH * float(outputs.std()) + CHANGED * float(np.abs(outputs).max()))
-    found = Consistency(len(rows), batched=int(batched.sum()))
-    if not found.depends_on_batch:
-        return found
+    result = Consistency(len(rows), batched=int(batched.sum()))
+    if not result.depends_on_batch:
+        return result
     try:
-        return _examined(target, pool, outputs, rows, found, queried)
+        changed = _changed_since(target, pool, outputs, rows, query)
     except InputError:
         raise
     except Exception:  # some models cannot be queried about a single record
-        return found
+        return result
+    return Consistency(len(rows), changed=changed) if changed else result
 
 
-def _examined(
-    target: Target,
-    pool: Data,
-    outputs: np.ndarray,
-    rows: np.ndarray,
-    found: Consistency,
-    queried: Callable[[Any], np.ndarray],
-) -> Consistency:
-    """Distinguish outputs that depend on the batch from those in a different order, and from those of a model with a state."""
+def _changed_since(
+    target: Target, pool: Data, outputs: np.ndarray, rows: np.ndarray, query: Callable[[Any], np.ndarray]
+) -> int:
+    """Count outputs that change although the whole pool is queried again: the model has a state.
+
+    Raises:
+        InputError: The outputs are in a different order from the records.
+    """
     few = rows[:ALONE]
-    alone = np.concatenate([queried(pool.take(few[k : k + 1]).x) for k in range(len(few))])
-    together = queried(pool.take(few).x)
+    alone = np.concatenate([query(pool.take(few[k : k + 1]).x) for k in range(len(few))])
+    together = query(pool.take(few).x)
     _check_order(target, alone, together, _differ(alone, together, CHANGED * max(1.0, float(np.abs(alone).max()))))
-    again = queried(pool.x)[rows]
-    changed = _differ(outputs[rows], again, CHANGED * max(1.0, float(np.abs(again).max())))
-    return Consistency(len(rows), changed=int(changed.sum())) if changed.any() else found
+    again = query(pool.x)[rows]
+    return int(_differ(outputs[rows], again, CHANGED * max(1.0, float(np.abs(again).max()))).sum())
 
 
-def _differ(one: np.ndarray, other: np.ndarray, tolerance: float) -> np.ndarray:
-    """(records,) whether two outputs differ."""
-    return np.abs(one - other).max(axis=1) > tolerance
+def _differ(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return (records,) true where two outputs differ."""
+    return np.abs(first - second).max(axis=1) > tolerance
 
 
-def _check_order(target: Target, one: np.ndarray, other: np.ndarray, differ: np.ndarray) -> None:
+def _check_order(target: Target, first: np.ndarray, second: np.ndarray, differ: np.ndarray) -> None:
     """Raise if two outputs for the same records are the same rows in different orders."""
-    if not differ.any() or 2 * len(np.unique(one, axis=0)) <= len(one):  # few different rows are alike by chance
+    if not differ.any() or 2 * len(np.unique(first, axis=0)) <= len(first):  # Few different rows are equal by chance.
         return
-    first, second = (rows[np.lexsort(np.round(rows, 6).T)] for rows in (one, other))
-    if np.allclose(first, second, rtol=1e-5, atol=1e-6):
+    in_order = [rows[np.lexsort(np.round(rows, 6).T)] for rows in (first, second)]
+    if np.allclose(*in_order, rtol=1e-5, atol=1e-6):
         raise InputError(
-            f"{target.name} returns its outputs in a different order from the records: queried about the same {len(one)} "
+            f"{target.name} returns its outputs in a different order from the records: queried about the same {len(first)} "
             "records, it returns the same rows in different places. Return one row per record, in the order given (for "
             "example, DataLoader(…, shuffle=False))."
         )

@@ -1,4 +1,4 @@
-"""From what a user has at hand to one pool of records, who is a member of it, and the folder of the audit."""
+"""Preparation of an audit: one pool of records, its members, and the audit folder."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Columns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Duplicates:
-    """How many of the non-members that were given are members too, and whether they were left out.
+    """Number of non-members that are also members, and whether they were removed.
 
-    A record is if it equals a member's, or is of a person who stands among the members; ``persons`` is how many those are,
-    where it is known whose records these are.
+    A non-member counts if it equals a member's record, or belongs to a person who has a record among the members; ``persons``
+    is the number of such persons, if person identifiers are given.
     """
 
-    found: int
+    count: int
     nonmembers: int
     dropped: bool
     persons: int | None = None
@@ -53,7 +53,7 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Records of a pool, and how many names they have in the column that names them."""
+    """Number of records of a pool, and of different names in their id column."""
 
     records: int
     names: int
@@ -61,17 +61,17 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Everything an audit needs, checked; what remains is the long work.
+    """Validated inputs of an audit.
 
     Args:
-        pool: all records, in the form the target reads.
-        split: whom the target was trained on, and who is asked about.
-        duplicates: None where membership was drawn by us: twins are then part of the game.
-        twins: records given more than once, or almost; None likewise.
-        game: that drew the split and draws that of the references; None: the sides are the user's own.
-        rows: (records,) where each stood among the records as they were given; None: they stand so still.
-        hashes: (records,) of features and label, where they are known.
-        repeats: None where nobody named the records, or it is known whose they are.
+        pool: All records, in the form that the target reads.
+        split: Members of the target, and evaluated records.
+        duplicates: None if guestlist drew the members: duplicates are then part of the game.
+        twins: Duplicates and near-duplicates among the records; None likewise.
+        game: Game that drew the split and draws that of the references; None if the user gave the members.
+        rows: (records,) position of each record in the user's tables; None if the order is the same.
+        hashes: (records,) hashes of features and label, if they are known.
+        repeats: None if the records have no ids, or person identifiers are given.
     """
 
     target: Target
@@ -80,14 +80,13 @@ class Inputs:
     duplicates: Duplicates | None = None
     twins: checks.Twins | None = None
     game: Game | None = None
-
     rows: np.ndarray | None = None
     hashes: np.ndarray | None = None
     repeats: Repeats | None = None
 
     @property
     def drawn(self) -> bool:
-        """Whether members were drawn by us, so that they differ from non-members by chance alone."""
+        """Whether guestlist drew the members, so that they differ from non-members only by chance."""
         return self.game is not None and is_alike(self.game)
 
 
@@ -106,59 +105,65 @@ def prepare(
     seed: int = 0,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Inputs:
-    """Check the inputs and bring them into one form; nothing here takes long.
+    """Validate the inputs and convert them to one form; nothing here takes long.
 
-    The records are shuffled: if members came first, an attack that ranks equals by their order would know the truth.
+    The records are shuffled: if members came first, an attack that ranks ties by their order would know the truth.
     """
     target = as_target(model)
-    given = {"members": members, "nonmembers": nonmembers}
-    given |= {} if population is None else {"population": population}
+    sources = {"members": members, "nonmembers": nonmembers}
+    if population is not None:
+        sources["population"] = population
     groups = column_names("group", group)
     one_of("duplicates", duplicates, ("warn", "drop"))
     sides = {
         side: as_data(source, side=side, label=label, group=groups, id=id, person=person)
-        for side, source in given.items()
+        for side, source in sources.items()
     }
     sides = {side: target.fitting(ordered_like(data, sides["members"]), side) for side, data in sides.items()}
     if fit_params:
-        given_to_fit = split_by_side(fit_params, {side: len(data) for side, data in sides.items()})
-        target = with_fit_params(target, given_to_fit["members"])
-        sides = {side: data.changed(fit_params=given_to_fit[side]) for side, data in sides.items()}
+        params = split_by_side(fit_params, {side: len(data) for side, data in sides.items()})
+        target = with_fit_params(target, params["members"])
+        sides = {side: data.changed(fit_params=params[side]) for side, data in sides.items()}
     checks.check_sides(sides, target.classes)
     for side, data in sides.items():
         checks.check_finite(side, data, target.predict)
     checks.check_first_records(sides, target.predict)
     pool = concatenate(list(sides.values()))
-    hashes, sizes = row_hashes(pool), [len(data) for data in sides.values()]
-    member, outside = (np.repeat([side == one for side in sides], sizes) for one in ("members", "nonmembers"))
-    kept, found = _without_duplicates(hashes, pool.persons, member, outside, duplicates)
+    hashes = row_hashes(pool)
+    sizes = [len(data) for data in sides.values()]
+    member = np.repeat([side == "members" for side in sides], sizes)
+    outside = np.repeat([side == "nonmembers" for side in sides], sizes)
+    retained, counts = _drop_duplicates(hashes, pool.persons, member, outside, duplicates)
     repeated = checks.repeated_in_population(hashes, member, outside)
-    rows = shuffled(np.flatnonzero(kept & ~repeated), seed)
+    near = checks.twins_among(
+        pool.take(retained), hashes[retained], member[retained], outside[retained], repeated[retained]
+    )
+    rows = stream(seed, "pool").permutation(np.flatnonzero(retained & ~repeated))
     return Inputs(
-        target,
-        reset_rows(pool.take(rows)),
-        one_target(member[rows], (member | outside)[rows]),
-        found,
-        checks.twins_among(pool.take(kept), hashes[kept], member[kept], outside[kept], repeated[kept]),
+        target=target,
+        pool=reset_rows(pool.take(rows)),
+        split=one_target(member[rows], (member | outside)[rows]),
+        duplicates=counts,
+        twins=near,
         rows=rows,
         hashes=hashes[rows],
-        repeats=repeats(pool.ids[member | outside]) if id is not None and person is None else None,
+        repeats=repeated_ids(pool.ids[member | outside]) if id is not None and person is None else None,
     )
 
 
-def _without_duplicates(
+def _drop_duplicates(
     hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray, choice: str
 ) -> tuple[np.ndarray, Duplicates]:
-    """(records,) true for those that stay, and what was found; ``drop`` leaves out non-members that are members too."""
+    """Return (records,) true for those that stay, and counts; ``drop`` removes non-members that are also members."""
     again = checks.members_again(hashes, persons, member, outside)
     both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
-    found = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
+    counts = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)
     if choice == "warn":
         checks.check_not_the_same(again[outside])
-        return np.ones(len(hashes), dtype=bool), found
+        return np.ones(len(hashes), dtype=bool), counts
     if again.sum() == outside.sum():
         raise InputError("Every non-member also stands among the members; none is left after dropping them.")
-    return ~again, found
+    return ~again, counts
 
 
 def check_about(about) -> None:
@@ -172,55 +177,57 @@ def check_about(about) -> None:
 
 
 def check_folder(folder) -> None:
+    """Raise unless the folder of an audit is a path or None."""
     if folder is not None:
         place("folder", folder)
 
 
-def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
-    """The rows in an order that says nothing."""
-    return stream(seed, "pool").permutation(rows)
-
-
 def reset_rows(pool: Data) -> Data:
-    """Rows of tables numbered in their order, as they were before they were shuffled."""
-    return pool.with_x(pool.x.reset_index(drop=True)) if isinstance(pool.x, pd.DataFrame) else pool
+    """Number the rows of a table in their order, as they were before they were shuffled."""
+    if isinstance(pool.x, pd.DataFrame):
+        return pool.with_x(pool.x.reset_index(drop=True))
+    return pool
 
 
-def repeats(ids: np.ndarray) -> Repeats:
-    """How often records share a name."""
+def repeated_ids(ids: np.ndarray) -> Repeats:
+    """Count records and different ids."""
     return Repeats(len(ids), len(set(ids)))
 
 
 def store_of_inputs(
     inputs: Inputs, folder: Path, *, references: int, seed: int, about: Mapping[str, Any] | None = None
 ) -> Store:
-    """The audit folder for these inputs: a new one, or the one that was made for them before."""
-    target, pool, split = inputs.target, inputs.pool, inputs.split
+    """Open the audit folder of these inputs: a new one, or the one that was made for them before."""
+    pool = inputs.pool
     store = open_store(folder, _manifest(inputs, _game(inputs, folder, references), seed, about))
-    table = pd.DataFrame({"id": pool.ids, "label": _as_texts(pool.y), "class": target.classes_of(pool.y)})
+    table = pd.DataFrame({"id": pool.ids, "label": _as_texts(pool.y), "class": inputs.target.classes_of(pool.y)})
     table = table.assign(**{f"group_{name}": values for name, values in pool.groups.items()})
-    table = table if pool.persons is None else table.assign(person=pool.persons)
-    store.write_pool(table if inputs.rows is None else table.assign(row=inputs.rows))
-    _keep_split(store, split)
+    if pool.persons is not None:
+        table = table.assign(person=pool.persons)
+    if inputs.rows is not None:
+        table = table.assign(row=inputs.rows)
+    store.write_pool(table)
+    _write_or_check_split(store, inputs.split)
     return store
 
 
 def _as_texts(labels: np.ndarray) -> np.ndarray:
-    """(records,) labels as text. Of classes each is written once; objects may be equal and yet of different texts."""
+    """Return (records,) labels as text. Each class is converted once; equal objects may have different texts."""
     if labels.dtype.kind not in "biu":
         return labels.astype(str)
     different, which = np.unique(labels, return_inverse=True)
     return different.astype(str)[which]
 
 
-def planned(inputs: Inputs, references: int, seed: int) -> Split:
-    """Who would train on what in a new folder."""
+def planned_split(inputs: Inputs, references: int, seed: int) -> Split:
+    """Return the training sets that a new folder would have."""
     manifest = _manifest(inputs, _new_game(inputs, references), seed)
     return draw(manifest.make_game(), inputs.pool, 1 + references, manifest.rows_seed, given=inputs.split)
 
 
 def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping[str, Any] | None = None) -> Manifest:
-    target, split = inputs.target, inputs.split
+    target = inputs.target
+    split = inputs.split
     return Manifest(
         data=text_digest(fingerprint(inputs.pool, inputs.hashes)),
         split=text_digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
@@ -234,35 +241,37 @@ def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping
 
 
 def _about(inputs: Inputs) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": inputs.target.name}
+    about: dict[str, Any] = {"name": inputs.target.name}
     if inputs.drawn:
-        found["drawn"] = True
+        about["drawn"] = True
     if inputs.target.training is not None:
-        found["training"] = to_json(inputs.target.training)
-    return found
+        about["training"] = to_json(inputs.target.training)
+    return about
 
 
 def _game(inputs: Inputs, folder: Path, references: int) -> Mapping[str, Any]:
-    """Name and options of the game; more references later must not change those that are there."""
+    """Return name and options of the game; references that were drawn before keep theirs."""
     game = _new_game(inputs, references)
     if inputs.game is not None or not (folder / "manifest.json").exists():
         return game
-    there = open_store(folder)
-    if (folder / "split.npz").exists() and len(there.split) > 1:
-        return there.manifest.game
-    write_manifest(folder / "manifest.json", replace(there.manifest, game=game))  # no reference was drawn by it yet
+    store = open_store(folder)
+    if (folder / "split.npz").exists() and len(store.split) > 1:
+        return store.manifest.game
+    # No reference was drawn by the old game yet.
+    write_manifest(folder / "manifest.json", replace(store.manifest, game=game))
     return game
 
 
 def _new_game(inputs: Inputs, references: int) -> Mapping[str, Any]:
     if inputs.game is not None:
         return options_of(inputs.game)
-    members, nonmembers = int(inputs.split.members.sum()), int(inputs.split.nonmembers.sum())
+    members = int(inputs.split.members.sum())
+    nonmembers = int(inputs.split.nonmembers.sum())
     return options_of(sides_like(members, nonmembers, len(inputs.pool), references))
 
 
-def _keep_split(store: Store, split: Split) -> None:
-    """Write down the target's row, or check that it is the one that stands there: a split is never drawn twice."""
+def _write_or_check_split(store: Store, split: Split) -> None:
+    """Write the target's row, or check that the stored one is equal: a split is never drawn twice."""
     if not (store.folder / "split.npz").exists():
         store.write_split(split)
     elif not all(

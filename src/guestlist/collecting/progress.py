@@ -1,4 +1,4 @@
-"""Progress on stderr, or in a notebook, with an estimate of the time left."""
+"""Progress on stderr or in a notebook, with an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from threading import Timer
 from guestlist.arguments import shown
 from guestlist.collecting.engines.engine import Progress
 
-WAIT = 2.0  # seconds of work before anything is shown where nobody asked
+WAIT = 2.0  # seconds of work before anything is shown by default
 
 
 def progress_of(progress: Progress | bool | None) -> Progress | None:
-    """What a function was asked for: ``True`` shows it where somebody looks, once the work takes seconds."""
-    if progress is None or isinstance(progress, bool):
-        return interactive_progress if progress else None
+    """Return the progress that a user chose; ``True`` shows it in a terminal or notebook once the work takes seconds."""
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return interactive_progress
     if not callable(progress):
         raise ValueError(
             f"Expected progress={shown(progress)} to be True, False, or what wraps an iterable, such as tqdm."
@@ -26,29 +28,34 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
 
 
 def with_description(progress: Progress | None, what: str) -> Progress | None:
-    """The same for another kind of work, where it can say of which kind it is."""
+    """Set the description, if the progress accepts one."""
     if progress is None or "what" not in signature(progress).parameters:
         return progress
     return partial(progress, what=what)
 
 
 def evaluation_progress(progress: Progress | None, what: str = "Judging") -> Progress | None:
-    """The same for judging, if it can say what it is about: what a user gave may count models."""
+    """Return progress of the evaluation; None if no description can be set, since a user's may count models."""
     if progress is None or "what" not in signature(progress).parameters:
         return None
-    more = {"wait": WAIT} if "wait" in signature(progress).parameters else {}
-    return partial(progress, what=what, **more)
+    if "wait" in signature(progress).parameters:
+        return partial(progress, what=what, wait=WAIT)
+    return partial(progress, what=what)
 
 
 def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: float = 0.0) -> Iterable:
-    """The same items, with a bar in a terminal and a line now and then elsewhere (a log, a CI run).
+    """Yield the items, with a bar in a terminal and about ten lines elsewhere (a log, a CI run).
 
     Args:
-        wait: seconds of work before anything is shown.
+        items: The items.
+        total: Number of items.
+        what: Description of the work.
+        wait: Seconds of work before anything is shown.
     """
     console = _console()
     if not console.is_terminal:
-        step, start = max(1, total // 10), time.monotonic()  # about every tenth of the work, and the end
+        step = max(1, total // 10)
+        start = time.monotonic()
 
         def show(done: int, line: str) -> None:
             if (done % step == 0 or done == total) and time.monotonic() - start >= wait:
@@ -57,42 +64,44 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
         yield from _lines(items, total, what, show)
         return
     if wait:
-        yield from _after_a_while(items, total, what, console)
+        yield from _delayed_bar(items, total, what, console)
         return
     with _bar(console) as bar:
         yield from bar.track(items, total=total, description=what)
 
 
 def interactive_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
-    """The same items, with a bar in a terminal or a line in a notebook after some seconds; nothing in a log or a pipe."""
+    """Yield the items, with a bar in a terminal or a line in a notebook after some seconds; nothing in a log or a pipe."""
     console = _console()
     if console.is_jupyter:
         yield from _in_notebook(items, total, what)
     elif console.is_terminal:
-        yield from _after_a_while(items, total, what, console)
+        yield from _delayed_bar(items, total, what, console)
     else:
         yield from items
 
 
-def _after_a_while(items: Iterable, total: int, what: str, console) -> Iterator:
+def _delayed_bar(items: Iterable, total: int, what: str, console) -> Iterator:
     bar = _bar(console)
-    task, later = bar.add_task(what, total=total), Timer(WAIT, bar.start)
-    later.daemon = True
-    later.start()
+    task = bar.add_task(what, total=total)
+    timer = Timer(WAIT, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
         for item in items:
             yield item
             bar.advance(task)
     finally:
-        later.cancel()
-        later.join()  # it may be about to start the bar
+        timer.cancel()
+        timer.join()  # It may be about to start the bar.
         bar.stop()
 
 
 def _in_notebook(items: Iterable, total: int, what: str) -> Iterator:
     from IPython.display import display
 
-    start, handle = time.monotonic(), None
+    start = time.monotonic()
+    handle = None
 
     def show(done: int, line: str) -> None:
         nonlocal handle
@@ -106,13 +115,13 @@ def _in_notebook(items: Iterable, total: int, what: str) -> Iterator:
 
 
 def _lines(items: Iterable, total: int, what: str, show: Callable[[int, str], None]) -> Iterator:
-    """The same items; after each, how many are done and a line about it are shown."""
+    """Yield the items; after each, show the number that is done and a line about it."""
     start = time.monotonic()
     for done, item in enumerate(items, start=1):
         yield item
-        taken = time.monotonic() - start
-        left = taken / done * (total - done)
-        show(done, f"{what}: {done}/{total}, {taken:.0f} s, about {left:.0f} s left")
+        elapsed = time.monotonic() - start
+        remaining = elapsed / done * (total - done)
+        show(done, f"{what}: {done}/{total}, {elapsed:.0f} s, about {remaining:.0f} s left")
 
 
 def _console():
@@ -131,6 +140,13 @@ def _bar(console):
         TimeRemainingColumn,
     )
 
-    left = (TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *left)
-    return Progress(*columns, console=console, transient=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )

@@ -1,4 +1,4 @@
-"""Train and ask one model, with one thread and its own random stream."""
+"""Training and querying of one model, with one thread and its own random stream."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from guestlist.targets.target import Predict, answers
 
 @dataclass(frozen=True)
 class SignalExtractor:
-    """How a model is asked about the records of the pool, and what is kept of its answers.
+    """Conversion of a model's outputs for the pool to signals.
 
     Args:
-        labels: (records,) what answers are judged by: positions of the true classes, or true values.
-        columns: of the answers.
-        scale: of the answers, with what was learnt from the target's.
+        labels: (records,) positions of the true classes, or true values.
+        columns: Number of columns of the outputs.
+        scale: Scale of the outputs, with parameters estimated from the target's.
     """
 
     labels: np.ndarray
@@ -39,14 +39,16 @@ class SignalExtractor:
         rng: np.random.Generator,
         details: Callable[[], str] = str,
     ) -> np.ndarray:
-        """(records, columns) what the model that ``train`` makes says about ``x``.
+        """Train a model and return its (records, columns) outputs for ``x``.
 
         Args:
-            name: of the model, for messages.
-            rng: also seeds the generators that some libraries read behind our back.
-            details: more to say of it in messages; asked for only then.
+            name: Name of the model, for messages.
+            train: Returns the fitted model's prediction function.
+            x: Features.
+            rng: Random stream of the model; also seeds the global generators that some libraries use.
+            details: Returns more text for messages.
         """
-        # What the recipe has to warn of, the user heard when the target was trained.
+        # Warnings of the recipe appeared when the target was trained.
         with one_thread(), global_generators(rng), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -62,16 +64,16 @@ class SignalExtractor:
                 ) from error
 
     def take(self, records: np.ndarray) -> SignalExtractor:
-        """The same about some of the records."""
+        """Select records."""
         return replace(self, labels=self.labels[records])
 
     def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
-        """Name to (records,) signals of answers about all the records that are asked about."""
+        """Return (records,) signals by name from outputs for all the records."""
         return self.scale.signals(answers, self.labels)
 
 
 def is_unknown_category(error: Exception) -> bool:
-    """Whether an encoder of scikit-learn met what it had not seen."""
+    """Return whether an encoder of scikit-learn met an unknown category."""
     return isinstance(error, ValueError) and "unknown categories" in str(error)
 
 

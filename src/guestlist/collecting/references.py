@@ -1,4 +1,4 @@
-"""References: models trained as the target was, on the records that the split gives them, one file each."""
+"""Reference models: trained as the target was, on the records of the split, one file each."""
 
 from __future__ import annotations
 
@@ -17,31 +17,39 @@ from guestlist.targets.target import Trainer
 
 
 def train_references(context: CollectContext) -> None:
-    """Bring the folder to hold the signals of all references that the context plans."""
-    there = context.store.check_files({k: model_path(context.store.folder, k) for k in context.store.models()})
-    missing = [k for k in range(1, 1 + context.references) if k not in there]
+    """Train the planned references that the folder does not hold yet."""
+    collected = context.store.check_files({k: model_path(context.store.folder, k) for k in context.store.models()})
+    missing = [k for k in range(1, 1 + context.references) if k not in collected]
     if missing:
-        told = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
-        context.run(train_reference(context, told), missing)
+        error = f"{len(missing)} references are to be trained, but the target has no recipe{{why}}."
+        context.run(train_reference(context, error), missing)
 
 
-def train_reference(context: CollectContext, told: str = "") -> TrainReference:
-    """How any reference of a context comes to be."""
-    rows = Rows.of(context.store.split.member)
+def train_reference(context: CollectContext, error: str = "") -> TrainReference:
+    """Return the task that trains any reference of a context.
+
+    Args:
+        error: Message if the target cannot be retrained.
+    """
+    rows = Rows.pack(context.store.split.member)
     return TrainReference(
-        context.target.needs("train", told), rows, context.seed, context.extractor, context.store.folder
+        train=context.target.needs("train", error),
+        rows=rows,
+        seed=context.seed,
+        extractor=context.extractor,
+        folder=context.store.folder,
     )
 
 
 @dataclass(frozen=True)
 class Rows:
-    """(models, records) masks in an eighth of the memory, since they travel to every worker."""
+    """(models, records) masks in an eighth of the memory, since every worker gets them."""
 
     packed: np.ndarray
     records: int
 
     @staticmethod
-    def of(member: np.ndarray) -> Rows:
+    def pack(member: np.ndarray) -> Rows:
         return Rows(np.packbits(member, axis=1), member.shape[1])
 
     def __getitem__(self, k: int) -> np.ndarray:
@@ -50,7 +58,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class TrainReference:
-    """How one reference comes to be: everything about it but the records and its number."""
+    """Task that trains one reference and writes its signals."""
 
     train: Trainer
     rows: Rows
@@ -62,13 +70,19 @@ class TrainReference:
         return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
 
     def answers(self, k: int, pool: Data) -> np.ndarray:
-        """Train reference ``k`` and return what it answers about every record of the pool."""
-        rng, rows = stream(self.seed, "training", k), self.rows[k]
-        train, details = lambda: self.train(pool.copied(rows), rng), lambda: self._details(rows)
-        return self.extractor.train_and_query(f"Reference {k}", train, pool.x, rng, details)
+        """Train reference ``k`` and return its outputs for every record of the pool."""
+        rng = stream(self.seed, "training", k)
+        rows = self.rows[k]
+        return self.extractor.train_and_query(
+            f"Reference {k}",
+            lambda: self.train(pool.copied(rows), rng),
+            pool.x,
+            rng,
+            details=lambda: self._details(rows),
+        )
 
     def _details(self, rows: np.ndarray) -> str:
-        """How many records a reference has, and how many of its rarest class."""
+        """Describe the size of a training set, and of its rarest class."""
         if not self.extractor.scale.has_classes:
             return f" ({rows.sum()} records)"
         rarest = np.bincount(self.extractor.labels[rows], minlength=self.extractor.columns).min()

@@ -1,4 +1,4 @@
-"""Where everything about one target is collected, once the target has been asked."""
+"""Context of a collection: the folder, the target, the records and the engine."""
 
 from __future__ import annotations
 
@@ -17,18 +17,23 @@ from guestlist.targets.scales import Scale
 from guestlist.targets.signals import blocks_of
 from guestlist.targets.target import Target
 
-# Two answers of one fitted model differ by rounding only (threads add up in any order); another model's
-# differ by more than this somewhere.
-SAME_ANSWER = 1e-6
+# Outputs of one fitted model differ only by rounding, since threads add up in any order. Those of a different model differ by
+# more than this for some record.
+TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class CollectContext:
-    """The folder, the target and the records, how models are asked, and where the work runs.
+    """Everything that a collection needs.
 
     Args:
-        pool: all records, in the order of ``store.pool``, in the form the target reads.
-        references: how many the audit compares the target with; they may not be trained yet.
+        store: The audit folder.
+        target: The target.
+        pool: All records, in the order of ``store.pool``, in the form that the target reads.
+        extractor: Converts outputs of models to signals.
+        engine: Runs the long work.
+        progress: Shows progress.
+        references: Number of references that the audit uses; they may not be trained yet.
     """
 
     store: Store
@@ -41,15 +46,16 @@ class CollectContext:
 
     @property
     def seed(self) -> int:
+        """Random seed of the audit."""
         return self.store.manifest.seed
 
     def run(self, task: Task, numbers: list[int]) -> None:
-        """Do the long work of these numbers."""
+        """Run a task for these numbers and write its files."""
         store = self.store
         run_all(task, numbers, self.pool, store.folder, engine=self.engine, progress=self.progress, write=store.write)
 
     def with_references(self, count: int) -> CollectContext:
-        """The same with so many references planned: who trains on what is drawn, and written down, before they are."""
+        """Plan references: their training sets are drawn and written before they are trained."""
         split = self.store.split
         if len(split) <= count:
             game = self.store.manifest.make_game()
@@ -61,68 +67,75 @@ def open_context(
     store: Store,
     target: Target,
     pool: Data,
-    said: np.ndarray,
+    outputs: np.ndarray,
     *,
     engine: Engine,
     progress: Progress | None = None,
     changing: bool = False,
 ) -> CollectContext:
-    """Clear what a killed audit left, and keep what the target said or check that it still says the same.
+    """Clean up after a killed audit, and write the target's outputs or compare them with the stored ones.
 
     Args:
-        said: (records, columns) the target's answers about the pool.
-        changing: whether the target's outputs change between queries, for the message where they do.
+        outputs: (records, columns) outputs of the target for the pool.
+        changing: Whether the target's outputs change between queries, for the error message.
     """
     remove_partial_files(store.folder)
     clear_work(store.folder)
     labels = target.labels_of(pool.y)
     try:
-        scale = _keep_answers(store, target, said, labels)
+        scale = _write_or_check_outputs(store, target, outputs, labels)
     except FolderError as error:
         if changing:
             raise FolderError(_CHANGING.format(store.folder)) from error
         raise
-    return CollectContext(store, target, pool, SignalExtractor(labels, target.columns, scale), engine, progress)
+    return CollectContext(
+        store=store,
+        target=target,
+        pool=pool,
+        extractor=SignalExtractor(labels, target.columns, scale),
+        engine=engine,
+        progress=progress,
+    )
 
 
-def _keep_answers(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> Scale:
-    """Write what the target says, or check that it still says it; returns its scale with what these answers teach."""
-    kept = store.answers()
-    if kept is None:
-        _check_row(store, target, found, labels)
-        store.write_answers(found)
-        model_path(store.folder, 0).unlink(missing_ok=True)  # it is tied to the bits of the answers, and written below
-    elif kept.shape != found.shape or _differ(kept, found):
+def _write_or_check_outputs(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> Scale:
+    """Write the target's outputs, or compare them with the stored ones; return the scale fitted to them."""
+    stored = store.answers()
+    if stored is None:
+        _check_signals(store, target, outputs, labels)
+        store.write_answers(outputs)
+        # The signals depend on the exact outputs, and are written below.
+        model_path(store.folder, 0).unlink(missing_ok=True)
+    elif stored.shape != outputs.shape or _differ(stored, outputs):
         raise FolderError(_ANOTHER.format(store.folder))
     else:
-        found = kept
-    _check_row(store, target, found, labels)
-    scale = target.scale.resolved(found, labels)
+        outputs = stored
+    _check_signals(store, target, outputs, labels)
+    scale = target.scale.resolved(outputs, labels)
     if 0 not in store.models():
-        store.write_model(0, scale.signals(found, labels))
+        store.write_model(0, scale.signals(outputs, labels))
     return scale
 
 
-def _differ(kept: np.ndarray, found: np.ndarray) -> bool:
-    """Whether two answers differ by more than rounding; block by block, as they may be large."""
-    parts = [(np.abs(kept[rows] - found[rows]).max(), np.abs(kept[rows]).max()) for rows in blocks_of(kept)]
+def _differ(stored: np.ndarray, outputs: np.ndarray) -> bool:
+    """Return whether outputs differ by more than rounding; block by block, as they may be large."""
+    parts = [(np.abs(stored[rows] - outputs[rows]).max(), np.abs(stored[rows]).max()) for rows in blocks_of(stored)]
     furthest, largest = np.max(parts, axis=0)
-    return bool(furthest > SAME_ANSWER * max(1.0, largest))
+    return bool(furthest > TOLERANCE * max(1.0, largest))
 
 
 _ANOTHER = "{} holds an audit of another fitted model: its answers differ. Choose another folder."
-
-
 _CHANGING = (
     "{} holds outputs of this model that differ from those of today, because the model is not deterministic (GL130). Fix its "
     "random seed, or put it into evaluation mode, and choose another folder."
 )
 
 
-def _check_row(store: Store, target: Target, found: np.ndarray, labels: np.ndarray) -> None:
-    """Where the target's signals are there, they must be those of its answers, within rounding."""
+def _check_signals(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> None:
+    """Raise if the stored signals of the target are not those of its outputs, within rounding."""
     if 0 not in store.models():
         return
-    now, then = target.scale.resolved(found, labels).signals(found, labels), store.model(0)
-    if any(np.abs(now[name] - then[name]).max() > SAME_ANSWER * max(1.0, np.abs(then[name]).max()) for name in then):
-        raise FolderError(_ANOTHER.format(store.folder))
+    signals = target.scale.resolved(outputs, labels).signals(outputs, labels)
+    for name, values in store.model(0).items():
+        if np.abs(signals[name] - values).max() > TOLERANCE * max(1.0, np.abs(values).max()):
+            raise FolderError(_ANOTHER.format(store.folder))

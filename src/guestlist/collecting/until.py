@@ -1,4 +1,4 @@
-"""As many references as it takes: train until an interval is narrow enough."""
+"""Adaptive number of references: train until a confidence interval is narrow enough."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TypeVar
 from guestlist.arguments import number, whole
 from guestlist.errors import InputError
 
-# With fewer references than this, mock targets have too few of their own to tell attacks apart.
-FEWEST_MOCKS = 8
+# With fewer references than this, stand-in targets have too few of their own to compare attacks.
+MIN_MOCKS = 8
 GROWTH = 1.5
-# Where half as many references again narrow the interval by less than this share, what is left comes from the records.
-LEAST_GAIN = 0.03
+# If 1.5 times the references narrow the interval by less than this share, the remaining width comes from the records.
+MIN_GAIN = 0.03
 
 NO_MOCKS = (
     "References are added until an attack on them, as mock targets, is known well; none of these attacks can be tried on "
@@ -28,8 +28,13 @@ T = TypeVar("T")
 class UntilWidth:
     """Train references until the interval of the recipe's AUC is this narrow, or there are ``at_most`` of them.
 
-    The interval that more references narrow is that of the recipe: a fresh model, on fresh records. The part of it that
-    comes from the number of records stays; where only that part is left, training stops, and a check says so.
+    More references narrow the interval of the recipe: of a new model, on new records. The part of its width that comes from the
+    number of records stays. If only that part remains, training stops and a check reports it.
+
+    Args:
+        width: Width of the interval to reach.
+        start: Number of references to begin with.
+        at_most: Largest number of references.
     """
 
     width: float
@@ -40,24 +45,27 @@ class UntilWidth:
         number("width", self.width, 0, 1)
         whole("start", self.start)
         whole("at_most", self.at_most)
-        if not FEWEST_MOCKS <= self.start <= self.at_most:
-            raise ValueError(f"Expected {FEWEST_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
+        if not MIN_MOCKS <= self.start <= self.at_most:
+            raise ValueError(f"Expected {MIN_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
 
 
 def grow_references(run: Callable[[int], T], width_of: Callable[[T], float | None], until: UntilWidth) -> T:
-    """What ``run(references)`` gives for the first number of references that meets ``until``.
+    """Return the result of ``run(references)`` for the first number of references that meets ``until``.
 
     Args:
-        run: collects what is missing and evaluates.
-        width_of: of the interval in what ``run`` gives; None where no attack could be tried on mock targets.
+        run: Collects what is missing and evaluates.
+        width_of: Width of the interval in a result; None if no attack can be tried on stand-in targets.
+        until: When to stop.
     """
-    count, before = until.start, float("inf")
+    count = until.start
+    previous = float("inf")
     while True:
-        found = run(count)
-        width = width_of(found)
+        result = run(count)
+        width = width_of(result)
         if width is None:
             raise InputError(NO_MOCKS)
-        stalled = width > (1 - LEAST_GAIN) * before
+        stalled = width > (1 - MIN_GAIN) * previous
         if width <= until.width or math.isnan(width) or stalled or count == until.at_most:
-            return found
-        count, before = min(until.at_most, int(GROWTH * count)), width
+            return result
+        count = min(until.at_most, int(GROWTH * count))
+        previous = width

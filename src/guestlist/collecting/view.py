@@ -1,4 +1,4 @@
-"""What an audit folder lets an adversary see, with the truth for whoever judges."""
+"""Views of an audit folder, for attacks and for evaluation."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from guestlist.views.signals import Rotation
 def rotation_from_store(
     store: Store, evidence: Evidence = NO_EVIDENCE, references: int | None = None, preload: Collection[str] = ()
 ) -> Rotation:
-    """Every model of a folder in turn as the target: row 0 is the target itself, the others are its references.
+    """Return every model of a folder in turn as the target: row 0 is the target, the others are its references.
 
     Args:
-        evidence: what was collected about the target beyond its signals.
-        references: take only the first so many.
-        together: signals that will be asked for.
+        evidence: Evidence about the target beyond its signals.
+        references: Number of references to take; all by default.
+        preload: Signals that will be used.
     """
-    rotation = _without(store.rotation(references, preload), store.split.told)
-    evidence, answers = evidence.take_references(slice(references)), _answers(store, rotation)
+    rotation = _mask_records(store.rotation(references, preload), store.split.told)
+    evidence = evidence.take_references(slice(references))
+    answers = _log_probabilities(store, rotation)
     mocks = evidence.for_mocks()
     return replace(
         rotation,
@@ -36,26 +37,32 @@ def rotation_from_store(
     )
 
 
-def _without(rotation: Rotation, told: np.ndarray) -> Rotation:
-    """The same as if no model had been asked about some of the records: whoever learns from others would learn from them."""
-    if not told.any():
+def _mask_records(rotation: Rotation, masked: np.ndarray) -> Rotation:
+    """Replace the signals of some records by NaN, so that no attack is fitted on them."""
+    if not masked.any():
         return rotation
     values = rotation.values
 
-    def some(name: str, records: np.ndarray) -> np.ndarray | None:
-        found = lazy_part(values, name, records)
-        return None if found is None else np.where(told[records], np.nan, found)
+    def make(name: str) -> np.ndarray:
+        return np.where(masked, np.nan, values[name])
 
-    most = AT_ONCE if rotation.member.size > MANY_CELLS else None
-    make = lambda name: np.where(told, np.nan, values[name])  # noqa: E731
-    return replace(rotation, values=lazy_matrices(values, make, most, some))
+    def make_part(name: str, records: np.ndarray) -> np.ndarray | None:
+        part = lazy_part(values, name, records)
+        return None if part is None else np.where(masked[records], np.nan, part)
+
+    capacity = AT_ONCE if rotation.member.size > MANY_CELLS else None
+    return replace(rotation, values=lazy_matrices(values, make, capacity, make_part))
 
 
-def _answers(store: Store, rotation: Rotation) -> np.ndarray | None:
-    """(records, classes) logarithms of the target's probabilities; NaN where it was not asked, None without classes."""
-    found, scale = store.answers(), as_scale(store.manifest.scale)
-    if found is None or not scale.has_classes:
+def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
+    """Return (records, classes) logarithms of the target's probabilities; None without classes.
+
+    NaN: the target was not queried about the record.
+    """
+    outputs = store.answers()
+    scale = as_scale(store.manifest.scale)
+    if outputs is None or not scale.has_classes:
         return None
-    log_p = scale.resolved(found, rotation.labels).log_probabilities(found)
-    silent = np.isnan(next(iter(store.model(0).values()))) | store.split.told
-    return np.where(silent[:, None], np.nan, log_p) if silent.any() else log_p
+    log_p = scale.resolved(outputs, rotation.labels).log_probabilities(outputs)
+    missing = np.isnan(next(iter(store.model(0).values()))) | store.split.told
+    return np.where(missing[:, None], np.nan, log_p) if missing.any() else log_p

@@ -27,7 +27,7 @@ from guestlist.arrays.columns import take_columns
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.bayes import lira_bayes_offline
 from guestlist.case import Case
-from guestlist.collecting.until import FEWEST_MOCKS
+from guestlist.collecting.until import MIN_MOCKS
 from guestlist.findings import training_set
 from guestlist.findings.sampling import asked_of_sample, sampled_stand_ins, tried
 
@@ -92,7 +92,7 @@ def find(case: Case) -> Exposure | None:
 def flagged_records(case: Case) -> FlaggedRecords | None:
     """Who is listed at ``Q``, with p-values of members and, for comparison, of non-members."""
     mocks = case.mocks
-    if mocks is None or len(mocks.member) < FEWEST_MOCKS or case.setting.predictions or "margin" not in mocks.values:
+    if mocks is None or len(mocks.member) < MIN_MOCKS or case.setting.predictions or "margin" not in mocks.values:
         return None
     own, scores, member = _scores(case)
     counted = conformal_p_values(own, scores[~member])

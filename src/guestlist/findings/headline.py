@@ -21,7 +21,7 @@ from guestlist.attacks import Attack
 from guestlist.case import Case
 from guestlist.collecting.evidence.kind import MODEL_FILE, QUERIES, Access
 from guestlist.collecting.evidence.table import access_of
-from guestlist.collecting.until import FEWEST_MOCKS
+from guestlist.collecting.until import MIN_MOCKS
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, pooled_auc
 from guestlist.findings.choosing import Choice, choose
@@ -141,7 +141,7 @@ def chosen(case: Case) -> Choice | None:
 
 def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
     mocks = case.of(sampled_stand_ins)
-    if mocks is None or len(mocks.member) < FEWEST_MOCKS:
+    if mocks is None or len(mocks.member) < MIN_MOCKS:
         return None
     try:
         return choose(mocks, attacks, asked_of_sample(case))

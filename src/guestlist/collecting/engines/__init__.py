@@ -1,1 +1,1 @@
-"""Where the long work runs: in this process, in processes of our own, or on a cluster."""
+"""Engines that run the long work: in this process, in local processes, or on a Ray cluster."""

@@ -1,4 +1,4 @@
-"""The engine that a user asked for, by itself or by a number of processes."""
+"""Choice of the engine from the arguments ``engine`` and ``jobs``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from guestlist.collecting.engines.local import ALL_CORES, Local
 
 
 def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
-    """Where the work runs: what was given, or as many processes as asked for."""
+    """Return the engine that a user chose, by itself or by a number of processes."""
     if engine is None:
         return ALL_CORES if jobs is None else Local(jobs)
     if jobs is not None:

@@ -1,9 +1,9 @@
-"""Where the long work runs: an engine computes the files of many numbers, and the driver writes them.
+"""Protocol of engines: an engine computes the files of many numbers, and the driver writes them.
 
-An engine is a value: ``Here()`` works in this process, ``Local(jobs)`` in processes of its own, ``Ray(address)`` on a
-cluster. Workers only compute and send arrays back. The driver writes each file whole or not at all, so whatever was
-finished when an audit is killed is there when it runs again. Every model is trained with one thread and its own random
-stream: the bits depend neither on the engine, nor on how many run side by side, nor on which were there before.
+An engine is a value: ``Here()`` works in this process, ``Local(jobs)`` in local processes, ``Ray(address)`` on a cluster.
+Workers only compute and send arrays back. The driver writes each file atomically, so a killed audit resumes from the files
+that were finished. Every model is trained with one thread and its own random stream: results are bitwise identical for any
+engine, any number of workers and any interruption.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from guestlist.store.files import write_npz
 Progress = Callable[..., Iterable]
 Files = Mapping[Path, Mapping[str, np.ndarray]]
 
-# Where an engine may put the records while it runs; nobody else may read it.
+# Private folder in which an engine may put the records while it runs.
 WORK = ".work"
 
-# What makes a library that is loaded later work with one thread.
+# Environment in which libraries that are loaded later use one thread.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -48,27 +48,27 @@ ONE_THREAD = dict.fromkeys(
 
 
 class Task(Protocol):
-    """How the files of number ``k`` come to be. It travels to the workers, so it should be light."""
+    """Computation of the files of number ``k``. It is sent to the workers, so it should be small."""
 
     def files(self, k: int, pool: Data) -> Files: ...
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Where tasks run."""
+    """Runner of tasks."""
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
-        """The files of every number, in any order. Closing it ends whatever was started for it.
+        """Yield the files of every number, in any order. Closing the generator ends all processes that it started.
 
         Args:
-            work: where the engine may make a folder for as long as it runs.
+            work: Folder that the engine may make while it runs.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Here:
-    """In this process, one after the other: for models that cannot travel, and for debugging."""
+    """In this process, one after the other: for models that cannot be pickled, and for debugging."""
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
         for k in numbers:
@@ -85,16 +85,16 @@ def run_all(
     progress: Progress | None = None,
     write: Callable[[Path, Mapping[str, np.ndarray]], None] = lambda path, arrays: write_npz(path, **arrays),
 ) -> None:
-    """Write the files of every number.
+    """Compute and write the files of every number.
 
     Args:
-        folder: of the audit; an engine may keep the records there while it runs.
-        write: one file, whole or not at all.
-        progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
+        folder: Audit folder; an engine may put the records there while it runs.
+        write: Writes one file atomically.
+        progress: Wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
     if not numbers:
         return
-    # Closed here and now, also where the progress is what fails: otherwise processes live on as long as the traceback.
+    # Closed at once, also if the progress fails: otherwise processes run as long as the traceback exists.
     with (
         closing(engine.run(task, numbers, pool, folder / WORK)) as computed,
         closing(_written(computed, write)) as finished,
@@ -104,12 +104,12 @@ def run_all(
 
 
 def clear_work(folder: Path) -> None:
-    """Remove what an audit that was killed left behind; it holds records."""
+    """Remove the records that an engine of a killed audit left behind."""
     shutil.rmtree(folder / WORK, ignore_errors=True)
 
 
 def compute_files(task: Task, k: int, pool: Data) -> Files:
-    """The files of one number; an error that is not about the user's input says which number it was."""
+    """Compute the files of one number; an unexpected error gets a note with the number."""
     try:
         with unchanged(pool, f"Model {k}"):
             return task.files(k, pool)
@@ -120,8 +120,16 @@ def compute_files(task: Task, k: int, pool: Data) -> Files:
         raise
 
 
+def compute_or_error(task: Task, k: int, pool: Data) -> Files | Exception:
+    """Compute the files of one number in a worker; an error is returned instead of raised."""
+    try:
+        return compute_files(task, k, pool)
+    except Exception as error:
+        return _picklable_error(error, k)
+
+
 def pickle_task(task: Task) -> bytes:
-    """The task, ready to travel: also functions of a script and lambdas."""
+    """Pickle a task, also with lambdas and functions of a script."""
     try:
         return cloudpickle.dumps(task)
     except Exception as error:
@@ -132,21 +140,21 @@ def pickle_task(task: Task) -> bytes:
 
 
 def load_error(error: Exception) -> AuditError:
-    """What to say where a task that came from elsewhere cannot be loaded."""
+    """Return the error for a task that a worker cannot load."""
     return AuditError(
         f"What is to be done cannot be loaded in another process ({reason(error)}). Do it in this one: "
         "engine=gl.Here() (--engine here)."
     )
 
 
-def picklable_error(error: Exception, k: int) -> Exception:
-    """The error if it can travel, with a note of where it happened; otherwise one that says the same."""
-    happened = "".join(traceback.format_exception(error))
+def _picklable_error(error: Exception, k: int) -> Exception:
+    """Return the error with its traceback as a note, or one with the same message if it cannot be pickled."""
+    text = "".join(traceback.format_exception(error))
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
         return AuditError(f"Number {k} failed ({reason(error)}). What was collected before it is kept.")
-    error.add_note(f"It happened in another process:\n{happened}")
+    error.add_note(f"It happened in another process:\n{text}")
     return error
 
 

@@ -1,7 +1,7 @@
-"""A Ray cluster, or one that Ray starts on this machine for as long as the work lasts.
+"""Engine on a Ray cluster, or on one that Ray starts on this machine for one run.
 
-The task and the records are put into the cluster once. Each number is a Ray task of its own, so a worker or a node that
-is lost costs the numbers it was working on, and Ray does these again elsewhere.
+The task and the records are put into the cluster once. Each number is a separate Ray task: if a worker or a node is lost, Ray
+repeats only the numbers that it was working on.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from guestlist.collecting.engines.engine import (
     ONE_THREAD,
     Files,
     Task,
-    compute_files,
+    compute_or_error,
     load_error,
-    picklable_error,
     pickle_task,
 )
 from guestlist.data import Data
@@ -34,11 +33,11 @@ from guestlist.extras import extra
 from guestlist.stopping import handlers_kept
 from guestlist.store.passing import temporary_folder
 
-# Ray tasks that wait in the cluster, for each of its cores.
+# Number of Ray tasks in the cluster for each of its cores.
 AHEAD = 2
-# Seconds between two looks at the cluster while nothing is finished, and how long its head node may be silent. Ray itself ends
-# the process after 60.
-LOOK, PATIENCE = 1.0, 20.0
+# Seconds between two checks of the cluster, and seconds that its head node may be silent. Ray itself ends the process after 60.
+CHECK_INTERVAL = 1.0
+PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class Ray:
     """A cluster that runs Ray (https://www.ray.io). guestlist must be installed on all its nodes, in one version.
 
     Args:
-        address: of the cluster: ``host:port``, ``ray://host:port``, or ``auto`` for one that runs on this machine. None:
-            the one this process is connected to, or that $RAY_ADDRESS names; otherwise a new one on this machine.
-        retries: how often a number is done again whose worker or node was lost.
+        address: Address of the cluster: ``host:port``, ``ray://host:port``, or ``auto`` for one that runs on this machine. By
+            default the one that this process is connected to, or that $RAY_ADDRESS names; otherwise a new one on this machine.
+        retries: Number of times that a number is repeated if its worker or node is lost.
     """
 
     address: str | None = None
@@ -59,6 +58,7 @@ class Ray:
             raise ValueError(f"Expected retries={self.retries!r} to be a whole number, 0 or more.")
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
+        """Yield the files of every number."""
         ray = _ray()
         with _connected(ray, self.address):
             shared = ray.put((pickle_task(task), pool))
@@ -66,14 +66,14 @@ class Ray:
 
 
 def _ray() -> Any:
-    """Load Ray. If this is its first use, Ray does not end the process where a head node is gone: ``_Head`` raises instead."""
+    """Load Ray so that it does not end this process if a head node is gone: ``_Head`` raises instead."""
     with _environment({"RAY_gcs_rpc_server_reconnect_timeout_s": "1000000"}):
         return extra("ray", "The engine Ray")
 
 
 @contextmanager
 def _connected(ray, address: str | None) -> Iterator[None]:
-    """Connect for as long as the work lasts; a connection that was there before is used, and stays."""
+    """Connect to a cluster for one run; an existing connection is used, and stays."""
     if ray.is_initialized() and address is None:
         yield
         return
@@ -83,14 +83,14 @@ def _connected(ray, address: str | None) -> Iterator[None]:
         )
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     address = address or os.environ.get("RAY_ADDRESS") or None
-    with _own_cluster(ray, quiet) if address is None else _others_cluster(ray, address, quiet):
+    with _new_cluster(ray, quiet) if address is None else _existing_cluster(ray, address, quiet):
         yield
 
 
 @contextmanager
-def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
+def _existing_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
     try:
-        _knock(address)
+        _check_listening(address)
         with handlers_kept():
             ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
@@ -104,33 +104,34 @@ def _others_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """Raise where nobody listens: Ray itself would try for minutes."""
+def _check_listening(address: str) -> None:
+    """Raise if no process listens at an address: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 @contextmanager
-def _own_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
-    # Ray keeps logs and sockets there. The path must be short: a socket's name has a limit.
-    with temporary_folder("guestlist-ray-", "/tmp" if os.name == "posix" else None) as place:
+def _new_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
+    # The folder is for logs and sockets. Its path must be short, since the name of a socket has a limit.
+    with temporary_folder("guestlist-ray-", "/tmp" if os.name == "posix" else None) as folder:
         try:
-            with _to_itself(ray), handlers_kept():
-                ray.init(address="local", include_dashboard=False, _temp_dir=str(place), **quiet)
+            with _without_network(ray), handlers_kept():
+                ray.init(address="local", include_dashboard=False, _temp_dir=str(folder), **quiet)
             yield
         finally:
             ray.shutdown()
 
 
 @contextmanager
-def _to_itself(ray) -> Iterator[None]:
-    """Ray reports its use, and listens to the whole network without a password, unless it is told not to.
+def _without_network(ray) -> Iterator[None]:
+    """Turn off Ray's usage reports, and its listening to the whole network without a password.
 
-    To the second it has no setting but this one, for systems where a firewall would ask.
+    The only setting for the second is this one, meant for systems with a firewall that asks.
     """
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    constants, enabled = ray._private.ray_constants, ray._private.ray_constants.ENABLE_RAY_CLUSTER
+    constants = ray._private.ray_constants
+    enabled = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
     try:
         with _environment(settings):
@@ -141,7 +142,7 @@ def _to_itself(ray) -> Iterator[None]:
 
 @contextmanager
 def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set variables of the environment for a while."""
+    """Set environment variables, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:
@@ -157,22 +158,24 @@ def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Fil
     compute = ray.remote(_compute).options(
         num_cpus=1,
         max_retries=retries,
-        runtime_env={"env_vars": ONE_THREAD},  # workers of their own, so that the user's other tasks keep their threads
+        runtime_env={"env_vars": ONE_THREAD},  # separate workers: the user's other tasks keep their threads
     )
-    waiting, running, head = deque(numbers), dict[Any, int](), _Head.of(ray)
+    waiting = deque(numbers)
+    running: dict[Any, int] = {}
+    head = _Head.connect(ray)
     try:
         while waiting or running:
             if head.answers():
-                room = AHEAD * head.cores()  # a cluster may grow and shrink
-                while waiting and len(running) < room:
+                limit = AHEAD * head.cores()  # A cluster may grow and shrink.
+                while waiting and len(running) < limit:
                     k = waiting.popleft()
                     running[compute.remote(shared, k)] = k
-            if not running:  # the head has not answered since the start
-                time.sleep(LOOK)
+            if not running:  # The head has not answered since the start.
+                time.sleep(CHECK_INTERVAL)
                 continue
-            done, _ = ray.wait(list(running), num_returns=1, timeout=LOOK)
-            for one in done:
-                yield _fetched(ray, one, running.pop(one), retries)
+            done, _ = ray.wait(list(running), num_returns=1, timeout=CHECK_INTERVAL)
+            for reference in done:
+                yield _fetch(ray, reference, running.pop(reference), retries)
     finally:
         if head.silent_since is None:
             for unfinished in running:
@@ -183,44 +186,45 @@ def _results(ray, shared, numbers: Sequence[int], retries: int) -> Generator[Fil
 class _Head:
     """The head node of the cluster.
 
-    Ray ends this process if it has asked a head that is gone for 60 seconds, so it is asked nothing unless it answers.
+    Ray ends this process after 60 seconds of calls to a head that is gone, so nothing is called unless the head answers.
     """
 
     ray: Any
-    address: str  # empty where it is not known, and then it is taken to answer
+    address: str  # empty if it is not known; the head then counts as answering
     silent_since: float | None = None
 
     @staticmethod
-    def of(ray) -> _Head:
+    def connect(ray) -> _Head:
+        """Return the head of the connected cluster."""
         try:
             return _Head(ray, str(ray.get_runtime_context().gcs_address))
-        except Exception:  # a connection through a proxy does not know it
+        except Exception:  # A connection through a proxy does not know it.
             return _Head(ray, "")
 
     def answers(self) -> bool:
-        """Whether the head answers now; raise if it has not for too long."""
+        """Return whether the head answers now; raise if it has not for too long."""
         try:
-            _knock(self.address)
+            _check_listening(self.address)
         except OSError as error:
             self.silent_since = self.silent_since or time.monotonic()
             if time.monotonic() - self.silent_since < PATIENCE:
                 return False
-            raise self._gone() from error
+            raise self._silent_error() from error
         self.silent_since = None
         return True
 
     def cores(self) -> int:
-        """The number of cores in the cluster, 1 or more; raise if the head dies meanwhile."""
-        found: list[dict[str, float]] = []
-        call = Thread(target=lambda: found.append(self.ray.cluster_resources()), daemon=True)
+        """Return the number of cores in the cluster, 1 or more; raise if the head dies meanwhile."""
+        resources: list[dict[str, float]] = []
+        call = Thread(target=lambda: resources.append(self.ray.cluster_resources()), daemon=True)
         call.start()
         call.join(PATIENCE)
-        if not found:
+        if not resources:
             self.silent_since = time.monotonic() - PATIENCE
-            raise self._gone()
-        return max(1, int(found[0].get("CPU", 1)))
+            raise self._silent_error()
+        return max(1, int(resources[0].get("CPU", 1)))
 
-    def _gone(self) -> AuditError:
+    def _silent_error(self) -> AuditError:
         return AuditError(
             f"The head node of the Ray cluster at {self.address} has not answered for {PATIENCE:.0f} seconds. What was "
             "collected before is kept. Start the cluster again (ray start --head), and run the same audit again with its "
@@ -228,9 +232,9 @@ class _Head:
         )
 
 
-def _fetched(ray, done, k: int, retries: int) -> Files:
+def _fetch(ray, reference, k: int, retries: int) -> Files:
     try:
-        outcome = ray.get(done)
+        outcome = ray.get(reference)
     except ray.exceptions.RayError as error:
         why = next(iter(str(getattr(error, "cause", None) or error).splitlines()), "")
         raise AuditError(
@@ -248,13 +252,10 @@ def _times(count: int) -> str:
 
 
 def _compute(shared: tuple[bytes, Data], k: int) -> Files | Exception:
-    """In a worker: the files of one number, or why there are none."""
-    packed, pool = shared  # arrays in it are not copied, but lie in memory that all workers of a node share
+    """Compute the files of one number in a worker; an error is returned instead of raised."""
+    pickled, pool = shared  # The arrays are not copied: all workers of a node share their memory.
     try:
-        task = pickle.loads(packed)
+        task = pickle.loads(pickled)
     except Exception as error:
         return load_error(error)
-    try:
-        return compute_files(task, k, pool)
-    except Exception as error:
-        return picklable_error(error, k)
+    return compute_or_error(task, k, pool)

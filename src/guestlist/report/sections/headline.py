@@ -6,7 +6,7 @@ import math
 
 from markupsafe import Markup
 
-from guestlist.collecting.until import FEWEST_MOCKS
+from guestlist.collecting.until import MIN_MOCKS
 from guestlist.findings.attacks import AttackResult, Rate
 from guestlist.findings.headline import FIXED, Headline, SameRecipe
 from guestlist.findings.results import Results
@@ -132,10 +132,10 @@ def typical_sentence(results: Results) -> str | None:
 
 def _too_few(results: Results) -> str | None:
     references = results.references
-    if results.headline is None or references is None or references.count >= FEWEST_MOCKS:
+    if results.headline is None or references is None or references.count >= MIN_MOCKS:
         return None
     few = words.counted(references.count, "reference model")
-    return f"{TYPICAL} This audit has {few}; the comparison needs {count(FEWEST_MOCKS)} or more."
+    return f"{TYPICAL} This audit has {few}; the comparison needs {count(MIN_MOCKS)} or more."
 
 
 def same_recipe_models(results: Results) -> str:
