@@ -81,12 +81,12 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
     if not result.depends_on_batch:
         return result
     try:
-        changed = _changed_since(target, pool, outputs, rows, query)
+        n_changed = _changed_since(target, pool, outputs, rows, query)
     except InputError:
         raise
     except Exception:  # some models cannot be queried about a single record
         return result
-    return Consistency(len(rows), changed=changed) if changed else result
+    return Consistency(len(rows), changed=n_changed) if n_changed else result
 
 
 def _changed_since(
@@ -114,8 +114,8 @@ def _check_order(target: Target, first: np.ndarray, second: np.ndarray, differ: 
     """Raise if two outputs for the same records are the same rows in different orders."""
     if not differ.any() or 2 * len(np.unique(first, axis=0)) <= len(first):  # Few different rows are equal by chance.
         return
-    in_order = [rows[np.lexsort(np.round(rows, 6).T)] for rows in (first, second)]
-    if np.allclose(*in_order, rtol=1e-5, atol=1e-6):
+    first, second = (rows[np.lexsort(np.round(rows, 6).T)] for rows in (first, second))
+    if np.allclose(first, second, rtol=1e-5, atol=1e-6):
         raise InputError(
             f"{target.name} returns its outputs in a different order from the records: queried about the same {len(first)} "
             "records, it returns the same rows in different places. Return one row per record, in the order given (for "
