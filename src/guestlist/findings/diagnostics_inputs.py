@@ -24,10 +24,10 @@ MIN_HIDDEN = 0.1  # share of members with a duplicate above which the TPR may be
 
 def of_duplicates(duplicates: Duplicates) -> tuple[Check, ...]:
     """Check for records in both sets, before they are dropped."""
-    values: dict[str, int | float | str] = {"duplicates": duplicates.found, "nonmembers": duplicates.nonmembers}
+    values: dict[str, int | float | str] = {"duplicates": duplicates.count, "nonmembers": duplicates.nonmembers}
     if duplicates.persons is not None:
         values["persons"] = duplicates.persons
-    measured = outcome(duplicates.found > 0, values)
+    measured = outcome(duplicates.count > 0, values)
     if not duplicates.dropped:
         return Check("GL101", *measured), Check("GL102", *NOT_APPLICABLE)
     return Check("GL101", "passed", {**values, "duplicates": 0}), Check("GL102", *measured)
