@@ -164,7 +164,7 @@ def test_a_belief_is_not_called_a_proof(runs):
         assert words in told
         assert "a credible bound, from Jeffreys' prior, and no proof" in told
         assert "confidence" not in told
-    assert not gl.epsilon_bound(folder, claimed=0.1).believed
+    assert not gl.epsilon_bound(folder, claimed=0.1).bayesian
 
 
 def test_a_claim_about_one_record_more_or_less_allows_twice_as_much_of_one_replaced(people):

@@ -24,20 +24,13 @@ def fragment(results: Results) -> str:
         rows=words.headline_names(results),
         question=words.question(results),
         answers=verdict_texts(results),
-        baseline=" ".join(
-            filter(None, (baseline_sentence(results), gain_sentence(results), weighted_sentence(results)))
-        ),
-        basis=" ".join(
-            filter(
-                None,
-                (
-                    words.basis_sentence(results),
-                    exposed_group_sentence(results),
-                    file_holder_group_sentence(results),
-                    small_groups_sentence(results),
-                    unscored_sentence(results),
-                ),
-            )
+        baseline=words.paragraph(baseline_sentence(results), gain_sentence(results), weighted_sentence(results)),
+        basis=words.paragraph(
+            words.basis_sentence(results),
+            exposed_group_sentence(results),
+            file_holder_group_sentence(results),
+            small_groups_sentence(results),
+            unscored_sentence(results),
         ),
         chosen=selection_sentence(results),
         limits=detection_limits(results),

@@ -118,6 +118,11 @@ def and_joined(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
+def paragraph(*sentences: str | None) -> str:
+    """Join the sentences that are not empty."""
+    return " ".join(filter(None, sentences))
+
+
 def _r2(subject: Subject) -> str:
     if subject.r2_members is None or subject.r2_nonmembers is None:
         return ""

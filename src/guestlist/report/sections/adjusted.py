@@ -20,37 +20,36 @@ REFUSAL_REASONS = {
 
 def weighted_sentence(results: Results) -> str:
     """Report the headline attack with weighted non-members, or why there is no number; empty without a baseline."""
-    found, attack = results.adjusted, words.headline_attack(results)
-    if found is None or attack is None:
+    weighted = results.adjusted
+    attack = words.headline_attack(results)
+    if weighted is None or attack is None:
         return ""
-    if found.auc is None:
-        return _not_given(found)
-    known = (
-        f"{found.attack} has AUC {with_interval(attack.auc)} for an attacker who knows both the records and the model."
-    )
-    size = f"Effective sample size after weighting: {percent(found.effective_share)} of the non-members."
-    return f"{known} {_left(found.auc)} {size}"
+    if weighted.auc is None:
+        return _not_given(weighted)
+    known = f"{weighted.attack} has AUC {with_interval(attack.auc)} for an attacker who knows both the records and the model."
+    size = f"Effective sample size after weighting: {percent(weighted.effective_share)} of the non-members."
+    return f"{known} {_left(weighted.auc)} {size}"
 
 
 def weighted_summary(results: Results) -> str:
     """Report only the weighted AUC, for the verdict; empty without a baseline."""
-    found = results.adjusted
-    if found is None:
+    weighted = results.adjusted
+    if weighted is None:
         return ""
-    return _not_given(found) if found.auc is None else _left(found.auc)
+    return _not_given(weighted) if weighted.auc is None else _left(weighted.auc)
 
 
 def gain_sentence(results: Results) -> str:
     """Compare the headline attack with the larger of guessing and the baseline; empty without a baseline."""
-    found = results.gain_over_baseline
-    if found is None or math.isnan(found.gain.value):
+    result = results.gain_over_baseline
+    if result is None or math.isnan(result.gain.value):
         return ""
-    gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(found.gain)}"
-    if found.gain.low > 0:
-        return f"The attack {found.attack} does better than the baseline and guessing: {gain}."
-    if found.gain.high < 0:
-        return f"The attack {found.attack} does worse than the baseline or guessing: {gain}."
-    return f"No evidence that the attack {found.attack} does better than the baseline and guessing: {gain}."
+    gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(result.gain)}"
+    if result.gain.low > 0:
+        return f"The attack {result.attack} does better than the baseline and guessing: {gain}."
+    if result.gain.high < 0:
+        return f"The attack {result.attack} does worse than the baseline or guessing: {gain}."
+    return f"No evidence that the attack {result.attack} does better than the baseline and guessing: {gain}."
 
 
 def _left(auc: Estimate) -> str:
@@ -58,13 +57,15 @@ def _left(auc: Estimate) -> str:
 
     Weights remove only the differences that were tested, so the model may not be the only cause.
     """
-    own = f"After weighting non-members to match members, its AUC is {with_interval(auc)}"
+    text = f"After weighting non-members to match members, its AUC is {with_interval(auc)}"
     if auc.low <= CHANCE:
-        return f"{own}: no evidence that the model adds to the difference."
-    return f"{own}. This remainder is due to the model or to differences that weighting did not remove."
+        return f"{text}: no evidence that the model adds to the difference."
+    return f"{text}. This remainder is due to the model or to differences that weighting did not remove."
 
 
-def _not_given(found: Adjusted) -> str:
-    reason = REFUSAL_REASONS.get(found.refused, found.refused)
-    said = reason.format(share=percent(found.effective_share), fewest=percent(FEWEST), left=decimal(found.left.value))
-    return f"The model's own contribution cannot be estimated: {said}."
+def _not_given(weighted: Adjusted) -> str:
+    reason = REFUSAL_REASONS.get(weighted.refused, weighted.refused)
+    details = reason.format(
+        share=percent(weighted.effective_share), fewest=percent(FEWEST), left=decimal(weighted.left.value)
+    )
+    return f"The model's own contribution cannot be estimated: {details}."

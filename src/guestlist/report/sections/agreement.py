@@ -24,10 +24,10 @@ class AgreementRow:
 
 def section(results: Results) -> Section | None:
     """Render the table of agreement; None with fewer than two attacks."""
-    shown = agreement_rows(results)
-    if not shown:
+    rows = agreement_rows(results)
+    if not rows:
         return None
-    body = fill_template("agreement.html", rows=shown, reading=agreement_explanation(results))
+    body = fill_template("agreement.html", rows=rows, reading=agreement_explanation(results))
     return Section("agreement", "Do the attacks call the same people?", body, appendix=True)
 
 
@@ -36,14 +36,15 @@ def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
 
     Shares of members are above the diagonal, shares of non-members below it.
     """
-    found = results.agreement
-    if found is None:
+    agreement = results.agreement
+    if agreement is None:
         return ()
-    shown = _shown(found, results.headline.name if results.headline else "")
-    if len(shown) < 3:
+    columns = _shown(agreement, results.headline.name if results.headline else "")
+    if len(columns) < 3:
         return ()
     return tuple(
-        AgreementRow(found.names[i], _calls(found, i), tuple(_cell(found, i, j) for j in shown)) for i in shown
+        AgreementRow(agreement.names[i], _calls(agreement, i), tuple(_cell(agreement, i, j) for j in columns))
+        for i in columns
     )
 
 
@@ -60,20 +61,20 @@ def agreement_explanation(results: Results) -> str:
     )
 
 
-def _shown(found: AgreementResult, headline: str) -> tuple[int, ...]:
+def _shown(agreement: AgreementResult, headline: str) -> tuple[int, ...]:
     """Return the positions of the truth, the headline attack and the tests that fit into the table."""
-    tests = [i for i, own in enumerate(found.by_p_value) if own and found.names[i] != headline]
-    first = [i for i, name in enumerate(found.names) if i and name == headline]
+    tests = [i for i, by_p_value in enumerate(agreement.by_p_value) if by_p_value and agreement.names[i] != headline]
+    first = [i for i, name in enumerate(agreement.names) if i and name == headline]
     return (0, *sorted([*first, *tests][:MAX_ATTACKS]))
 
 
-def _calls(found: AgreementResult, i: int) -> str:
+def _calls(agreement: AgreementResult, i: int) -> str:
     if i == 0:
         return "who was a member"
-    rate = percent(found.alpha)
-    return f"p-value of at most {rate}" if found.by_p_value[i] else f"highest scores, at {rate} false alarms"
+    rate = percent(agreement.alpha)
+    return f"p-value of at most {rate}" if agreement.by_p_value[i] else f"highest scores, at {rate} false alarms"
 
 
-def _cell(found: AgreementResult, i: int, j: int) -> str:
-    share = math.nan if i == j else (found.members if i < j else found.nonmembers)[i][j]
+def _cell(agreement: AgreementResult, i: int, j: int) -> str:
+    share = math.nan if i == j else (agreement.members if i < j else agreement.nonmembers)[i][j]
     return percent(share)

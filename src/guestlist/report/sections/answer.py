@@ -40,10 +40,8 @@ def section(results: Results) -> Section:
         answers=verdict_texts(results),
         basis=words.basis_sentence(results),
         lower_bound=words.LOWER_BOUND,
-        group=" ".join(
-            filter(
-                None, (exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results))
-            )
+        group=words.paragraph(
+            exposed_group_sentence(results), file_holder_group_sentence(results), small_groups_note(results)
         ),
         beside=checks.beside_answer(results),
         steps=next_steps(results),
@@ -54,7 +52,7 @@ def section(results: Results) -> Section:
 def other_successes(results: Results) -> tuple[AttackResult, ...]:
     """Return the attacks outside the headline rows with evidence that they beat guessing."""
     rows = words.headline_names(results)
-    return tuple(found for found in results.outcomes or () if found.name not in rows and found.beats_guessing)
+    return tuple(attack for attack in results.outcomes or () if attack.name not in rows and attack.beats_guessing)
 
 
 def verdict_texts(results: Results) -> tuple[str, ...]:
@@ -93,25 +91,25 @@ def verdict_text(results: Results) -> str:
         return verdict_with_baseline(results, results.baseline, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
-        said = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
+        sentences = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
     elif attack.beats_guessing:
-        said = [*_yes(attack), *_stronger(results, attack)]
+        sentences = [*_yes(attack), *_stronger(results, attack)]
     elif attack.ranks_below:
-        said = [*_reversed(results, attack), *_others(results)]
+        sentences = [*_reversed(results, attack), *_others(results)]
     elif other_successes(results):
         not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
-        said = ["There are signs of it.", not_this, *_others(results)]
+        sentences = ["There are signs of it.", not_this, *_others(results)]
     else:
-        said = [_no(results, attack), *_by_luck(results)]
-    return " ".join(said)
+        sentences = [_no(results, attack), *_by_luck(results)]
+    return " ".join(sentences)
 
 
 def _yes(attack: AttackResult) -> list[str]:
     """Grade the leak by what the intervals support, and state it in numbers of people."""
     beaten = [rate for rate in attack.rates if rate.beats_guessing]
-    identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR] or [
-        rate for rate in beaten if _far_above(rate, attack)
-    ]
+    identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR]
+    if not identifying:
+        identifying = [rate for rate in beaten if _far_above(rate, attack)]
     if identifying:
         rate = next((rate for rate in identifying if rate.resolution == "good"), identifying[-1])
         sentences = [_grade(rate.tpr.low, IDENTIFIED), _identified(attack, rate), _smallest_rate(rate)]
@@ -140,7 +138,7 @@ def _graded_on_average(attack: AttackResult) -> str:
 
 def _far_above(rate: Rate, attack: AttackResult) -> bool:
     """Test for identified records at the smallest FPR that the non-members support, if it is above ``LOW_FPR``."""
-    supported = [one.fpr for one in attack.rates if not math.isnan(one.detectable)]
+    supported = [other.fpr for other in attack.rates if not math.isnan(other.detectable)]
     return bool(supported) and LOW_FPR < rate.fpr == min(supported) and rate.tpr.low >= max(0.1, FAR_ABOVE * rate.fpr)
 
 
@@ -173,24 +171,21 @@ def _not_identified(attack: AttackResult) -> str:
 
 
 def _no(results: Results, attack: AttackResult) -> str:
-    many = len(results.outcomes or ())
-    none = (
-        "The one attack that was run does not distinguish"
-        if many == 1
-        else f"None of the {count(many)} attacks that were run distinguishes"
-    )
-    better = f"{none} members from non-members better than guessing"
-    return f"No evidence. {better}. {_unseen(attack)}"
+    n_attacks = len(results.outcomes or ())
+    subject = f"None of the {count(n_attacks)} attacks that were run distinguishes"
+    if n_attacks == 1:
+        subject = "The one attack that was run does not distinguish"
+    return f"No evidence. {subject} members from non-members better than guessing. {_unseen(attack)}"
 
 
 def _by_luck(results: Results) -> list[str]:
     """Name the attacks whose interval excludes guessing only before the correction for multiple testing."""
-    apart = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
-    if not apart:
+    names = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
+    if not names:
         return []
-    who = f"{apart[0]} has" if len(apart) == 1 else f"{count(len(apart))} attacks have"
-    many = f"among {words.counted(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
-    return [f"{who} a 95% interval beyond guessing, but {many}."]
+    attacks = f"{names[0]} has" if len(names) == 1 else f"{count(len(names))} attacks have"
+    caveat = f"among {words.counted(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
+    return [f"{attacks} a 95% interval beyond guessing, but {caveat}."]
 
 
 def _unseen(attack: AttackResult) -> str:
@@ -201,64 +196,67 @@ def _unseen(attack: AttackResult) -> str:
 
 
 def _reversed(results: Results, attack: AttackResult) -> list[str]:
-    found = results.check("GL112")
+    check = results.check("GL112")
     return [
         f"Unclear. The attack {attack.name} ranks members below non-members, with AUC {with_interval(attack.auc)}, and chance "
-        f"does not explain it. {reversed_cause(found.figures if found else {})}"
+        f"does not explain it. {reversed_cause(check.figures if check else {})}"
     ]
 
 
 def _others(results: Results) -> list[str]:
     """Report the successes of attacks other than the headline, and why they are weaker evidence."""
-    found = other_successes(results)
-    if not found:
+    attacks = other_successes(results)
+    if not attacks:
         return []
-    best = max(found, key=lambda outcome: outcome.auc.low)
-    many = f"{len(found)} attacks beat guessing, most clearly {best.name}"
-    who = f"{best.name} beats guessing" if len(found) == 1 else many
-    return [f"{who}: {_evidence(best)}.", _how_sure(best, results)]
+    best = max(attacks, key=lambda outcome: outcome.auc.low)
+    subject = f"{best.name} beats guessing"
+    if len(attacks) > 1:
+        subject = f"{len(attacks)} attacks beat guessing, most clearly {best.name}"
+    return [f"{subject}: {_evidence(best)}.", _how_sure(best, results)]
 
 
 def _how_sure(outcome: AttackResult, results: Results) -> str:
     """Report whether the number of attacks was corrected for."""
-    many = words.counted(len(results.outcomes or ()), "attack")
+    attacks = words.counted(len(results.outcomes or ()), "attack")
     confirm = "confirm it on other records with that attack alone"
     if outcome.p_value is None:
-        return f"As {many} were run, one may do so by luck: {confirm}."
-    return f"That is more than luck gives the best of {many}; to be surer still, {confirm}."
+        return f"As {attacks} were run, one may do so by luck: {confirm}."
+    return f"That is more than luck gives the best of {attacks}; to be surer still, {confirm}."
 
 
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
     """Name the attacks that are significantly better than the headline, overall or at a low FPR."""
-    said = []
+    sentences = []
     better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
     if better:
         best = max(better, key=lambda outcome: outcome.auc.low)
         better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(attack.auc)}"
-        said.append(f"{best.name}{_by_whom(best)} {better_still}.")
-    more = [(rate, outcome) for outcome in other_successes(results) for rate in _more_found(outcome, attack)]
-    if more:
-        rate, best = max(more, key=lambda both: both[0].tpr.low)
-        own = next(one.tpr for one in attack.rates if one.fpr == rate.fpr)
+        sentences.append(f"{best.name}{_by_whom(best)} {better_still}.")
+    higher = [(rate, outcome) for outcome in other_successes(results) for rate in _more_found(outcome, attack)]
+    if higher:
+        rate, best = max(higher, key=lambda pair: pair[0].tpr.low)
+        headline_tpr = next(other.tpr for other in attack.rates if other.fpr == rate.fpr)
         finds = f"finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
-        beside = f"at {percent(rate.fpr)} false alarms, where {attack.name} finds {percent(own.value)}"
-        said.append(f"{best.name}{_by_whom(best)} {finds} {beside}.")
-    return said
+        compared = f"at {percent(rate.fpr)} false alarms, where {attack.name} finds {percent(headline_tpr.value)}"
+        sentences.append(f"{best.name}{_by_whom(best)} {finds} {compared}.")
+    return sentences
 
 
 def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
     """Return the low FPRs at which an attack's TPR interval is above that of another attack."""
-    own = {rate.fpr: rate.tpr.high for rate in attack.rates if not math.isnan(rate.tpr.value)}
+    headline_high = {rate.fpr: rate.tpr.high for rate in attack.rates if not math.isnan(rate.tpr.value)}
     return [
         rate
         for rate in outcome.rates
-        if rate.fpr <= LOW_FPR and rate.beats_guessing and rate.tpr.low > own.get(rate.fpr, math.inf)
+        if rate.fpr <= LOW_FPR and rate.beats_guessing and rate.tpr.low > headline_high.get(rate.fpr, math.inf)
     ]
 
 
 def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:
-    gain = outcome.beyond_headline  # None: results of earlier versions did not compare the two
-    return outcome.auc.low > attack.auc.high if gain is None else gain.low > 0
+    gain = outcome.beyond_headline
+    if gain is None:  # results of earlier versions did not compare the two
+        return outcome.auc.low > attack.auc.high
+    return gain.low > 0
 
 
 def _by_whom(outcome: AttackResult) -> str:
@@ -270,5 +268,5 @@ def _evidence(outcome: AttackResult) -> str:
     if outcome.ranks_above:
         return f"AUC {with_interval(outcome.auc)}"
     rate = next(rate for rate in outcome.rates if rate.beats_guessing)
-    found = f"{percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
-    return f"at {percent(rate.fpr)} false alarms it finds {found}"
+    identified = f"{percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
+    return f"at {percent(rate.fpr)} false alarms it finds {identified}"

@@ -17,8 +17,8 @@ def section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
     rows = words.headline_names(results)
-    shown, rest = split_table(results.outcomes, rows)
-    body = fill_template("attacks.html", shown=shown, rest=rest, rows=rows, best=N_BEST)
+    displayed, collapsed = split_table(results.outcomes, rows)
+    body = fill_template("attacks.html", shown=displayed, rest=collapsed, rows=rows, best=N_BEST)
     return Section("attacks", "Attacks", body)
 
 

@@ -46,69 +46,71 @@ def section(results: Results) -> Section | None:
 
 def _rows(results: Results) -> list[WeightingRow]:
     """Return the metrics with unweighted and weighted non-members; empty without the latter."""
-    found, attack = results.adjusted, words.headline_attack(results)
-    if found is None or found.auc is None or attack is None:
+    weighted = results.adjusted
+    attack = words.headline_attack(results)
+    if weighted is None or weighted.auc is None or attack is None:
         return []
-    shown = {rate.fpr: rate.tpr for rate in found.rates}
+    rates = {rate.fpr: rate.tpr for rate in attack.rates}
+    weighted_rates = {rate.fpr: rate.tpr for rate in weighted.rates}
     return [
-        WeightingRow(
-            "as they are: the model and the people", attack.auc, {rate.fpr: rate.tpr for rate in attack.rates}
-        ),
-        WeightingRow("weighted to be like members: what is left for the model", found.auc, shown),
+        WeightingRow("as they are: the model and the people", attack.auc, rates),
+        WeightingRow("weighted to be like members: what is left for the model", weighted.auc, weighted_rates),
     ]
 
 
 def baseline_sentence(results: Results) -> str:
     """Report how well members are distinguished without the model, and what could have been detected; empty if not tested."""
-    found = results.baseline
-    if found is None:
+    baseline = results.baseline
+    if baseline is None:
         return ""
-    seen = inputs_text(found.inputs)
-    reached = f"A model-free baseline that reads {seen}, and never queries the model, {_reaches(found)}"
-    on = f"measured on {count(found.members)} members and {count(found.nonmembers)} non-members"
-    evidence = "Evidence" if found.significant else "No evidence"
+    inputs = inputs_text(baseline.inputs)
+    performance = f"A model-free baseline that reads {inputs}, and never queries the model, {_reaches(baseline)}"
+    sizes = f"measured on {count(baseline.members)} members and {count(baseline.nonmembers)} non-members"
+    evidence = "Evidence" if baseline.significant else "No evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
-    only = [] if "features" in found.inputs else [NO_FEATURES]
-    return " ".join([f"{first} {reached}, {on}. {_power(found)}", *only])
+    caveats = [] if "features" in baseline.inputs else [NO_FEATURES]
+    return " ".join([f"{first} {performance}, {sizes}. {_power(baseline)}", *caveats])
 
 
-def verdict_with_baseline(results: Results, found: Baseline, attack: AttackResult) -> str:
-    """The answer where members can be distinguished without the model: attacks may detect that difference.
+def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackResult) -> str:
+    """Return the verdict where members can be distinguished without the model, which attacks may detect.
 
-    The model likely adds to it where there is evidence that an attack does better than the baseline, and that it separates
-    members from non-members who are weighted to be like them. Never "Yes": what was not tested may differ too.
+    The model probably adds to the difference where there is evidence that an attack does better than the baseline, and that it
+    separates members from weighted non-members. The verdict is never "Yes", since untested properties may differ too.
     """
-    least = model_contribution(results)
-    begin = "Unclear." if least <= 0 else next(said for above, said in LIKELY_GRADES if least >= above)
-    differ = f"There is evidence of a difference between the two sets: a model-free baseline {_reaches(found)}"
-    model = "so attack results cannot be attributed to the model alone"
-    own = "" if math.isnan(attack.auc.value) else f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
-    chance = chance_sentence(found.p_value, found.game)
-    said = [
-        f"{begin} {differ}, {model}.",
-        chance,
-        own,
+    contribution = model_contribution(results)
+    start = "Unclear."
+    if contribution > 0:
+        start = next(text for above, text in LIKELY_GRADES if contribution >= above)
+    headline = f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
+    return words.paragraph(
+        f"{start} There is evidence of a difference between the two sets: a model-free baseline {_reaches(baseline)}, so attack "
+        "results cannot be attributed to the model alone.",
+        chance_sentence(baseline.p_value, baseline.game),
+        "" if math.isnan(attack.auc.value) else headline,
         gain_sentence(results),
         weighted_summary(results),
-        split_advice(found.game),
-    ]
-    return " ".join(filter(None, said))
+        split_advice(baseline.game),
+    )
 
 
 def model_contribution(results: Results) -> float:
     """Return the lower limit of the AUC that the model adds, by both corrections for the baseline; 0 if unknown."""
-    gain, left = results.gain_over_baseline, results.adjusted
-    if gain is None or left is None or left.auc is None:
+    gain = results.gain_over_baseline
+    weighted = results.adjusted
+    if gain is None or weighted is None or weighted.auc is None:
         return 0.0
-    lows = gain.gain.low, left.auc.low - CHANCE
-    return 0.0 if any(map(math.isnan, lows)) else max(min(lows), 0.0)
+    lows = (gain.gain.low, weighted.auc.low - CHANCE)
+    if any(map(math.isnan, lows)):
+        return 0.0
+    return max(min(lows), 0.0)
 
 
-def _reaches(found: Baseline) -> str:
-    return f"separates members from non-members with AUC {decimal(found.auc)} (p = {compact(found.p_value)})"
+def _reaches(baseline: Baseline) -> str:
+    return f"separates members from non-members with AUC {decimal(baseline.auc)} (p = {compact(baseline.p_value)})"
 
 
-def _power(found: Baseline) -> str:
-    if math.isnan(found.detectable_auc) or found.detectable_auc >= 1:
+def _power(baseline: Baseline) -> str:
+    if math.isnan(baseline.detectable_auc) or baseline.detectable_auc >= 1:
         return "With this few records, the test may miss even a large difference."
-    return f"This test has 80% power to detect a difference of AUC {decimal(found.detectable_auc)} or more."
+    return f"This test has 80% power to detect a difference of AUC {decimal(baseline.detectable_auc)} or more."

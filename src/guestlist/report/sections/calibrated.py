@@ -11,41 +11,42 @@ from guestlist.report.section import Section, fill_template
 
 def section(results: Results) -> Section | None:
     """Render the calibration of each risk; None without such risks."""
-    found = tuple(one for one in results.calibrated or () if one.calibration.bins)
-    if not found:
+    scores = tuple(score for score in results.calibrated or () if score.calibration.bins)
+    if not scores:
         return None
-    drawn = {"calibration": _chart(found)}
+    charts = {"calibration": _chart(scores)}
     body = fill_template(
         "calibrated.html",
-        charts=drawn,
-        said=[calibration_sentence(one) for one in found],
-        label=_label(found),
-        priors=[one.prior for one in found[0].priors],
-        scores=found,
+        charts=charts,
+        said=[calibration_sentence(score) for score in scores],
+        label=_label(scores),
+        priors=[score.prior for score in scores[0].priors],
+        scores=scores,
         percent=percent,
     )
-    return Section("calibrated", "Are risks probabilities?", body, drawn, appendix=True)
+    return Section("calibrated", "Are risks probabilities?", body, charts, appendix=True)
 
 
-def calibration_sentence(one: CalibratedScore) -> str:
+def calibration_sentence(score: CalibratedScore) -> str:
     """Report the calibration error of one risk."""
-    rmse = one.calibration.rmse
-    sure = "" if rmse.low > 0 else "; it may be right, and off by chance alone"
-    return f"{one.score} is off by {with_interval(rmse)} (root mean square over records){sure}."
+    rmse = score.calibration.rmse
+    caveat = "" if rmse.low > 0 else "; it may be right, and off by chance alone"
+    return f"{score.score} is off by {with_interval(rmse)} (root mean square over records){caveat}."
 
 
-def _label(found: tuple[CalibratedScore, ...]) -> str:
+def _label(scores: tuple[CalibratedScore, ...]) -> str:
     bins = "; ".join(
-        f"{one.score}: " + ", ".join(f"{decimal(b.risk)} to {decimal(b.share.value)}" for b in one.calibration.bins)
-        for one in found
+        f"{score.score}: "
+        + ", ".join(f"{decimal(bin.risk)} to {decimal(bin.share.value)}" for bin in score.calibration.bins)
+        for score in scores
     )
     return f"Shares of members against the mean risk of records of such risk. {bins}."
 
 
-def _chart(found: tuple[CalibratedScore, ...]) -> Chart:
+def _chart(scores: tuple[CalibratedScore, ...]) -> Chart:
     """Draw shares of members over risks; a calibrated probability is on the diagonal."""
     shares = (-0.02, 1.02), (0.0, 0.25, 0.5, 0.75, 1.0)
-    points = (_points(one, i) for i, one in enumerate(found))
+    points = (_points(score, i) for i, score in enumerate(scores))
     return Chart(
         Axis("risk", shares[0], ticks=shares[1]),
         Axis("share that are members", shares[0], ticks=shares[1]),
@@ -54,14 +55,14 @@ def _chart(found: tuple[CalibratedScore, ...]) -> Chart:
     )
 
 
-def _points(one: CalibratedScore, number: int) -> Series:
-    bins, colours, marks = one.calibration.bins, ("member", "nonmember", "other"), ("circle", "square", "diamond")
+def _points(score: CalibratedScore, number: int) -> Series:
+    bins, colours, marks = score.calibration.bins, ("member", "nonmember", "other"), ("circle", "square", "diamond")
     return Series(
-        one.score,
-        tuple(b.risk for b in bins),
-        tuple(b.share.value for b in bins),
+        score.score,
+        tuple(bin.risk for bin in bins),
+        tuple(bin.share.value for bin in bins),
         colours[number % len(colours)],
         line=1.2,
         mark=marks[number % len(marks)],
-        y_ends=interval_ends([b.share for b in bins]),
+        y_ends=interval_ends([bin.share for bin in bins]),
     )

@@ -23,9 +23,9 @@ def section(results: Results) -> Section | None:
     headline = words.headline_attack(results)
     if headline is None:
         return None
-    drawn = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
-    body = fill_template("curves.html", headline=headline, charts=drawn)
-    return Section("curves", "Members found against false alarms", body, drawn)
+    charts = {"roc-linear": _roc(results, headline, log=False), "roc-log": _roc(results, headline, log=True)}
+    body = fill_template("curves.html", headline=headline, charts=charts)
+    return Section("curves", "Members found against false alarms", body, charts)
 
 
 def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
@@ -34,7 +34,7 @@ def _roc(results: Results, headline: AttackResult, *, log: bool) -> Chart:
     second = words.file_holder_attack(results)
     series = (
         *([] if second is None else [_band(second, "nonmember", f"{words.FILE_HOLDER}: ")]),
-        _band(headline, who="" if second is None else f"{words.QUERIER}: "),
+        _band(headline, attacker="" if second is None else f"{words.QUERIER}: "),
         diagonal(),
         *_others(results, headline),
         *([] if second is None else [_line(second.name, second.curve.fpr, second.curve.tpr, "nonmember", 2.6, key="")]),
@@ -73,35 +73,36 @@ def _line(name: str, fpr, tpr, colour: str, width: float, *, dash: str = "solid"
 
 def _weighted(results: Results) -> list[Series]:
     """Return the curve of the headline attack with weighted non-members."""
-    found = results.adjusted
-    if found is None or not found.fpr:
+    weighted = results.adjusted
+    if weighted is None or not weighted.fpr:
         return []
-    name = f"{found.attack}, non-members weighted to be like members"
-    return [_line(name, found.fpr, found.tpr, "member", 1.6, dash="dash")]
+    name = f"{weighted.attack}, non-members weighted to be like members"
+    return [_line(name, weighted.fpr, weighted.tpr, "member", 1.6, dash="dash")]
 
 
 def _allowed(results: Results) -> list[Series]:
     """Return the largest curve that a claimed epsilon allows, where records are exchangeable."""
-    found = results.epsilon
-    if found is None or found.allowed is None:
+    epsilon = results.epsilon
+    if epsilon is None or epsilon.allowed is None:
         return []
-    claim, fpr = found.allowed, np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
+    claim = epsilon.allowed
+    fpr = np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
     allowed = allowed_tpr(claim, fpr)
-    key = f"the most that {person_claim_text(found)} allows{exchangeability_clause(found)}"
+    key = f"the most that {person_claim_text(epsilon)} allows{exchangeability_clause(epsilon)}"
     curve = _line(f"allowed by {claim_text(claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key)
     return [replace(curve, step=False)]
 
 
-def _band(outcome: AttackResult, colour: str = "member", who: str = "") -> Series:
+def _band(outcome: AttackResult, colour: str = "member", attacker: str = "") -> Series:
     """Return the pointwise band of a curve; its entry in the key is also that of the curve.
 
     Args:
         outcome: Attack.
         colour: Colour of the band.
-        who: Attacker, before the attack's name in the key.
+        attacker: Attacker, before the attack's name in the key.
     """
     curve = outcome.curve
     ends = tuple(zip(curve.band_low, curve.band_high, strict=True))
-    key = f"{who}{outcome.name}, with its 95% band"
+    key = f"{attacker}{outcome.name}, with its 95% band"
     name = f"95% band of {outcome.name}"
     return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, hover=False)

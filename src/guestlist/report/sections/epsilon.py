@@ -23,22 +23,22 @@ NOT_EXCHANGEABLE = (
 
 def section(results: Results) -> Section | None:
     """Render the test of a claimed epsilon; None where none is claimed."""
-    found = results.epsilon
-    if found is None or found.claimed is None:
+    result = results.epsilon
+    if result is None or result.claimed is None:
         return None
     body = fill_template("epsilon.html", said=claim_sentences(results))
-    return Section("epsilon", f"Does the claimed ε of {compact(found.claimed.epsilon)} hold?", body)
+    return Section("epsilon", f"Does the claimed ε of {compact(result.claimed.epsilon)} hold?", body)
 
 
 def claim_sentences(results: Results) -> tuple[str, ...]:
     """Report whether a claim holds, what it allows and when that binds attacks; empty without a claim."""
-    found = results.epsilon
-    if found is None or found.claimed is None:
+    result = results.epsilon
+    if result is None or result.claimed is None:
         return ()
     return (
-        epsilon_verdict(found),
-        _allowed(results, found),
-        NOT_EXCHANGEABLE if found.not_exchangeable else EXCHANGEABLE,
+        epsilon_verdict(result),
+        _allowed(results, result),
+        NOT_EXCHANGEABLE if result.not_exchangeable else EXCHANGEABLE,
     )
 
 
@@ -48,8 +48,8 @@ class BoundTexts(NamedTuple):
     contradicted: str
     too_few: str
     kept: str
-    nothing: str
-    shown: str
+    no_bound: str
+    bound: str
     perfect: str
     other_noise: str
 
@@ -58,8 +58,8 @@ PROOF = BoundTexts(
     contradicted="No: the claim of {claim} is contradicted.",
     too_few="The claim of {claim} could not have been contradicted with so few {things}.",
     kept="The claim of {claim} is not contradicted, which does not show that it holds.",
-    nothing="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
-    shown="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
+    no_bound="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
+    bound="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
     perfect="{scores} would have proved {epsilon}{paid}.",
     other_noise="The claim of {claim} is not contradicted by what is shown of Gaussian noise: it is not a claim of that.",
 )
@@ -67,8 +67,8 @@ BELIEF = BoundTexts(
     contradicted="The claim of {claim} is hardly to be believed.",
     too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
     kept="The claim of {claim} can still be believed, which does not show that it holds.",
-    nothing="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
-    shown="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
+    no_bound="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
+    bound="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
     "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
     "so many is wrong.",
     perfect="After {scores} the same would be believed of {epsilon}{paid}.",
@@ -76,45 +76,49 @@ BELIEF = BoundTexts(
 )
 
 
-def epsilon_verdict(found: Epsilon) -> str:
+def epsilon_verdict(result: Epsilon) -> str:
     """Report the lower bound on epsilon and whether it contradicts the claim."""
-    claim, bound, put = found.claimed, found.bound, BELIEF if found.bayesian else PROOF
+    claim = result.claimed
+    bound = result.bound
+    texts = BELIEF if result.bayesian else PROOF
     if bound is None:
         claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
-        return f"Whether {claimed} holds was not tested: {REFUSED[found.refused or 'own split']}."
-    scores = _perfect(found, bound)
-    scores = scores[0].lower() + scores[1:] if found.bayesian else scores
-    could = put.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(found))
-    shown = _shown(found, bound, put)
-    if claim is None or found.allowed is None:
-        return f"{shown} {could}"
-    allows = f" It allows {claim_text(found.allowed)} of one record in the place of another." if found.replaced else ""
-    if found.contradicted:
-        return f"{put.contradicted.format(claim=claim_text(claim))}{allows} {shown} {could}"
-    if found.about_other_noise:
-        return f"{put.other_noise.format(claim=claim_text(claim))}{allows} {shown} {could}"
-    so_few = bound.provable <= found.allowed.epsilon
-    said = (put.too_few if so_few else put.kept).format(
-        claim=claim_text(claim), things="runs" if found.runs else "records"
-    )
-    return f"{said}{allows} {shown} {could}"
+        return f"Whether {claimed} holds was not tested: {REFUSED[result.refused or 'own split']}."
+    scores = _perfect(result, bound)
+    if result.bayesian:  # the text continues a sentence
+        scores = scores[0].lower() + scores[1:]
+    power = texts.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(result))
+    evidence = _shown(result, bound, texts)
+    if claim is None or result.allowed is None:
+        return f"{evidence} {power}"
+    verdict = texts.kept
+    if result.contradicted:
+        verdict = texts.contradicted
+    elif result.about_other_noise:
+        verdict = texts.other_noise
+    elif bound.provable <= result.allowed.epsilon:
+        verdict = texts.too_few
+    verdict = verdict.format(claim=claim_text(claim), things="runs" if result.runs else "records")
+    if result.replaced:
+        verdict += f" It allows {claim_text(result.allowed)} of one record in the place of another."
+    return f"{verdict} {evidence} {power}"
 
 
-def _shown(found: Epsilon, bound: EpsilonBound, put: BoundTexts) -> str:
-    said = (put.shown if bound.epsilon else put.nothing).format(
-        whose=words.counted(bound.members + bound.nonmembers, "run") if found.runs else found.attack,
-        about=" of one record in the place of another" if found.replaced else "",
+def _shown(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
+    text = (texts.bound if bound.epsilon else texts.no_bound).format(
+        whose=words.counted(bound.members + bound.nonmembers, "run") if result.runs else result.attack,
+        about=" of one record in the place of another" if result.replaced else "",
         epsilon=decimal(bound.epsilon),
         share=percent(bound.confidence),
         delta=bound.delta,
     )
-    if found.gaussian:
-        said += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
-    return said
+    if result.gaussian:
+        text += " That is about Gaussian noise: a mechanism of another kind may do as well with a smaller one."
+    return text
 
 
-def _perfect(found: Epsilon, bound: EpsilonBound) -> str:
-    if found.runs:
+def _perfect(result: Epsilon, bound: EpsilonBound) -> str:
+    if result.runs:
         return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
     sides = f"{words.counted(bound.members, 'member')} and {words.counted(bound.nonmembers, 'non-member')}"
     return f"Perfect scores of these {sides}"
@@ -126,31 +130,33 @@ def claim_text(claim: Claim) -> str:
     return f"{noise}ε = {compact(claim.epsilon)} at δ = {claim.delta:.3g}"
 
 
-def exchangeability_clause(found: Epsilon) -> str:
+def exchangeability_clause(result: Epsilon) -> str:
     """Return the condition under which a drawn bound holds."""
-    if found.not_exchangeable:
+    if result.not_exchangeable:
         return " where members and non-members are exchangeable, which they are not in this game"
     return ", if members and non-members are exchangeable"
 
 
-def person_claim_text(found: Epsilon) -> str:
+def person_claim_text(result: Epsilon) -> str:
     """Return the claim, also for all records of a person where a person has several."""
-    assert found.claimed is not None
-    if found.records_per_person == 1 or found.allowed is None:
-        return claim_text(found.claimed)
-    several = f"the {words.counted(found.records_per_person, 'record')} that a person has at most"
-    return f"{claim_text(found.claimed)} of one record, {claim_text(found.allowed)} of {several},"
+    assert result.claimed is not None
+    if result.records_per_person == 1 or result.allowed is None:
+        return claim_text(result.claimed)
+    several = f"the {words.counted(result.records_per_person, 'record')} that a person has at most"
+    return f"{claim_text(result.claimed)} of one record, {claim_text(result.allowed)} of {several},"
 
 
-def _paid(found: Epsilon) -> str:
-    return "; coins for every record, gl.Bernoulli(0.5), would prove more" if found.fixed_size else ""
+def _paid(result: Epsilon) -> str:
+    return "; coins for every record, gl.Bernoulli(0.5), would prove more" if result.fixed_size else ""
 
 
-def _allowed(results: Results, found: Epsilon) -> str:
+def _allowed(results: Results, result: Epsilon) -> str:
     """Compare the advantage that the claim allows with that of the headline attack."""
-    if found.advantage is None or found.claimed is None:
+    if result.advantage is None or result.claimed is None:
         return ""
-    allowed = f"Under {person_claim_text(found)} no attack has an advantage above {decimal(found.advantage)} on average"
+    allowed = (
+        f"Under {person_claim_text(result)} no attack has an advantage above {decimal(result.advantage)} on average"
+    )
     attack = words.headline_attack(results)
     if attack is None:
         return f"{allowed}."

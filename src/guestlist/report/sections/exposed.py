@@ -28,7 +28,7 @@ def section(results: Results) -> Section | None:
         "exposed.html",
         exposed=listed,
         persons=results.exposed_persons or (),
-        labels=any(one.label for one in listed),
+        labels=any(record.label for record in listed),
         groups=sorted(first.groups) if first else (),
         risks=sorted(first.risks) if first else (),
         features=tuple(first.features) if first else (),
@@ -56,13 +56,16 @@ def table_caption(results: Results) -> str:
     if not results.exposed:
         return no_records_reason(results)
     attack = results.headline.name if results.headline else "the headline attack"
-    number = words.counted(len(results.exposed or ()), "member")
-    which = f"The {number} with the {'smallest p-values' if has_model_p_values(results) else 'highest scores'} under {attack}"
-    risks = (
-        " Only the model owner can compute the risks; see below how well they predict." if _has_risks(results) else ""
-    )
-    return " ".join(
-        filter(None, (f"{which}{_order(results)}.{risks}", small_p_values_sentence(results), _alike(results)))
+    members = words.counted(len(results.exposed), "member")
+    extreme = "smallest p-values" if has_model_p_values(results) else "highest scores"
+    risks = ""
+    if any(record.risks for record in results.exposed):
+        risks = "Only the model owner can compute the risks; see below how well they predict."
+    return words.paragraph(
+        f"The {members} with the {extreme} under {attack}{_order(results)}.",
+        risks,
+        small_p_values_sentence(results),
+        _alike(results),
     )
 
 
@@ -85,31 +88,32 @@ def no_records_reason(results: Results) -> str:
     check = results.check("GL129")
     if check is not None and check.state == "issue":
         return NOT_THE_TRAINING_SET
-    found = results.exposure_summary
-    if found is None:
+    exposure = results.exposure_summary
+    if exposure is None:
         return ""
-    if found.left_out:
+    if exposure.left_out:
         return (
-            f"No record is listed: {words.counted(found.left_out, 'member')} share the first place with equal values, and naming "
-            "some of them would be arbitrary. All are in records.parquet."
+            f"No record is listed: {words.counted(exposure.left_out, 'member')} share the first place with equal values, and "
+            "naming some of them would be arbitrary. All are in records.parquet."
         )
-    members = words.counted(found.members, "member")
+    members = words.counted(exposure.members, "member")
     return (
-        f"No record is listed: none of {members} has a {_p_value(results)} of {compact(found.alpha)} or less. Records may still "
-        "be exposed, to another attack or by less than this number of references and non-members can detect."
+        f"No record is listed: none of {members} has a {_p_value(results)} of {compact(exposure.alpha)} or less. Records may "
+        "still be exposed, to another attack or by less than this number of references and non-members can detect."
     )
 
 
 def small_p_values_sentence(results: Results) -> str:
     """Report how many members have a small p-value, and how many chance would give."""
-    found = results.exposure_summary
-    if found is None:
+    exposure = results.exposure_summary
+    if exposure is None:
         return ""
-    where = f" (column {found.column} of records.parquet)" if found.column else ""
-    have = "has" if found.small == 1 else "have"
+    column = f" (column {exposure.column} of records.parquet)" if exposure.column else ""
+    have = "has" if exposure.small == 1 else "have"
+    by_chance = count(max(exposure.alpha * exposure.members, 1))
     return (
-        f"{count(found.small)} of {words.counted(found.members, 'member')} {have} a {_p_value(results)} of "
-        f"{compact(found.alpha)} or less{where}. Chance alone would give about {count(max(found.alpha * found.members, 1))}."
+        f"{count(exposure.small)} of {words.counted(exposure.members, 'member')} {have} a {_p_value(results)} of "
+        f"{compact(exposure.alpha)} or less{column}. Chance alone would give about {by_chance}."
     )
 
 
@@ -119,19 +123,17 @@ def _p_value(results: Results) -> str:
 
 def _alike(results: Results) -> str:
     """Report ties, among the listed records and after them."""
-    listed, found = results.exposed or (), results.exposure_summary
-    tied = sum(record.tied > 1 for record in listed)
-    said = f"{count(tied)} of those listed have the same values as others, and are sorted by id. " if tied else ""
-    if found is not None and found.left_out:
-        said += (
-            f"The next place is shared by {words.counted(found.left_out, 'member')} with equal values. They are in "
+    exposure = results.exposure_summary
+    sentences = []
+    tied = sum(record.tied > 1 for record in results.exposed or ())
+    if tied:
+        sentences.append(f"{count(tied)} of those listed have the same values as others, and are sorted by id.")
+    if exposure is not None and exposure.left_out:
+        sentences.append(
+            f"The next place is shared by {words.counted(exposure.left_out, 'member')} with equal values. They are in "
             "records.parquet and not listed here, since naming some of them would be arbitrary."
         )
-    return said.strip()
-
-
-def _has_risks(results: Results) -> bool:
-    return any(record.risks for record in results.exposed or ())
+    return " ".join(sentences)
 
 
 def exposed_title(results: Results) -> str:
@@ -154,20 +156,18 @@ def p_value_explanation(results: Results) -> str:
     """Explain the p-values of the records."""
     if results.subject is None:
         return ""
-    return (
-        model_p_value_explanation(results)
-        if has_model_p_values(results)
-        else nonmember_p_value_explanation(results.subject)
-    )
+    if has_model_p_values(results):
+        return model_p_value_explanation(results)
+    return nonmember_p_value_explanation(results.subject)
 
 
 def model_p_value_explanation(results: Results) -> str:
     """Explain the comparison of a record with its own scores under other models."""
-    most = max(record.models or 0 for record in results.exposed or ())
+    models = max(record.models or 0 for record in results.exposed or ())
     return (
         "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
         "share of those models (counting this one) that score it at least as high. Records that every model finds easy therefore "
-        f"do not rank high. With {words.counted(most, 'such model')} no p-value is below {compact(1 / (most + 1))}."
+        f"do not rank high. With {words.counted(models, 'such model')} no p-value is below {compact(1 / (models + 1))}."
         f"{_distance(results)}"
     )
 
@@ -175,10 +175,10 @@ def model_p_value_explanation(results: Results) -> str:
 def _distance(results: Results) -> str:
     if all(record.p_distance is None for record in results.exposed or ()):
         return ""
-    how = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
+    method = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
     return (
         " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
-        f"{how}. It decides which records are listed.{_inflation(results)}{GAP if _gaps(results) else ''}"
+        f"{method}. It decides which records are listed.{_inflation(results)}{GAP if _gaps(results) else ''}"
     )
 
 
@@ -194,19 +194,22 @@ def _inflation(results: Results) -> str:
 
 def flag_guarantee(results: Results) -> str:
     """State the guarantee of the flags, and its limits."""
-    found = results.exposure
-    if found is None:
+    exposure = results.exposure
+    if exposure is None:
         return ""
-    size = f"{count(found.flagged)} of {words.counted(found.tested, 'member')}" if found.flagged else "No member"
+    members = "No member"
+    if exposure.flagged:
+        members = f"{count(exposure.flagged)} of {words.counted(exposure.tested, 'member')}"
+    verb = "is" if exposure.flagged < 2 else "are"
     text = (
-        f"{size} {'is' if found.flagged < 2 else 'are'} flagged (column flagged of records.parquet). The false discovery rate is "
-        f"controlled at {percent(found.q)}: on average across audits, at most {count(found.q * 100)} in 100 flagged records are "
-        "no more exposed than if the model had never seen them."
+        f"{members} {verb} flagged (column flagged of records.parquet). The false discovery rate is controlled at "
+        f"{percent(exposure.q)}: on average across audits, at most {count(exposure.q * 100)} in 100 flagged records are no more "
+        "exposed than if the model had never seen them."
     )
-    if found.rate_in_models is not None and found.rate_out_models is not None:
+    if exposure.rate_in_models is not None and exposure.rate_out_models is not None:
         text += (
-            f" Models trained again with a flagged record score it as high in {percent(found.rate_in_models)} of cases; models "
-            f"trained without it, in {percent(found.rate_out_models)}."
+            f" Models trained again with a flagged record score it as high in {percent(exposure.rate_in_models)} of cases; "
+            f"models trained without it, in {percent(exposure.rate_out_models)}."
         )
     return text + (
         " A flag is no proof for a single record. Records without a flag may still be exposed, to another attack or by less than "
@@ -229,10 +232,10 @@ def _persons_compared(results: Results) -> bool:
     return any(person.p_among_models is not None for person in results.exposed_persons or ())
 
 
-def nonmember_p_value_explanation(who: Subject) -> str:
+def nonmember_p_value_explanation(subject: Subject) -> str:
     """Explain p-values of records that were compared only with other records."""
-    members, nonmembers = who.members, who.nonmembers
-    small = max(0.01, 1 / (nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
+    members = subject.members
+    small = max(0.01, 1 / (subject.nonmembers + 1))  # with fewer than 99 non-members, no p-value is as small as 0.01
     return (
         "No record was compared with itself under other models, so a high score may come from an easy record as well as from "
         "a remembered one. "

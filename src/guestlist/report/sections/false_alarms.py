@@ -20,20 +20,20 @@ def section(results: Results) -> Section | None:
     return Section("false_alarms", "Whom false alarms fall on", body)
 
 
-def per_record_fpr_sentence(found: PerRecordFpr) -> str:
+def per_record_fpr_sentence(result: PerRecordFpr) -> str:
     """Report whether the nominal rate holds for single records."""
     start = (
-        f"At a false-positive rate of {percent(found.fpr)} over all non-members, {found.attack} calls a record under "
-        f"{percent(found.rate)} of the models that did not train on it, on average over {count(found.records)} records"
+        f"At a false-positive rate of {percent(result.fpr)} over all non-members, {result.attack} calls a record under "
+        f"{percent(result.rate)} of the models that did not train on it, on average over {count(result.records)} records"
     )
-    often = f"{found.factor:g} times as often as that rate says"
-    if not found.far:
+    often = f"{result.factor:g} times as often as that rate says"
+    if not result.far:
         return (
-            f"{start}. No record is shown to be called more than {often}; with {count(found.models)} such models for a record, "
+            f"{start}. No record is shown to be called more than {often}; with {count(result.models)} such models for a record, "
             "only large differences can be seen."
         )
-    share = percent(found.far / found.records)
+    share = percent(result.far / result.records)
     return (
-        f"{start}. {count(found.far)} of them ({share}) are shown to be called more than {often}: for these people, being called "
-        "says much less than the rate promises, and for the others more."
+        f"{start}. {count(result.far)} of them ({share}) are shown to be called more than {often}: for these people, being "
+        "called says much less than the rate promises, and for the others more."
     )

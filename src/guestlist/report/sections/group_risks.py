@@ -29,26 +29,29 @@ MAX_NAMED_PAIRS = (
 
 def section(results: Results) -> Section | None:
     """Render risks by group and class; None where there are none."""
-    found = results.group_risks
-    if found is None:
+    group_risks = results.group_risks
+    if group_risks is None:
         return None
     body = fill_template(
         "group_risks.html",
-        found=found,
+        found=group_risks,
         said=[
-            *group_differences(found),
+            *group_differences(group_risks),
             *([ANOTHER] if results.groups else ()),
             # Small groups are named where groups are.
             *(
-                too_small_sentence(found, kind)
+                too_small_sentence(group_risks, kind)
                 for kind in (PAIR, CLASS)
-                if any(one.kind == kind for one in found.small)
+                if any(item.kind == kind for item in group_risks.small)
             ),
         ],
         # A risk that ranks within classes has one mean in all of them, and there is nothing to say about it.
-        gaps=[gap_sentence(one) for one in results.class_gap or () if not math.isnan(one.pearson.value)],
-        rate=percent(found.fpr),
-        tables=[("groups", "Groups", _of_kinds(found, GROUP, PAIR)), ("classes", "Classes", _of_kinds(found, CLASS))],
+        gaps=[gap_sentence(item) for item in results.class_gap or () if not math.isnan(item.pearson.value)],
+        rate=percent(group_risks.fpr),
+        tables=[
+            ("groups", "Groups", _of_kinds(group_risks, GROUP, PAIR)),
+            ("classes", "Classes", _of_kinds(group_risks, CLASS)),
+        ],
         name=slice_name,
     )
     return Section("group_risks", "Risk by group and class", body)
@@ -59,90 +62,96 @@ def slice_name(part: GroupRisk | TooSmall) -> str:
     return " and ".join(f"{column} = {value}" for column, value in part.values.items())
 
 
-def group_differences(found: GroupRisks) -> list[str]:
+def group_differences(group_risks: GroupRisks) -> list[str]:
     """For each type, name the groups whose mean risk differs from that of the other members."""
-    said = []
-    for kind, parts in groupby(found.judged, key=lambda part: part.kind):
-        some = list(parts)
-        if not any(one.risks for one in some):
+    sentences = []
+    for kind, parts in groupby(group_risks.judged, key=lambda part: part.kind):
+        groups = list(parts)
+        if not any(group.risks for group in groups):
             continue
-        apart = [(part, _clearest(part)) for part in some if any(one.differs for one in part.risks)]
-        apart.sort(key=lambda both: (both[1].p_value, -abs(both[1].beyond_rest.value)))
-        looked = (
-            f"Of {words.counted(len(some), KINDS[kind])}" if kind == GROUP else f"Of {count(len(some))} {SEVERAL[kind]}"
-        )
-        if not apart:
-            said.append(f"{looked}, none is shown to differ from the rest in the mean of a risk over its members.")
+        differing = [(part, _clearest(part)) for part in groups if any(risk.differs for risk in part.risks)]
+        differing.sort(key=lambda pair: (pair[1].p_value, -abs(pair[1].beyond_rest.value)))
+        start = f"Of {count(len(groups))} {SEVERAL[kind]}"
+        if kind == GROUP:
+            start = f"Of {words.counted(len(groups), KINDS[kind])}"
+        if not differing:
+            sentences.append(f"{start}, none is shown to differ from the rest in the mean of a risk over its members.")
             continue
-        told = "; ".join(_difference(part, one) for part, one in apart[:MAX_NAMED_PAIRS])
-        more = (
-            f"; and {count(len(apart) - MAX_NAMED_PAIRS)} more, in the tables" if len(apart) > MAX_NAMED_PAIRS else ""
+        differences = "; ".join(_difference(part, risk) for part, risk in differing[:MAX_NAMED_PAIRS])
+        if len(differing) > MAX_NAMED_PAIRS:
+            differences += f"; and {count(len(differing) - MAX_NAMED_PAIRS)} more, in the tables"
+        sentences.append(
+            f"{start}, these differ from the rest in the mean of a risk over their members: {differences}."
         )
-        said.append(f"{looked}, these differ from the rest in the mean of a risk over their members: {told}{more}.")
-    return said
+    return sentences
 
 
-def too_small_sentence(found: GroupRisks, kind: str) -> str:
+def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     """Name the groups of a type that are too small to be evaluated, with their sizes."""
-    small = [one for one in found.small if one.kind == kind]
-    most = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
-    named = "; ".join(_named(list(alike)) for _, alike in groupby(small[:most], key=lambda one: tuple(one.values)))
-    more = f"; and {count(len(small) - most)} more, in results.json" if len(small) > most else ""
+    small = [group for group in group_risks.small if group.kind == kind]
+    max_named = MAX_NAMED_PAIRS if kind == PAIR else MAX_NAMED
+    by_columns = groupby(small[:max_named], key=lambda group: tuple(group.values))
+    named = "; ".join(_named(list(groups)) for _, groups in by_columns)
+    if len(small) > max_named:
+        named += f"; and {count(len(small) - max_named)} more, in results.json"
+    minimum = count(group_risks.fewest)
+    kinds = KINDS[kind] if len(small) == 1 else SEVERAL[kind]
     return (
-        f"Too small to judge, with fewer than {count(found.fewest)} members or {count(found.fewest)} non-members, are "
-        f"{count(len(small))} {KINDS[kind] if len(small) == 1 else SEVERAL[kind]} (members and non-members in brackets): "
-        f"{named}{more}."
+        f"Too small to judge, with fewer than {minimum} members or {minimum} non-members, are {count(len(small))} {kinds} "
+        f"(members and non-members in brackets): {named}."
     )
 
 
 def _named(small: list[TooSmall]) -> str:
     """Name groups of the same columns with their sizes; a single column is named once."""
     if len(small[0].values) > 1:
-        return "; ".join(f"{slice_name(one)} {_numbers(one)}" for one in small)
+        return "; ".join(f"{slice_name(group)} {_numbers(group)}" for group in small)
     (column,) = small[0].values
-    return f"{column} = " + ", ".join(f"{one.values[column]} {_numbers(one)}" for one in small)
+    return f"{column} = " + ", ".join(f"{group.values[column]} {_numbers(group)}" for group in small)
 
 
-def _numbers(one: TooSmall) -> str:
-    return f"({count(one.members)} and {count(one.nonmembers)})"
+def _numbers(group: TooSmall) -> str:
+    return f"({count(group.members)} and {count(group.nonmembers)})"
 
 
-def gap_sentence(found: GapCorrelation) -> str:
+def gap_sentence(correlation: GapCorrelation) -> str:
     """Report whether the mean of a risk varies with the generalisation gap over classes."""
-    start = f"Over {count(found.classes)} classes, "
+    start = f"Over {count(correlation.classes)} classes, "
     gap = "the generalisation gap (accuracy on members minus that on non-members)"
-    figures = f"r = {with_interval(found.pearson)}, Spearman {with_interval(found.spearman)}"
-    if found.p_value is None:
+    coefficients = f"r = {with_interval(correlation.pearson)}, Spearman {with_interval(correlation.spearman)}"
+    if correlation.p_value is None:
         return (
-            f"{start}{found.risk} is not tested against {gap}, because both are estimated from the same members and "
-            f"non-members: {figures}."
+            f"{start}{correlation.risk} is not tested against {gap}, because both are estimated from the same members and "
+            f"non-members: {coefficients}."
         )
-    figures += f", corrected p = {compact(found.p_value)}"
-    if not found.significant:
-        return f"{start}there is no evidence that the mean of {found.risk} varies with {gap}: {figures}."
-    how = "rises" if found.pearson.value > 0 else "falls"
-    return f"{start}the mean of {found.risk} {how} with {gap}: {figures}."
+    coefficients += f", corrected p = {compact(correlation.p_value)}"
+    if not correlation.significant:
+        return f"{start}there is no evidence that the mean of {correlation.risk} varies with {gap}: {coefficients}."
+    direction = "rises" if correlation.pearson.value > 0 else "falls"
+    return f"{start}the mean of {correlation.risk} {direction} with {gap}: {coefficients}."
 
 
-def _difference(part: GroupRisk, found: MeanRisk) -> str:
-    gap = found.beyond_rest
+def _difference(part: GroupRisk, risk: MeanRisk) -> str:
+    gap = risk.beyond_rest
     if gap.value < 0:  # less by 0.03, and not by -0.03
         gap = Estimate(-gap.value, -gap.high, -gap.low)
-    more = "more" if found.beyond_rest.value > 0 else "less"
-    others = sum(one.differs for one in part.risks) - 1
-    too = f", and {count(others)} other risk{'s' if others > 1 else ''}" if others else ""
-    return f"{slice_name(part)}, {more} {found.risk}, by {with_interval(gap)}, corrected p = {compact(found.p_value or 0.0)}{too}"
+    direction = "more" if risk.beyond_rest.value > 0 else "less"
+    text = f"{slice_name(part)}, {direction} {risk.risk}, by {with_interval(gap)}"
+    text += f", corrected p = {compact(risk.p_value or 0.0)}"
+    others = sum(other.differs for other in part.risks) - 1
+    return f"{text}, and {words.counted(others, 'other risk')}" if others else text
 
 
 def _clearest(part: GroupRisk) -> MeanRisk:
     """Return the difference with the smallest p-value."""
-    return min((one for one in part.risks if one.differs), key=lambda one: (one.p_value, -abs(one.beyond_rest.value)))
+    differing = [risk for risk in part.risks if risk.differs]
+    return min(differing, key=lambda risk: (risk.p_value, -abs(risk.beyond_rest.value)))
 
 
-def _of_kinds(found: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
+def _of_kinds(group_risks: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
     """Return groups by type, within each the most exposed first.
 
     They are sorted by the lower end of the TPR, since a large TPR of a small group may be due to chance.
     """
-    chosen = [one for one in found.judged if one.kind in kinds]
-    return sorted(chosen, key=lambda one: (kinds.index(one.kind), math.isnan(one.tpr.low), -one.tpr.low))
+    groups = [group for group in group_risks.judged if group.kind in kinds]
+    return sorted(groups, key=lambda group: (kinds.index(group.kind), math.isnan(group.tpr.low), -group.tpr.low))

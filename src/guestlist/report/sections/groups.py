@@ -32,16 +32,19 @@ def section(results: Results) -> Section | None:
 
 def _tables(results: Results) -> list[GroupTable]:
     """Return a table of groups for each headline row; only the first has TPRs."""
-    shown = {
+    headline_rows = {
         words.QUERIER: (results.groups or (), True),
         words.FILE_HOLDER: (results.file_holder_groups or (), False),
     }
     tables = []
-    for title, (groups, with_rate) in shown.items():
+    for title, (groups, with_rate) in headline_rows.items():
         rate = percent(results.group_risks.fpr) if results.group_risks and with_rate else ""
         rows = [(group, _tpr(results, group) if with_rate else None) for group in sorted(groups, key=_exposure)]
-        tables += [GroupTable(title, rows, rate)] if rows else []
-    return tables if len(tables) > 1 else [replace(table, title="") for table in tables]
+        if rows:
+            tables.append(GroupTable(title, rows, rate))
+    if len(tables) == 1:
+        return [replace(tables[0], title="")]
+    return tables
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,15 @@ class GroupTable:
 
 def small_groups_sentence(results: Results) -> str:
     """Name the groups that are too small to be evaluated; empty where there are none or an older version did not list them."""
-    found = results.group_risks
-    if found is None or not any(one.kind == GROUP for one in found.small):
+    group_risks = results.group_risks
+    if group_risks is None or not any(group.kind == GROUP for group in group_risks.small):
         return ""
-    return too_small_sentence(found, GROUP)
+    return too_small_sentence(group_risks, GROUP)
 
 
 def small_groups_note(results: Results) -> str:
     """Report the number of groups that are too small to be evaluated."""
-    small = [one for one in results.group_risks.small if one.kind == GROUP] if results.group_risks else []
+    small = [group for group in results.group_risks.small if group.kind == GROUP] if results.group_risks else []
     if not small:
         return ""
     others = "more " if results.groups else ""
@@ -78,7 +81,9 @@ def _exposure(group: GroupResult) -> tuple[bool, float]:
 
 def _tpr(results: Results, group: GroupResult) -> Estimate | None:
     judged = results.group_risks.judged if results.group_risks else ()
-    return next((one.tpr for one in judged if one.kind == GROUP and one.values == {group.group: group.value}), None)
+    return next(
+        (other.tpr for other in judged if other.kind == GROUP and other.values == {group.group: group.value}), None
+    )
 
 
 def exposed_group_sentence(results: Results) -> str | None:
@@ -90,24 +95,23 @@ def file_holder_group_sentence(results: Results) -> str | None:
     """Name the group that is most exposed to someone who holds the model file; None without such a row."""
     if results.file_holder is None:
         return None
-    said = _most_exposed(results.file_holder_groups or (), results.file_holder.name)
-    return said and f"{words.FILE_HOLDER}: {said}"
+    sentence = _most_exposed(results.file_holder_groups or (), results.file_holder.name)
+    return sentence and f"{words.FILE_HOLDER}: {sentence}"
 
 
-def _most_exposed(found: Sequence[GroupResult], attack: str) -> str | None:
-    groups = [group for group in found if not math.isnan(group.auc.value)]
-    if not groups:
+def _most_exposed(groups: Sequence[GroupResult], attack: str) -> str | None:
+    known = [group for group in groups if not math.isnan(group.auc.value)]
+    if not known:
         return None
-    shown = [group for group in groups if group.exposed]
-    if not shown:
-        none = "The one group is not" if len(groups) == 1 else f"None of {count(len(groups))} groups is"
+    exposed = [group for group in known if group.exposed]
+    if not exposed:
+        none = "The one group is not" if len(known) == 1 else f"None of {count(len(known))} groups is"
         unseen = "small groups have wide intervals, in which a leak can go unseen"
         return f"{none} shown to be exposed by itself; {unseen}."
-    # By the low end: a large AUC of a small group may be luck.
-    top = min(shown, key=_exposure)
-    which = "The one group" if len(groups) == 1 else f"Of {count(len(groups))} groups, the most clearly exposed"
-    figures = f"AUC {with_interval(top.auc)}, over {words.counted(top.members, 'member')}"
-    return f"{which} is {group_name(top)}: there {attack} has {figures}. {_beside_rest(top)}".strip()
+    top = min(exposed, key=_exposure)
+    start = "The one group" if len(known) == 1 else f"Of {count(len(known))} groups, the most clearly exposed"
+    metrics = f"AUC {with_interval(top.auc)}, over {words.counted(top.members, 'member')}"
+    return f"{start} is {group_name(top)}: there {attack} has {metrics}. {_beside_rest(top)}".strip()
 
 
 def group_name(group: GroupResult) -> str:
@@ -116,9 +120,9 @@ def group_name(group: GroupResult) -> str:
 
 
 def _beside_rest(group: GroupResult) -> str:
-    rest = group.beyond_rest
-    if rest is None or math.isnan(rest.value):
+    difference = group.beyond_rest
+    if difference is None or math.isnan(difference.value):
         return ""
     if group.more_exposed:
-        return f"This AUC is above that among the other records, by {with_interval(rest)}."
+        return f"This AUC is above that among the other records, by {with_interval(difference)}."
     return "This AUC is not shown to be above that among the other records."

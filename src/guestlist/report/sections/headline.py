@@ -41,9 +41,7 @@ def section(results: Results) -> Section | None:
     body = fill_template(
         "headline.html",
         rows=_rows(results, attack),
-        said=" ".join(
-            filter(None, (selection_sentence(results), words.fit_sentence(results), unscored_sentence(results)))
-        ),
+        said=words.paragraph(selection_sentence(results), words.fit_sentence(results), unscored_sentence(results)),
         recipe=typical_sentence(results),
         allowed=_allowed(results, attack),
     )
@@ -56,21 +54,23 @@ def _rows(results: Results, attack: AttackResult) -> list[tuple[str, AttackResul
     second = words.file_holder_attack(results)
     if second is None:
         return [("", attack, metric_meanings(attack))]
-    both = ((words.QUERIER, attack), (words.FILE_HOLDER, second))
-    return [(f"{title}: attack {one.name}", one, metric_meanings(one)) for title, one in both]
+    rows = ((words.QUERIER, attack), (words.FILE_HOLDER, second))
+    return [
+        (f"{title}: attack {row_attack.name}", row_attack, metric_meanings(row_attack)) for title, row_attack in rows
+    ]
 
 
 def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float | str | None]:
     """Return the largest metrics that a claimed epsilon allows, and the text that explains the mark."""
-    found = results.epsilon
-    if found is None or found.allowed is None:
+    epsilon = results.epsilon
+    if epsilon is None or epsilon.allowed is None:
         return {"advantage": None, "told": "", **{rate.fpr: None for rate in attack.rates}}
-    claim = found.allowed
-    most: dict[str | float, float | str | None] = {
+    claim = epsilon.allowed
+    limits: dict[str | float, float | str | None] = {
         rate.fpr: float(allowed_tpr(claim, rate.fpr)) for rate in attack.rates
     }
-    mark = f", and the thick one the most that {person_claim_text(found)} allows{exchangeability_clause(found)}"
-    return {"advantage": found.advantage, "told": mark, **most}
+    mark = f", and the thick one the most that {person_claim_text(epsilon)} allows{exchangeability_clause(epsilon)}"
+    return {"advantage": epsilon.advantage, "told": mark, **limits}
 
 
 def meaning(results: Results) -> tuple[str, ...]:
@@ -94,26 +94,27 @@ def unscored_sentence(results: Results) -> str | None:
     attack = words.headline_attack(results)
     if attack is None or not attack.unscored:
         return None
-    left_out = words.counted(attack.unscored, "record")
-    return f"{attack.name} gave no score to {left_out}, which its figures leave out."
+    records = words.counted(attack.unscored, "record")
+    return f"{attack.name} gave no score to {records}, which its figures leave out."
 
 
 def selection_sentence(results: Results) -> str:
     """Name the attack that the answer rests on, and how it was selected; for each headline row."""
-    found, second = results.headline, results.file_holder
-    if found is None:
+    headline = results.headline
+    second = results.file_holder
+    if headline is None:
         return ""
-    said = f"The answer rests on the attack {found.name}, {_how(found)}."
+    sentence = f"The answer rests on the attack {headline.name}, {_selection(headline)}."
     if second is None:
-        return said
-    return f"{said} For someone who holds the model file it rests on {second.name}, {_how(second)}."
+        return sentence
+    return f"{sentence} For someone who holds the model file it rests on {second.name}, {_selection(second)}."
 
 
-def _how(found: Headline) -> str:
-    if found.measure == FIXED:
+def _selection(headline: Headline) -> str:
+    if headline.measure == FIXED:
         return "fixed before the audit"
-    measure = MEASURES.get(found.measure, found.measure)
-    return f"chosen by its {measure} on the {found.stand_ins} references, each in turn as a mock target"
+    measure = MEASURES.get(headline.measure, headline.measure)
+    return f"chosen by its {measure} on the {headline.stand_ins} references, each in turn as a mock target"
 
 
 def typical_sentence(results: Results) -> str | None:
@@ -122,12 +123,12 @@ def typical_sentence(results: Results) -> str | None:
     if results.headline is None or others is None:
         return _too_few(results)
     larger = round(others.share_larger * len(others.aucs), 1)
-    where = (
+    start = (
         f"On {count(len(others.aucs))} {same_recipe_models(results)}, {_tried(results.headline, others)} a mean AUC of"
     )
     mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)."
-    more = f"{larger:g} of them leak more than this model."
-    return f"{TYPICAL} {where} {mean} {more} {_typical(results, others)}".strip()
+    comparison = f"{larger:g} of them leak more than this model."
+    return f"{TYPICAL} {start} {mean} {comparison} {_typical(results, others)}".strip()
 
 
 def _too_few(results: Results) -> str | None:
@@ -149,8 +150,8 @@ def _typical(results: Results, others: SameRecipe) -> str:
     """Report whether the model leaks more or less than others of its recipe, or why that is unknown."""
     attack = words.headline_attack(results)
     for code, why in (("GL129", OTHER_TRAINING_SET), ("GL118", OTHER_RECIPE), ("GL105", OTHER_SIZE)):
-        found = results.check(code)
-        if found is not None and found.state == "issue":
+        check = results.check(code)
+        if check is not None and check.state == "issue":
             return why
     return "" if attack is None else compare_with_recipe(attack.auc.value, others, same_recipe_models(results))
 
@@ -195,19 +196,19 @@ def _of_called(rate: Rate) -> str:
 
 def compare_with_recipe(auc: float, others: SameRecipe, models: str) -> str:
     """Compare a model's AUC with the prediction interval of ``models``, which the sentence names."""
-    usual = others.prediction_interval
-    if usual is None or math.isnan(auc):
+    prediction = others.prediction_interval
+    if prediction is None or math.isnan(auc):
         return (
             "Whether this model leaks more or less than expected cannot be computed: it takes three reference models or more, "
             "with different AUCs."
         )
-    expected = f"the 95% prediction interval ({decimal(usual.low)} to {decimal(usual.high)}) for {models}"
-    if auc > usual.high:
+    expected = f"the 95% prediction interval ({decimal(prediction.low)} to {decimal(prediction.high)}) for {models}"
+    if auc > prediction.high:
         return (
             f"This model leaks more than expected: AUC {decimal(auc)}, above {expected}. A model trained on other members would "
             "probably leak less."
         )
-    if auc < usual.low:
+    if auc < prediction.low:
         return (
             f"This model leaks less than expected: AUC {decimal(auc)}, below {expected}. A model trained on other members would "
             "probably leak more."

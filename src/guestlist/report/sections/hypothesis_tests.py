@@ -9,11 +9,14 @@ import math
 
 from guestlist.findings.hypothesis_tests import HypothesisTest, Level
 from guestlist.findings.results import Results
+from guestlist.report import words
 from guestlist.report.charts import Axis, Chart, Series, diagonal, interval_ends
 from guestlist.report.format import interval, percent
 from guestlist.report.section import Section, fill_template
 
-CALIBRATED, TOO_MANY, TOO_CAUTIOUS = "", "calls too many", "too cautious"
+CALIBRATED = ""
+TOO_MANY = "calls too many"
+TOO_CAUTIOUS = "too cautious"
 OUT_OF_REACH = "out of reach"
 MARKS = (
     ("circle", "member"),
@@ -28,26 +31,24 @@ LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
 
 def section(results: Results) -> Section | None:
     """Render realised and nominal rates of each test; None without tests."""
-    found = tests_with_levels(results)
-    if not found:
+    tests = tests_with_levels(results)
+    if not tests:
         return None
     summaries = {outcome.name: outcome.summary for outcome in results.outcomes or ()}
-    rows = [
-        (test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in reached_alphas(results)])
-        for test in found
-    ]
-    drawn = {"asked-realised": _chart(found)}
+    alphas = reached_alphas(results)
+    rows = [(test, summaries.get(test.name, ""), [level_at(test, alpha) for alpha in alphas]) for test in tests]
+    charts = {"asked-realised": _chart(tests)}
     body = fill_template(
         "hypothesis_tests.html",
-        charts=drawn,
+        charts=charts,
         rows=rows,
-        alphas=reached_alphas(results),
+        alphas=alphas,
         verdict=level_verdict,
         said=calibration_summary(results),
-        lacking=" ".join(filter(None, (unreachable_levels_sentence(results), missing_population_sentence(results)))),
+        lacking=words.paragraph(unreachable_levels_sentence(results), missing_population_sentence(results)),
         out_of_reach=OUT_OF_REACH,
     )
-    return Section("promises", "Does each test keep its promise?", body, drawn, appendix=True)
+    return Section("promises", "Does each test keep its promise?", body, charts, appendix=True)
 
 
 def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
@@ -74,26 +75,29 @@ def level_verdict(level: Level) -> str:
 
 def calibration_summary(results: Results) -> str:
     """Summarise the calibration of all tests."""
-    found = [level_verdict(level) for test in tests_with_levels(results) for level in test.levels]
-    many, cautious = found.count(TOO_MANY), found.count(TOO_CAUTIOUS)
+    verdicts = [level_verdict(level) for test in tests_with_levels(results) for level in test.levels]
+    many = verdicts.count(TOO_MANY)
+    cautious = verdicts.count(TOO_CAUTIOUS)
     if not many and not cautious:
         return "Every test is within chance of what it was asked for."
-    said = (
-        f"Of {len(found)} intervals {many} {_lie(many)} wholly above what was asked and {cautious} {_lie(cautious)} "
+    summary = (
+        f"Of {len(verdicts)} intervals {many} {_lie(many)} wholly above what was asked and {cautious} {_lie(cautious)} "
         "wholly below; about one in twenty would miss by chance."
     )
     if not many:
-        return f"{said} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
-    return f"{said} Where a test calls too many, do not take its p-values at their word."
+        return (
+            f"{summary} A test that is too cautious misses members, but accuses nobody whom it promised to leave alone."
+        )
+    return f"{summary} Where a test calls too many, do not take its p-values at their word."
 
 
 def exceeded_levels_sentence(results: Results) -> str | None:
     """Name the tests that exceed their nominal rates, each at its worst; None where none does."""
     worst = []
     for test in tests_with_levels(results):
-        over = [level for level in test.levels if level.exceeds_nominal]
-        if over:
-            level = max(over, key=lambda level: level.fpr.low / level.alpha)
+        exceeded = [level for level in test.levels if level.exceeds_nominal]
+        if exceeded:
+            level = max(exceeded, key=lambda level: level.fpr.low / level.alpha)
             realised = f"{percent(level.fpr.value)} ({interval(level.fpr, percent)})"
             worst.append(f"{test.name} {realised} where {percent(level.alpha)} was asked")
     if not worst:
@@ -103,37 +107,43 @@ def exceeded_levels_sentence(results: Results) -> str | None:
 
 def unreachable_levels_sentence(results: Results) -> str | None:
     """Name the tests that cannot reach a rate, and the rates."""
-    lacking = []
+    tests = []
     for test in tests_with_levels(results):
         missing = [percent(alpha) for alpha in reached_alphas(results) if level_at(test, alpha) is None]
         if missing:
-            lacking.append(f"{test.name} at {', '.join(missing)}")
-    if not lacking:
+            tests.append(f"{test.name} at {', '.join(missing)}")
+    if not tests:
         return None
-    few = "it compares with too few models or records, or non-members are fitted without fault too often"
-    return f"Out of reach: {'; '.join(lacking)}. No p-value can be that small: {few}."
+    reason = "it compares with too few models or records, or non-members are fitted without fault too often"
+    return f"Out of reach: {'; '.join(tests)}. No p-value can be that small: {reason}."
 
 
 def missing_population_sentence(results: Results) -> str | None:
     """Name the tests that were not evaluated because there is no population."""
     if results.subject is None or results.subject.population:
         return None
-    silent = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
-    if not silent:
+    names = [test.name for test in results.hypothesis_tests or () if test.needs_population and not test.levels]
+    if not names:
         return None
-    return f"{', '.join(silent)} was not held to a promise: it needs a population, records that nobody asks about."
+    return f"{', '.join(names)} was not held to a promise: it needs a population, records that nobody asks about."
 
 
 def _lie(number: int) -> str:
     return "lies" if number == 1 else "lie"
 
 
-def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
+def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:
     """Draw realised against nominal rates, with intervals, and the diagonal."""
-    asked = tuple(sorted({level.alpha for test in found for level in test.levels}))
-    marks = (_marks(test, 7 * (i - (len(found) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(found))
+    nominal = tuple(sorted({level.alpha for test in tests for level in test.levels}))
+    marks = (_marks(test, 7 * (i - (len(tests) - 1) / 2), *MARKS[i % len(MARKS)]) for i, test in enumerate(tests))
     return Chart(
-        Axis("false alarms asked for", (asked[0] / 2, min(2 * asked[-1], 1.0)), log=True, ticks=asked, form="percent"),
+        Axis(
+            "false alarms asked for",
+            (nominal[0] / 2, min(2 * nominal[-1], 1.0)),
+            log=True,
+            ticks=nominal,
+            form="percent",
+        ),
         Axis("false alarms realised", (LEAST_REALISED, 1.0), log=True, form="percent"),
         (diagonal("as asked"), *marks),
         full_width=True,
@@ -143,6 +153,12 @@ def _chart(found: tuple[HypothesisTest, ...]) -> Chart:
 def _marks(test: HypothesisTest, offset: float, mark: str, colour: str) -> Series:
     """Return the marks of one test, shifted sideways so that tests do not hide each other."""
     levels = [level for level in test.levels if not math.isnan(level.fpr.value)]
-    alpha, fpr = tuple(level.alpha for level in levels), [level.fpr for level in levels]
-    values = tuple(rate.value for rate in fpr)
-    return Series(test.name, alpha, values, colour, mark=mark, y_ends=interval_ends(fpr), offset=offset)
+    return Series(
+        test.name,
+        tuple(level.alpha for level in levels),
+        tuple(level.fpr.value for level in levels),
+        colour,
+        mark=mark,
+        y_ends=interval_ends([level.fpr for level in levels]),
+        offset=offset,
+    )

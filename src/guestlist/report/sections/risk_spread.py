@@ -25,22 +25,25 @@ class RiskChart:
 
 def section(results: Results) -> Section | None:
     """Render the distribution of each risk and their rank correlations; None without risks."""
-    found = results.risk_distribution
-    if found is None:
+    distribution = results.risk_distribution
+    if distribution is None:
         return None
-    of_risk = {risk: tuple(rows) for risk, rows in groupby(found.quantiles, key=lambda row: row.risk)}
-    shown = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
-    drawn = {id: _chart(rows) for id, rows in shown.items()}
-    told = [RiskChart(id, rows[0].risk, _label(rows)) for id, rows in shown.items()]
-    matrix = [(name, [decimal(value) for value in row]) for name, row in zip(found.names, found.spearman, strict=True)]
-    body = fill_template("risk_spread.html", charts=drawn, shown=told, matrix=matrix if len(matrix) > 1 else [])
-    return Section("spread", "How risks are spread", body, drawn, appendix=True)
+    of_risk = {risk: tuple(rows) for risk, rows in groupby(distribution.quantiles, key=lambda row: row.risk)}
+    displayed = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
+    charts = {id: _chart(rows) for id, rows in displayed.items()}
+    labelled = [RiskChart(id, rows[0].risk, _label(rows)) for id, rows in displayed.items()]
+    matrix = [
+        (name, [decimal(value) for value in row])
+        for name, row in zip(distribution.names, distribution.spearman, strict=True)
+    ]
+    body = fill_template("risk_spread.html", charts=charts, shown=labelled, matrix=matrix if len(matrix) > 1 else [])
+    return Section("spread", "How risks are spread", body, charts, appendix=True)
 
 
 def _shown(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
     """Return all members and the groups with the most members, in their order."""
-    most = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
-    return (rows[0], *(row for row in rows[1:] if row in most))
+    largest = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
+    return (rows[0], *(row for row in rows[1:] if row in largest))
 
 
 def _name(row: RiskQuantiles) -> str:
@@ -54,12 +57,12 @@ def _label(rows: tuple[RiskQuantiles, ...]) -> str:
 
 def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
     """Draw a thin line from the 5% to the 95% quantile, a thick one over the middle half and a dot at the median."""
-    places = tuple(map(float, range(len(rows))))
+    positions = tuple(map(float, range(len(rows))))
     medians = tuple(row.quantiles[2] for row in rows)
 
     def line(name: str, low: int, high: int, bar: float) -> Series:
         ends = tuple((row.quantiles[low], row.quantiles[high]) for row in rows)
-        return Series(name, medians, places, "member", x_ends=ends, bar=bar, hover=False)
+        return Series(name, medians, positions, "member", x_ends=ends, bar=bar, hover=False)
 
     return Chart(
         Axis("risk: higher means more exposed"),
@@ -67,7 +70,7 @@ def _chart(rows: tuple[RiskQuantiles, ...]) -> Chart:
         (
             line("nine in ten", 0, 4, 1.2),
             line("the middle half", 1, 3, 7),
-            Series("median", medians, places, "ink", mark="circle"),
+            Series("median", medians, positions, "ink", mark="circle"),
         ),
         height=80 + 26 * len(rows),
     )

@@ -38,46 +38,46 @@ def shapr_caveat(rows: tuple[Worth, ...]) -> str:
 
 def risk_value_sentence(rows: tuple[Worth, ...]) -> str:
     """Name the risk that best ranks the flagged members, and compare with flagging every member."""
-    everybody, *others = rows
+    everyone, *others = rows
     ranked = [row for row in others if not math.isnan(row.auc.value)]
-    calls = (
-        f"At a false-positive rate of 5%, {everybody.attack} calls {count(everybody.called)} of "
-        f"{words.counted(everybody.members, 'member')}"
+    start = (
+        f"At a false-positive rate of 5%, {everyone.attack} calls {count(everyone.called)} of "
+        f"{words.counted(everyone.members, 'member')}"
     )
     if not ranked:
-        return f"{calls}: there is nothing by which a risk could rank them."
+        return f"{start}: there is nothing by which a risk could rank them."
     best = max(ranked, key=lambda row: row.auc.value)
-    shown = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
-    beyond = "" if best.auc.low > 0.5 else ", which is not shown to be better than chance"
+    ranking = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
+    caveat = "" if best.auc.low > 0.5 else ", which is not shown to be better than chance"
     return (
-        f"{calls}. Of {words.counted(len(ranked), 'risk')}, {best.risk} {shown}{beyond}. Calling everybody at risk has F1 "
-        f"{decimal(everybody.f1.value)} and tells nothing: read F1 beside it."
+        f"{start}. Of {words.counted(len(ranked), 'risk')}, {best.risk} {ranking}{caveat}. Calling everybody at risk has F1 "
+        f"{decimal(everyone.f1.value)} and tells nothing: read F1 beside it."
     )
 
 
 def ranking_disagreements(pairs: Sequence[tuple[str, str, float]]) -> list[str]:
     """Report the rankings of members that differ, and by how much."""
     from_report = [f"{name} ({decimal(value)})" for first, name, value in pairs if first == REPORT]
-    said = [
+    sentences = [
         f"{first} and {second} rank members differently (Spearman correlation {decimal(value)}): they measure different things."
         for first, second, value in pairs
         if first != REPORT
     ]
     if from_report:
-        said.append(
+        sentences.append(
             "These risks rank members differently from the report's list of exposed records (Spearman correlation in brackets): "
             f"{words.and_joined(from_report)}."
         )
-    return said
+    return sentences
 
 
-def group_contradictions(found: GroupRisks) -> list[str]:
+def group_contradictions(group_risks: GroupRisks) -> list[str]:
     """Name the groups with more of one risk and less of another than the other members."""
-    said = []
-    for part, more, less in contradictions(found):
-        advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*more, *less) else ""
-        said.append(
-            f"Risks contradict each other for {slice_name(part)}: more {words.and_joined(more)}, but less "
-            f"{words.and_joined(less)} than the rest. They measure different things.{advice}"
+    sentences = []
+    for part, higher, lower in contradictions(group_risks):
+        advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*higher, *lower) else ""
+        sentences.append(
+            f"Risks contradict each other for {slice_name(part)}: more {words.and_joined(higher)}, but less "
+            f"{words.and_joined(lower)} than the rest. They measure different things.{advice}"
         )
-    return said
+    return sentences

@@ -14,9 +14,9 @@ def section(results: Results) -> Section | None:
     headline = words.headline_attack(results)
     if headline is None:
         return None
-    drawn = {"scores": _scores(headline)}
-    body = fill_template("scores.html", headline=headline, charts=drawn)
-    return Section("distribution", "Scores of members and non-members", body, drawn, appendix=True)
+    charts = {"scores": _scores(headline)}
+    body = fill_template("scores.html", headline=headline, charts=charts)
+    return Section("distribution", "Scores of members and non-members", body, charts, appendix=True)
 
 
 def _scores(headline: AttackResult) -> Chart:

@@ -19,10 +19,10 @@ UNTESTED_TEXTS = {
 
 def section(results: Results) -> Section | None:
     """Render the list of untested topics; None where it is empty."""
-    said = untested_sentences(results)
-    if not said:
+    sentences = untested_sentences(results)
+    if not sentences:
         return None
-    return Section("untested", "What was not tested", fill_template("untested.html", said=said))
+    return Section("untested", "What was not tested", fill_template("untested.html", said=sentences))
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
