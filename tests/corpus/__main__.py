@@ -12,7 +12,7 @@ import sys
 import time
 
 from tests.corpus.audits import AUDITS
-from tests.corpus.running import compare, expected_path, run, write
+from tests.corpus.running import compare, expected_path, run, schema_errors, write
 
 
 def main() -> int:
@@ -23,9 +23,11 @@ def main() -> int:
     different = 0
     for name in options.names or AUDITS:
         start = time.process_time()
-        found = run(name)
+        ran = run(name)
+        found = ran.numbers
         took = time.process_time() - start
         lines = compare(name, found) if expected_path(name).exists() else ["no expected numbers"]
+        lines += schema_errors(ran)
         different += bool(lines)
         print(f"{name}: {len(found)} numbers, {len(lines)} differences ({took:.1f} s of CPU)")
         print("".join(f"  {line}\n" for line in lines[:20]), end="")

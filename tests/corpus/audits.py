@@ -209,7 +209,7 @@ def combined_attacks(folder: Path) -> gl.Results:
         return -signals.target("entropy")
 
     attacks = ["loss", "lira_bayes", "union(loss,lira)", minus_entropy]
-    return gl.audit(model, members, nonmembers, folder=folder, attacks=attacks, blind=False, **OPTIONS)
+    return gl.audit(model, members, nonmembers, folder=folder, attacks=attacks, baseline=False, **OPTIONS)
 
 
 @corpus
@@ -222,7 +222,7 @@ def comparison(folder: Path) -> Any:
             members,
             nonmembers,
             folder=folder / name,
-            blind=False,
+            baseline=False,
             **OPTIONS,
         )
         for name, depth in (("plain", None), ("shallow", 2))
@@ -299,6 +299,6 @@ def defend(folder: Path) -> Any:
     members, nonmembers = records(23, MEMBERS, NONMEMBERS)
     model = DecisionTreeClassifier(random_state=0).fit(*members)
     defended = gl.defend(
-        model, members, nonmembers, folder=folder, defences=["regularised", "rounded"], blind=False, **OPTIONS
+        model, members, nonmembers, folder=folder, defences=["regularised", "rounded"], baseline=False, **OPTIONS
     )
     return {"helps": list(defended.helps), "table": defended.table.to_dict("list")}

@@ -3,19 +3,21 @@
 import pytest
 from tests.corpus.audits import AUDITS
 from tests.corpus.numbers import differences
-from tests.corpus.running import EXPECTED, compare, run
+from tests.corpus.running import EXPECTED, compare, run, schema_errors
 
 NEEDS = {"torch": ("torch",), "onnx": ("onnxruntime", "skl2onnx")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AUDITS)
-def test_the_numbers_of_an_audit_are_the_committed_ones(name):
+def test_an_audit_has_the_committed_numbers_and_fits_the_schema(name):
     for package in NEEDS.get(name, ()):
         pytest.importorskip(package)
-    lines = compare(name, run(name))
+    ran = run(name)
+    lines = compare(name, ran.numbers)
     more = f"\n... and {len(lines) - 30} more" if len(lines) > 30 else ""
     assert not lines, f"{name} differs in {len(lines)} numbers:\n" + "\n".join(lines[:30]) + more
+    assert not schema_errors(ran)
 
 
 def test_every_file_belongs_to_an_audit():
