@@ -102,16 +102,20 @@ def test_every_room_has_its_place():
     assert there == set(ROOMS)
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_one_way(path):
-    own = room(path)
-    if own == "__init__":  # the names of the package: they come from everywhere, when first used
-        return
-    before = ROOMS[: ROOMS.index(own) + 1]
-    back = sorted(rooms_of(path) - set(before))
-    if own in RENDERED and not any(name.startswith("guestlist.report") for name in _imported_at_top(path)):
-        back = [name for name in back if name != "report"]
-    assert not back, f"{own} reaches into {', '.join(back)}, which is above it"
+def test_imports_point_one_way():
+    violations = [line for path in sorted(SOURCE.rglob("*.py")) for line in imports_from_above(path)]
+    assert not violations, "\n".join(violations)
+
+
+def imports_from_above(path: Path) -> list[str]:
+    """Return a line if a file imports from packages that come after its own."""
+    package = room(path)
+    if package == "__init__":  # the names of the package: they come from everywhere, when first used
+        return []
+    above = sorted(rooms_of(path) - set(ROOMS[: ROOMS.index(package) + 1]))
+    if package in RENDERED and not any(name.startswith("guestlist.report") for name in _imported_at_top(path)):
+        above = [name for name in above if name != "report"]
+    return [f"{path.relative_to(SOURCE)} imports {', '.join(above)}, which is above {package}"] if above else []
 
 
 def _imported_at_top(path: Path) -> set[str]:
@@ -152,18 +156,25 @@ def _top_level(path: Path, modules: set[str]) -> set[str]:
     return found - {_module(path)}
 
 
-@pytest.mark.parametrize("path", sorted(PAPERS.rglob("*.py")), ids=lambda path: str(path.relative_to(PAPERS)))
-def test_papers_use_public_names_alone(path):
+def test_papers_use_public_names_only():
+    violations = [line for path in sorted(PAPERS.rglob("*.py")) for line in private_names(path)]
+    assert not violations, "\n".join(violations)
+
+
+def private_names(path: Path) -> list[str]:
+    """Return a line for every name of guestlist that a file uses although it is not public."""
     import guestlist as gl
 
     public = set(gl.__all__)
+    private = []
     for module, name in imported(path):
-        if module == "guestlist":
-            assert not name or name in public, f"{name} is not a public name of guestlist"
+        if module == "guestlist" and name and name not in public:
+            private.append(f"guestlist.{name}")
         elif module.startswith("guestlist."):
-            inside = module.removeprefix("guestlist.")
-            assert inside in PUBLIC_ROOMS, f"{module} is not for papers"
-            assert name in __import__(module, fromlist=["__all__"]).__all__, f"{module}.{name} is not public"
+            in_public_package = module.removeprefix("guestlist.") in PUBLIC_ROOMS
+            if not in_public_package or name not in __import__(module, fromlist=["__all__"]).__all__:
+                private.append(f"{module}.{name}")
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "gl":
-            assert node.attr in public, f"gl.{node.attr} is not a public name"
+            private += [] if node.attr in public else [f"gl.{node.attr}"]
+    return [f"{path.relative_to(PAPERS)}: {name} is not public" for name in sorted(private)]
