@@ -13,7 +13,7 @@ from guestlist.findings.choosing import stand_in_targets
 from guestlist.findings.results import Results
 from guestlist.findings.table import evaluate
 from guestlist.views.signals import Rotation
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 SOME = ("loss", "entropy", "lira_bayes")
 
@@ -37,7 +37,7 @@ def judge(case: Case) -> Results:
 
 
 def leaking(records: int = 400, models: int = 11, **changes) -> Case:
-    return case_of(gaussian_world(1.5, records=records, models=models, seed=1), **changes)
+    return case_of(gaussian_simulation(1.5, records=records, models=models, seed=1), **changes)
 
 
 def with_signals(case: Case, **signals: np.ndarray) -> Case:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.attacks.learned import learned
 
 from guestlist.findings.headline import PREFERRED
-from worlds import gaussian_world, target_of
+from worlds import gaussian_simulation, target_of
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = sorted(path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py"))
@@ -79,7 +79,7 @@ def test_the_learned_combination_has_no_advantage_on_null_data():
 @pytest.mark.slow
 def test_the_learned_combination_fits_nothing_to_the_target():
     """What the target outputs for one record changes the score of that record alone."""
-    view, _ = target_of(gaussian_world(1.0, records=200, models=7))
+    view, _ = target_of(gaussian_simulation(1.0, records=200, models=7))
     values = {name: matrix.copy() for name, matrix in view.values.items()}
     for matrix in values.values():
         matrix[0, 0] = matrix[0, 1]

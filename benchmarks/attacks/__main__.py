@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from guestlist.attacks import ATTACKS
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 from guestlist.views.signals import Rotation
 
 SIZES = [(5_000, 64), (10_000, 64), (20_000, 16), (20_000, 32), (20_000, 64), (20_000, 128), (40_000, 64)]
@@ -28,7 +28,7 @@ RUN = {name: attack for name, attack in ATTACKS.items() if not attack.evidence}
 
 def main() -> None:
     argparse.ArgumentParser(prog="python -m benchmarks.attacks", description=__doc__).parse_args()
-    _all(gaussian_world(1.0, records=100, models=8))  # compiles what is compiled
+    _all(gaussian_simulation(1.0, records=100, models=8))  # compiles what is compiled
     rows = [_row(records, models) for records, models in SIZES]
     at = {(row["records"], row["models"]): row["seconds"] for row in rows}
     results = {
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _row(records: int, models: int) -> dict:
-    world = gaussian_world(1.0, records=records, models=models, spread=0.5)
+    world = gaussian_simulation(1.0, records=records, models=models, spread=0.5)
     row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
     if (records, models) == (20_000, 64):
         row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN}

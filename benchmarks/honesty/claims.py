@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
 from guestlist.arrays.outsiders import out_model_stats
-from guestlist.attacks import ATTACKS, named, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target, select_attacks
 from guestlist.case import Case, Setting, Truth
 from guestlist.collecting.until import UntilWidth, grow_references
 from guestlist.evaluate import Estimate, auc, pooled_auc
@@ -36,7 +36,7 @@ from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.findings.headline import same_recipe
 from guestlist.findings.records import most_exposed, record_table
 from guestlist.findings.results import Results
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 from guestlist.views.signals import Rotation
 
 HERE = Path(__file__).parent
@@ -83,7 +83,7 @@ def recipe(worlds: int, records: int = 100, models: int = 16, shift: float = 0.0
     attacks = signal_attacks()
 
     def one(number: int) -> Estimate:
-        world = gaussian_world(shift, records=records, models=models, seed=[seed, number])
+        world = gaussian_simulation(shift, records=records, models=models, seed=[seed, number])
         return pooled_auc(choose(world, attacks).crossed, world.member)
 
     return intervals([one(number) for number in range(worlds)])
@@ -94,7 +94,7 @@ def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: fl
     attacks, until = signal_attacks(), UntilWidth(width, start=8, at_most=36)
 
     def one(number: int) -> Estimate:
-        world = gaussian_world(shift, records=records, models=until.at_most, seed=[seed, number])
+        world = gaussian_simulation(shift, records=records, models=until.at_most, seed=[seed, number])
 
         def run(count: int) -> Estimate:
             some = world.take(np.arange(count))
@@ -107,7 +107,7 @@ def recipe_until(worlds: int, records: int = 100, width: float = 0.05, shift: fl
 
 def signal_attacks() -> dict[str, gl.Attack]:
     """What an audit runs by default on signals alone."""
-    return {name: attack for name, attack in named(None, 32).items() if not attack.evidence}
+    return {name: attack for name, attack in select_attacks(None, 32).items() if not attack.evidence}
 
 
 def intervals(found: list[Estimate]) -> Figures:
@@ -137,7 +137,7 @@ def luck(
     """
     called, by_rank = Counter(), 0
     for number in range(worlds):
-        world = gaussian_world(shift, records=records, models=references + 1, seed=[9, number])
+        world = gaussian_simulation(shift, records=records, models=references + 1, seed=[9, number])
         scores = -np.logaddexp(
             0, -(world.values["margin"] + beyond * world.member * (np.arange(references + 1) == 0)[:, None])
         )
@@ -191,7 +191,7 @@ def random_groups(
     for audit in range(audits):
         rng = np.random.default_rng([seed, audit])
         of = rng.integers(number, size=records)
-        world = gaussian_world(shift, records=records, models=1, seed=[seed, audit, 1])
+        world = gaussian_simulation(shift, records=records, models=1, seed=[seed, audit, 1])
         margin = world.values["margin"] + exposed * (of == 0) * world.member
         case = case_of(Rotation({"loss": np.logaddexp(0, -margin)}, world.member, world.labels), ("loss",), of, audit)
         every = groups.find(case)
@@ -232,12 +232,12 @@ def exposed_records(
     """
     own, by_score = [], []
     for number in range(worlds):
-        world = gaussian_world(shift, records=records, models=models, seed=[seed, number])
+        world = gaussian_simulation(shift, records=records, models=models, seed=[seed, number])
         case = case_of(world, ("loss",), np.zeros(records, int))
         table = case.of(record_table)
         row = {name: at for at, name in enumerate(table["id"])}
         compared = [row[one.id] for one in most_exposed(table, "loss")]
-        scores = scores_of_all(ATTACKS["loss"], world)
+        scores = score_every_target(ATTACKS["loss"], world)
         highest = [row[one.id] for one in most_exposed(table.drop(columns="p_among_models"), "loss")]
         for k in range(1, models):
             others = np.flatnonzero((np.arange(models) != k) & (np.arange(models) != 0))

@@ -20,7 +20,7 @@ from guestlist.comparing.most_exposed import count_of
 from guestlist.evaluate import auc_difference
 from guestlist.findings.headline import Headline
 from guestlist.risks.mu import effects
-from guestlist.risks.steadiness import apart
+from guestlist.risks.steadiness import standardised_difference
 
 HERE = Path(__file__).parent
 ATTACK = "lira"
@@ -89,7 +89,7 @@ def _from_references(law: str, rng, base: np.ndarray, mu: np.ndarray, member: np
         "risk_mu": whole.unbiased,
         "mu_estimate": whole.unbiased,
         "mu_error": whole.error,
-        "mu_halves": apart(first.unbiased, first.error, second.unbiased, second.error),
+        "mu_halves": standardised_difference(first.unbiased, first.error, second.unbiased, second.error),
     }
 
 

@@ -33,7 +33,7 @@ from guestlist.privacy import (
 )
 from guestlist.privacy.lower import How, lower
 from guestlist.privacy.thresholds import Method
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 
 HERE = Path(__file__).parent
 LEVEL, DELTA = 0.05, 1e-5
@@ -99,7 +99,7 @@ def blurting(records: int, rng: np.random.Generator) -> Scores:
 
 def chosen(records: int, rng: np.random.Generator) -> Scores:
     """Gaussian noise on margins, seen by the attack that does best on mock targets of the same recipe."""
-    world = gaussian_world(1.0, records=records, models=11, seed=int(rng.integers(2**31)))
+    world = gaussian_simulation(1.0, records=records, models=11, seed=int(rng.integers(2**31)))
     found = choose(stand_in_targets(world), {name: ATTACKS[name] for name in CHOSEN_AMONG})
     return ATTACKS[found.name].score(world.facing(0)), world.member[0]
 

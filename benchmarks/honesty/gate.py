@@ -21,7 +21,7 @@ from guestlist.attacks import ATTACKS
 from guestlist.findings.attacks import AttackResult, evaluate_attack
 from guestlist.findings.results import Results
 from guestlist.gate import Gated, Policy, hold
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 
 NAMES = tuple(name for name, attack in ATTACKS.items() if attack.default and not attack.evidence)
 LIMIT = 0.6
@@ -30,7 +30,7 @@ LIMIT = 0.6
 def outcomes(
     shift: float, records: int, references: int, seed: int, names: tuple[str, ...], interchanged: bool = False
 ) -> tuple[AttackResult, ...]:
-    world = gaussian_world(shift, records=records, models=1 + references, seed=seed)
+    world = gaussian_simulation(shift, records=records, models=1 + references, seed=seed)
     view, member = world.facing(0), world.member[0]
     truth = ~member if interchanged else member
     able = (name for name in names if ATTACKS[name].references <= references)

@@ -34,7 +34,7 @@ WORLDS = {
     "leak": Visits(shift=1.0),
     "no leak, uneven": Visits(uneven=True),
     "leak, uneven": Visits(shift=1.0, uneven=True),
-    "leak, much alike": Visits(shift=1.0, alike=0.9),
+    "leak, much alike": Visits(shift=1.0, correlation=0.9),
 }
 FPR, PRIOR = 0.05, 0.2
 Scores, Member, Persons = np.ndarray, np.ndarray, np.ndarray | None

@@ -11,7 +11,7 @@ import numpy as np
 
 from guestlist.arrays.ranks import aucs
 from guestlist.attacks import ATTACKS
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 from guestlist.views import signals as views
 from guestlist.views.signals import Signals
 
@@ -23,7 +23,7 @@ ENOUGH, EVERYTHING = views.ENOUGH, 2**62
 
 def changes(records: int, references: int, seed: int) -> dict[str, dict[str, float]]:
     """By how much the AUC of each attack changes: from all records to some, and from all references to each half of them."""
-    world = gaussian_world(1.0, records=records, models=1 + references, seed=seed)
+    world = gaussian_simulation(1.0, records=records, models=1 + references, seed=seed)
     labels = (np.random.default_rng(seed).random(records) < RARE).astype(np.int64)
     halves = [world.take(np.r_[0, 1 + half : 1 + references : 2]) for half in (0, 1)]
 

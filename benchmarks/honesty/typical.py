@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.datasets import DATASETS, load
 from guestlist.demo import SPLIT_SEED, network, split
 from guestlist.evaluate import auc
@@ -45,9 +45,9 @@ def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
 
 def compared(models: Rotation, target: int, references: np.ndarray) -> tuple[float, SameRecipe]:
     """The AUC of a target, and the reference models that the report compares it with."""
-    own = scores_of_all(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
+    own = score_every_target(ATTACKS[ATTACK], models.take(np.r_[target, references]))[0]
     others = models.take(references)
-    found = same_recipe(scores_of_all(ATTACKS[ATTACK], others), others.member, own, models.member[target])
+    found = same_recipe(score_every_target(ATTACKS[ATTACK], others), others.member, own, models.member[target])
     return auc(own, models.member[target]).value, found
 
 

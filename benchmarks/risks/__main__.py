@@ -22,7 +22,7 @@ import numpy as np
 import guestlist as gl
 from guestlist.risks import RISKS
 from guestlist.risks.influence import influence
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 
 HERE = Path(__file__).parent
 PUBLISHED = 2747.0  # seconds, SHAPr's Table VI
@@ -104,7 +104,7 @@ def case_of(records: int, models: int) -> gl.Case:
 
     from guestlist.case import Case, Setting, Truth
 
-    world = gaussian_world(1.0, records=records, models=models + 1, seed=0)
+    world = gaussian_simulation(1.0, records=records, models=models + 1, seed=0)
     table = pd.DataFrame({"id": np.arange(records).astype(str), "label": "0", "class": world.labels})
     truth = Truth(world.member[0].copy(), np.ones(records, bool))
     return Case(world.facing(0), truth, table, None, {}, Setting("made up", 2, "logits"))

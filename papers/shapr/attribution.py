@@ -47,9 +47,9 @@ def recalls(world: World, setting: Setting) -> Recall:
     )
 
 
-def _worth(world: World, k: int, values: np.ndarray) -> gl.Worth:
+def _worth(world: World, k: int, values: np.ndarray) -> gl.PredictiveValue:
     scores = own_scores(world, k)[world.member[k]]
-    return gl.worth(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
+    return gl.predictive_value(values, scores, (scores >= 0).astype(float), risk="", attack=OWN, threshold=0.0)
 
 
 def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:

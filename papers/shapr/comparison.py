@@ -8,7 +8,7 @@ from math import sqrt
 from scipy.stats import ttest_ind_from_stats
 
 from papers.shapr.data import SOURCES
-from papers.shapr.measures import ATTACKS, EVERYBODY, FIRST, LIRA, OWN, SPACES
+from papers.shapr.measures import ATTACKS, EVERY_MEMBER, FIRST, LIRA, OWN, SPACES
 from papers.shapr.published import F1_LIRA, F1_MENTR, GROUPS, RECALL_LIRA, RECALL_MENTR, Pair
 from papers.shapr.spread import BETTER, NO_DIFFERENCE, WORSE, verdict
 
@@ -82,7 +82,7 @@ def _everybody(found: Mapping[str, dict]) -> list[str]:
     counts = []
     for space in SPACES:
         rows = [
-            (_f1(result, attack, EVERYBODY), _f1(result, attack, space))
+            (_f1(result, attack, EVERY_MEMBER), _f1(result, attack, space))
             for result in found.values()
             for attack in ATTACKS
         ]

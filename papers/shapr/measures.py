@@ -21,10 +21,10 @@ OWN, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA",
 ATTACKS = (OWN, SHADOW, LIRA, LIRA_LOW)
 FPR = 0.05
 
-EVERYBODY, SCORE, SCORE_SHADOW = "everybody", "risk score", "risk score, shadow"
+EVERY_MEMBER, SCORE, SCORE_SHADOW = "everybody", "risk score", "risk score, shadow"
 INPUTS, FIRST, LAST, OUTPUTS = (f"SHAPr, {space}" for space in ("inputs", "first layer", "last hidden", "outputs"))
 SPACES = (INPUTS, FIRST, LAST, OUTPUTS)
-RISKS = (EVERYBODY, SCORE, SCORE_SHADOW, *SPACES)
+RISKS = (EVERY_MEMBER, SCORE, SCORE_SHADOW, *SPACES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,10 @@ class Repeat:
     risks: Mapping[str, np.ndarray]
     right: np.ndarray
 
-    def worths(self) -> list[gl.Worth]:
+    def worths(self) -> list[gl.PredictiveValue]:
         """Every risk against every attack, over the members."""
         return [
-            gl.worth(
+            gl.predictive_value(
                 values,
                 self.scores[attack][self.member],
                 self.calls[attack][self.member],
@@ -61,7 +61,7 @@ class Repeat:
         ]
 
 
-THRESHOLDS = {EVERYBODY: 0.0, SCORE: 0.5, SCORE_SHADOW: 0.5} | dict.fromkeys(SPACES, 0.0)
+THRESHOLDS = {EVERY_MEMBER: 0.0, SCORE: 0.5, SCORE_SHADOW: 0.5} | dict.fromkeys(SPACES, 0.0)
 
 
 def repeat(world: World, k: int) -> Repeat:
@@ -80,7 +80,7 @@ def repeat(world: World, k: int) -> Repeat:
     calls = {name: np.where(np.isnan(scores[name]), np.nan, scores[name] >= 0) for name in (OWN, SHADOW, LIRA)}
     calls[LIRA_LOW] = flags_at_fpr(lira, member, FPR)
     risks = {
-        EVERYBODY: np.ones(member.sum()),
+        EVERY_MEMBER: np.ones(member.sum()),
         SCORE: score(entropy[[k, k]], member, labels)[member],
         SCORE_SHADOW: score(entropy[[k, shadow]], world.member[shadow], labels)[member],
         **{name: shapr_in(place(world, k), member, labels) for name, place in PLACES.items()},

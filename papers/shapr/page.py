@@ -9,7 +9,7 @@ from papers.markdown import made_by, table
 from papers.shapr import comparison, figures, prose, sections
 from papers.shapr.cells import pair, paper_name, percent, signed, spread
 from papers.shapr.data import SOURCES
-from papers.shapr.measures import ATTACKS, EVERYBODY, FIRST, LIRA, LIRA_LOW, OWN, SCORE, SCORE_SHADOW, SHADOW, SPACES
+from papers.shapr.measures import ATTACKS, EVERY_MEMBER, FIRST, LIRA, LIRA_LOW, OWN, SCORE, SCORE_SHADOW, SHADOW, SPACES
 from papers.shapr.published import (
     ACCURACY,
     ATTRIBUTION,
@@ -68,7 +68,7 @@ def _effects(
 ) -> str:
     columns: dict[str, Callable] = {
         "dataset": paper_name,
-        "everybody": lambda name: spread(_effect(found[name], attack, EVERYBODY)[measure]),
+        "everybody": lambda name: spread(_effect(found[name], attack, EVERY_MEMBER)[measure]),
         "risk score": lambda name: spread(_effect(found[name], attack, score)[measure]),
         "SHAPr": lambda name: spread(_effect(found[name], attack, FIRST)[measure]),
         "SHAPr is": lambda name: comparison.ours(found[name], attack, measure),

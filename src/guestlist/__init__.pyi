@@ -110,7 +110,7 @@ from .privacy import OneRunCurve as OneRunCurve
 from .privacy import epsilon_lower_bound as epsilon_lower_bound
 from .risks import RISKS as RISKS
 from .risks import Histogram as Histogram
-from .risks import Worth as Worth
+from .risks import PredictiveValue as PredictiveValue
 from .risks import at_thresholds as at_thresholds
 from .risks import calibration as calibration
 from .risks import calibration_at_priors as calibration_at_priors
@@ -120,13 +120,13 @@ from .risks import influence_functions as influence_functions
 from .risks import leaf_risk as leaf_risk
 from .risks import leave_one_out as leave_one_out
 from .risks import leverage as leverage
+from .risks import predictive_value as predictive_value
+from .risks import predictive_value_over_repeats as predictive_value_over_repeats
+from .risks import predictive_values as predictive_values
 from .risks import risk_score as risk_score
 from .risks import shapr as shapr
 from .risks import shapr_of as shapr_of
 from .risks import tracin as tracin
-from .risks import worth as worth
-from .risks import worth_of_risks as worth_of_risks
-from .risks import worth_over_repeats as worth_over_repeats
 from .targets import Target as Target
 from .targets import function_target as function_target
 from .targets.answering import answering as answering

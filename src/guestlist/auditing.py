@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from guestlist.arrays.threads import one_thread
-from guestlist.attacks import Attack, named
+from guestlist.attacks import Attack, select_attacks
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import cached_baseline
 from guestlist.calling import numpy_defaults
@@ -59,11 +59,11 @@ from guestlist.findings.checks import CHECKS, of_baseline, of_consistency, of_du
 from guestlist.findings.folder import case_in
 from guestlist.findings.results import Results, write_results
 from guestlist.findings.table import evaluate
-from guestlist.games import hidden_by
+from guestlist.games import hidden_columns
 from guestlist.privacy import Claim
 from guestlist.privacy.claim import claim_about
 from guestlist.report.checks import sentence
-from guestlist.selfcheck.try_out import try_out
+from guestlist.selfcheck.try_out import try_custom_attacks
 from guestlist.store import Store, folder_lock
 from guestlist.store.jsonable import to_json
 from guestlist.store.passing import audit_folder
@@ -337,7 +337,7 @@ def _open_audit(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, 
         session = AuditSession(
             context=context,
             config=config,
-            attacks=named(
+            attacks=select_attacks(
                 config.attacks, config.min_references, evidence_names, missing_evidence(), target.scale.signal_names
             ),
             plans=resume_plans(store, plans),
@@ -370,10 +370,10 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     # The folder may already hold evidence of any stored type.
     possible = planned | {name for name, kind in EVIDENCE.items() if kind.kept}
     signal_names = inputs.target.scale.signal_names
-    attacks = named(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
-    if config.until is not None and not any(attack.on_mocks and not attack.oracle for attack in attacks.values()):
+    attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
+    if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
         raise InputError(NO_MOCKS)
-    try_out(
+    try_custom_attacks(
         attacks,
         inputs.target.classes_of(inputs.pool.y),
         config.min_references,
@@ -466,7 +466,7 @@ def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline
     if inputs.drawn or not config.baseline:
         return None
     pool = inputs.pool
-    hidden = () if inputs.game is None else hidden_by(inputs.game)
+    hidden = () if inputs.game is None else hidden_columns(inputs.game)
     with one_thread():  # identical results on any number of cores
         baseline = cached_baseline(
             store,

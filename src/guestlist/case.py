@@ -16,7 +16,7 @@ import pandas as pd
 from guestlist.arrays.orders import frozen_take
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import Attack
-from guestlist.attacks.attack import scores_of
+from guestlist.attacks.attack import checked_scores
 from guestlist.blind.baseline import Baseline, CrossFitted
 from guestlist.collecting.engines.engine import Progress
 from guestlist.collecting.until import UntilWidth
@@ -207,7 +207,7 @@ def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | Non
     """
     steps = attacks.items() if progress is None else progress(attacks.items(), total=len(attacks))
     with one_thread():  # identical results on any number of cores
-        return {name: scores_of(name, attack.score(view), view.labels.shape) for name, attack in steps}
+        return {name: checked_scores(name, attack.score(view), view.labels.shape) for name, attack in steps}
 
 
 def p_values_of(attacks: Mapping[str, Attack], view: Signals, asked: np.ndarray) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from guestlist import checks
 from guestlist.arrays.threads import one_thread
-from guestlist.attacks import named
+from guestlist.attacks import select_attacks
 from guestlist.auditing import collect_case, run_audit
 from guestlist.calling import model_code, numpy_defaults
 from guestlist.case import PRIOR, Case, Origin
@@ -31,7 +31,7 @@ from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
 from guestlist.findings.epsilon import DELTA, Epsilon, epsilon_bound
 from guestlist.findings.results import Results
-from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_by
+from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_columns
 from guestlist.lines import reason
 from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 from guestlist.randomness import global_generators, stream
@@ -104,10 +104,10 @@ def play(
     check_game(game)
     if isinstance(game, Trials):
         raise InputError(f"Every model of {type(game).__name__} is a trial of its own: play it with gl.play_many.")
-    named(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
+    select_attacks(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = column_names("group", group)
-    needed = tuple(dict.fromkeys((*groups, *hidden_by(game))))
-    records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_by(game))
+    needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
+    records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game))
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
     given = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
     named_once = id is None or person is not None

@@ -17,7 +17,7 @@ import pandas as pd
 
 from guestlist.arguments import shown
 from guestlist.arrays.threads import one_thread
-from guestlist.attacks import ATTACKS, named
+from guestlist.attacks import ATTACKS, select_attacks
 from guestlist.attacks.names import chosen_names
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import cached_baseline
@@ -37,7 +37,7 @@ from guestlist.games import Sides, Split, options_of
 from guestlist.privacy import Claim
 from guestlist.privacy.claim import claim_about
 from guestlist.randomness import stream
-from guestlist.selfcheck.try_out import try_out
+from guestlist.selfcheck.try_out import try_custom_attacks
 from guestlist.store import Manifest, Store, folder_lock, open_store
 from guestlist.store.jsonable import to_json
 from guestlist.store.manifest import PREDICTIONS
@@ -87,11 +87,11 @@ def audit_predictions(
     says = signals_of(predictions)
     learns = shadow is not None and predictions.scale.has_classes and predictions.labelled
     evidence = [FullAnswers.name] if learns else []
-    chosen = named(attacks, 0 if shadow is None else 1, evidence, signals=says)
+    chosen = select_attacks(attacks, 0 if shadow is None else 1, evidence, signals=says)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
-    try_out(chosen, predictions.positions, 0 if shadow is None else 1, says)
+    try_custom_attacks(chosen, predictions.positions, 0 if shadow is None else 1, says)
     with numpy_defaults(), audit_folder(folder) as place, folder_lock(place):
         store = _store(predictions, shadow, place, about)
         told, checks = _baseline(predictions, store) if baseline else None, _checks(predictions)

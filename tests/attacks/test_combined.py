@@ -9,13 +9,13 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import guestlist as gl
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, named, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target, select_attacks
 from guestlist.attacks.combined import RULES, Combination, combined, parse_combination
 from guestlist.cli import main
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import auc, conformal_p_values
 from guestlist.views.signals import Rotation, Signals
-from worlds import DESIGNS, awkward_world, gaussian_world, noise_world, target_of
+from worlds import DESIGNS, awkward_world, gaussian_simulation, noise_simulation, target_of
 
 NAMES = ("loss", "difficulty_offline", "shadow")
 
@@ -62,7 +62,7 @@ def test_equal_to_the_slow_version(rule, names):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_scores_rise_with_membership(rule):
-    signals, member = target_of(gaussian_world(2.0, records=1000, models=17))
+    signals, member = target_of(gaussian_simulation(2.0, records=1000, models=17))
     scores = combined(NAMES, rule)(signals)
     assert scores.shape == member.shape
     assert auc(scores, member).low > 0.55
@@ -74,8 +74,8 @@ def test_no_advantage_where_there_is_no_leak(design):
     for rule in RULES:
         found = []
         for seed in range(24):
-            world = noise_world(records=100, models=6, seed=seed, spread=0.5, design=DESIGNS[design])
-            found.append(aucs(scores_of_all(combined(NAMES, rule).attack, world), world.member).mean())
+            world = noise_simulation(records=100, models=6, seed=seed, spread=0.5, design=DESIGNS[design])
+            found.append(aucs(score_every_target(combined(NAMES, rule).attack, world), world.member).mean())
         assert np.std(found, ddof=1) < 0.04  # or else the next line could not fail
         assert abs(np.mean(found) - 0.5) < 4 * np.std(found, ddof=1) / np.sqrt(len(found)), rule
 
@@ -99,7 +99,7 @@ def test_the_false_positive_rate_is_that_of_the_combination(rule):
     """Where nothing leaks, a level of 5 % calls 5 %; the levels of the attacks taken as they are do not."""
     alpha, joint, raw = 0.05, [], []
     for seed in range(40):
-        signals = noise_world(records=500, models=17, seed=seed).facing(0)
+        signals = noise_simulation(records=500, models=17, seed=seed).facing(0)
         one = combined(["loss", "difficulty_offline"], rule)
         joint.append((one.p_value(signals) <= alpha).mean())
         raw.append((np.exp(-one(signals)) <= alpha).mean())
@@ -114,12 +114,12 @@ def test_the_false_positive_rate_is_that_of_the_combination(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_attack_combined_with_itself_ranks_as_it_does_alone(rule):
-    world = gaussian_world(1.0, records=400, models=17)
+    world = gaussian_simulation(1.0, records=400, models=17)
     signals = world.facing(0)
     alone, mocks = ATTACKS["loss"].score(signals), world.take(np.arange(1, 17))
     found = combined(["loss", "loss"], rule)(signals)
     np.testing.assert_allclose(
-        np.exp(-found), conformal_p_values(alone, scores_of_all(ATTACKS["loss"], mocks)[~mocks.member])
+        np.exp(-found), conformal_p_values(alone, score_every_target(ATTACKS["loss"], mocks)[~mocks.member])
     )
     order = np.argsort(alone)
     assert (np.diff(found[order]) >= 0).all()
@@ -140,9 +140,9 @@ def test_how_it_is_written():
     assert parse_combination("union(loss,lira)") == Combination(("loss", "lira"), "union")
     assert parse_combination(" majority ( loss , lira,rmia ) ") == combined(["loss", "lira", "rmia"], "majority")
     assert parse_combination("loss") is None
-    (name,) = named(["union(loss, lira)"], 5)
+    (name,) = select_attacks(["union(loss, lira)"], 5)
     assert name == "union_loss_lira"
-    assert named([combined(["loss", "lira"])], 5)[name].score == combined(["loss", "lira"])
+    assert select_attacks([combined(["loss", "lira"])], 5)[name].score == combined(["loss", "lira"])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_cannot_be_combined_is_told_before_anything_is_trained(
 
 
 def test_too_few_references_of_signals_are_told():
-    signals = gaussian_world(1.0, records=20, models=2).facing(0)
+    signals = gaussian_simulation(1.0, records=20, models=2).facing(0)
     with pytest.raises(InputError, match="at least 2, found 1"):
         combined(["loss", "confidence"])(signals)
 

@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
-from guestlist.selfcheck.promises import to_score
+from guestlist.selfcheck.promises import should_be_scored
 from guestlist.views.evidence import Evidence, FullAnswersView
-from worlds import DESIGNS, answers_of_margin, awkward_world, exactly_half, gaussian_world, noise_world, target_of
+from worlds import (
+    DESIGNS,
+    answers_of_margin,
+    awkward_world,
+    exactly_half,
+    gaussian_simulation,
+    noise_simulation,
+    target_of,
+)
 
 # Records per world, by number of models: the standard error of the mean over 200 worlds is then at most
 # .0008.
@@ -20,8 +28,8 @@ NOISE_RECORDS = {8: 500, 16: 400, 64: 120}
 # Attacks on K-NN targets need K-NN models, and those on trees need trees: test_knn.py and test_trees.py hold them to
 # the same contract.
 NAMES = [name for name, attack in ATTACKS.items() if not attack.evidence or EVIDENCE[attack.evidence].simulate]
-ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_mocks]
-ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_mocks and not ATTACKS[name].learns]
+ON_MOCKS = [name for name in NAMES if ATTACKS[name].on_stand_ins]
+ON_EVIDENCE = [name for name in NAMES if not ATTACKS[name].on_stand_ins and not ATTACKS[name].learns]
 # Attacks that fit a classifier for every target are calibrated with fewer worlds, below.
 LEARNED = [name for name in NAMES if ATTACKS[name].learns]
 ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
@@ -30,16 +38,16 @@ ROTATING = [name for name, attack in ATTACKS.items() if attack.rotates]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_one_score_per_record(name):
-    signals, _ = target_of(gaussian_world(1.0, records=300, models=17))
+    signals, _ = target_of(gaussian_simulation(1.0, records=300, models=17))
     scores = ATTACKS[name].score(signals)
     assert scores.shape == (300,)
-    assert not np.isnan(scores[to_score(ATTACKS[name], signals)]).any()
+    assert not np.isnan(scores[should_be_scored(ATTACKS[name], signals)]).any()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_rise_with_membership(name):
-    signals, member = target_of(gaussian_world(2.0))
+    signals, member = target_of(gaussian_simulation(2.0))
     assert auc(ATTACKS[name].score(signals), member).low > 0.55
 
 
@@ -50,8 +58,10 @@ def test_no_advantage_where_there_is_no_leak(models, design):
     """The mean AUC over all models as targets, in 200 worlds without a leak; each world is made once, for all attacks."""
     found = []
     for seed in range(200):
-        world = noise_world(records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design])
-        scores = np.stack([scores_of_all(ATTACKS[name], world) for name in ON_MOCKS])
+        world = noise_simulation(
+            records=NOISE_RECORDS[models], models=models, seed=seed, spread=0.5, design=DESIGNS[design]
+        )
+        scores = np.stack([score_every_target(ATTACKS[name], world) for name in ON_MOCKS])
         ranked = aucs(scores.reshape(-1, scores.shape[2]), np.tile(world.member, (len(ON_MOCKS), 1)))
         found.append(np.nanmean(ranked.reshape(len(ON_MOCKS), models), axis=1))
     means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
@@ -64,7 +74,7 @@ def test_no_advantage_of_evidence_where_there_is_no_leak():
     """What these attacks look at is collected about one target, and does not depend on how many references there are."""
     found = {name: [] for name in ON_EVIDENCE}
     for seed in range(400):
-        signals, member = target_of(noise_world(records=1500, models=5, seed=seed, spread=0.5))
+        signals, member = target_of(noise_simulation(records=1500, models=5, seed=seed, spread=0.5))
         for name in ON_EVIDENCE:
             found[name].append(aucs(ATTACKS[name].score(signals)[None], member[None])[0])
     for name, values in found.items():
@@ -78,7 +88,7 @@ def test_no_advantage_of_evidence_where_there_is_no_leak():
 def test_no_advantage_of_a_classifier_where_there_is_no_leak(name, design):
     found = []
     for seed in range(12):
-        world = noise_world(records=400, models=4, seed=seed, spread=0.5, design=DESIGNS[design])
+        world = noise_simulation(records=400, models=4, seed=seed, spread=0.5, design=DESIGNS[design])
         scores = np.stack([ATTACKS[name].score(world.facing(k)) for k in range(4)])
         found.append(aucs(scores, world.member[:4]).mean())
     error = np.std(found, ddof=1) / np.sqrt(len(found))
@@ -90,7 +100,7 @@ def test_a_design_of_exact_halves_makes_attacks_see_what_is_not_there():
     """Why such designs are not offered: the references that remain tell whether the target is one of the half."""
     found = []
     for seed in range(20):
-        world = noise_world(records=400, models=8, seed=seed, design=exactly_half)
+        world = noise_simulation(records=400, models=8, seed=seed, design=exactly_half)
         found.append(aucs(ATTACKS["lira_record"].score(world), world.member).mean())
     assert np.mean(found) < 0.45
 
@@ -130,7 +140,9 @@ def test_what_is_not_known_is_nan_and_nothing_else_is(name):
     """A score is missing only where the target was not asked, or where no reference of a kind applies."""
     signals, _ = target_of(awkward_world(records=200, models=17))
     attack = ATTACKS[name]
-    missing = np.isnan(signals.target(attack.needs[0] if attack.needs else "margin")) | ~to_score(attack, signals)
+    missing = np.isnan(signals.target(attack.needs[0] if attack.needs else "margin")) | ~should_be_scored(
+        attack, signals
+    )
     answered = ~np.isnan(signals.reference("margin"))
     inside = (signals.reference_member & answered).any(axis=0)
     outside = (~signals.reference_member & answered).any(axis=0)
@@ -149,12 +161,12 @@ def test_what_is_not_known_is_nan_and_nothing_else_is(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
-    world = gaussian_world(0.0, records=50, models=9)
+    world = gaussian_simulation(0.0, records=50, models=9)
     values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in world.values.items()}
     answers = FullAnswersView(answers_of_margin(values["margin"][1:], world.labels), world.member[1:])
     evidence = world.evidence(0).with_part("full_answers", answers)
     signals = replace(world.facing(0), values=values, evidence=evidence)
-    sides = to_score(ATTACKS[name], signals) & world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
+    sides = should_be_scored(ATTACKS[name], signals) & world.member[1:].any(axis=0) & ~world.member[1:].all(axis=0)
     assert np.isfinite(ATTACKS[name].score(signals))[sides].all()
 
 
@@ -162,7 +174,7 @@ def test_models_that_all_agree_give_scores_without_nan(name):
 def test_without_its_evidence_an_attack_says_how_to_get_it(name):
     attack = ATTACKS[name]
     bare = replace(
-        target_of(gaussian_world(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())
+        target_of(gaussian_simulation(1.0, records=20, models=5))[0], evidence=Evidence(missing=missing_evidence())
     )
     how = "and the target is not one" if EVIDENCE[attack.evidence].default else f"--evidence {attack.evidence}"
     with pytest.raises(NotCollectedError, match=how):

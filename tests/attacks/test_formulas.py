@@ -17,7 +17,7 @@ from guestlist.attacks.ratios import rmia_offline, tuned_a
 from guestlist.evaluate import auc
 from guestlist.targets.scales import Probabilities
 from guestlist.views.signals import Signals
-from worlds import awkward_world, gaussian_world, target_of
+from worlds import awkward_world, gaussian_simulation, target_of
 
 ORACLES = {
     "lira_pooled": partial(oracles.lira, variance="pooled"),
@@ -52,7 +52,7 @@ def test_scores_equal_a_transcription_of_the_formula(name):
 @pytest.mark.parametrize("name", ["lira", "lira_offline"])
 @pytest.mark.parametrize(("models", "variance"), [(40, "pooled"), (90, "record")])
 def test_a_variance_per_record_from_64_references_on(name, models, variance):
-    signals, _ = target_of(gaussian_world(1.0, records=100, models=models, spread=0.5))
+    signals, _ = target_of(gaussian_simulation(1.0, records=100, models=models, spread=0.5))
     np.testing.assert_array_equal(ATTACKS[name].score(signals), ATTACKS[f"{name}_{variance}"].score(signals))
 
 
@@ -60,7 +60,7 @@ def test_a_variance_per_record_from_64_references_on(name, models, variance):
 @pytest.mark.parametrize("shift", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("name", ["lira", "lira_pooled", "lira_bayes"])
 def test_lira_tends_to_the_best_possible_auc(name, shift):
-    signals, member = target_of(gaussian_world(shift, records=20_000, models=129))
+    signals, member = target_of(gaussian_simulation(shift, records=20_000, models=129))
     assert auc(ATTACKS[name].score(signals), member).value == pytest.approx(ndtr(shift / np.sqrt(2)), abs=0.012)
 
 
@@ -79,7 +79,7 @@ def _tpr(name: str, world, fpr: float = 0.001, targets: int = 25) -> float:
 def test_bayesian_variances_are_at_least_as_good_as_either_variance(references):
     """Where records' standard deviations are log-normal, at a false-positive rate of 0.1 %."""
     records = min(100_000, 2_000_000 // (references + 1))
-    world = gaussian_world(2.0, records=records, models=references + 1, seed=references, spread=0.5)
+    world = gaussian_simulation(2.0, records=records, models=references + 1, seed=references, spread=0.5)
     pooled, record, bayes = (_tpr(name, world) for name in ("lira_pooled", "lira_record", "lira_bayes"))
     assert bayes >= max(pooled, record) - 0.003
     if references in (8, 16):
@@ -117,7 +117,7 @@ def test_equal_records_and_few_of_them_have_a_level_trend():
 def test_the_prior_does_not_hide_memorised_records(shift):
     """One record in 200 is memorised; the others do not shift, at any difficulty, and draw the prior to 0."""
     rng = np.random.default_rng(0)
-    world = gaussian_world(0.0, records=2000, models=17)
+    world = gaussian_simulation(0.0, records=2000, models=17)
     memorised = np.arange(2000) % 200 == 0
     noise = rng.normal(size=world.member.shape) + np.where(memorised, shift, 0.0) * world.member
     scores = ATTACKS["lira_bayes"].score(replace(world, values={"margin": noise + rng.normal(0, 4, 2000)}))
@@ -174,7 +174,7 @@ def test_tails_of_special_values():
 def test_the_tuned_a_is_found_where_there_is_one():
     """References that answer a * (OUT mean) + 1 - a about their members, with noise."""
     rng = np.random.default_rng(0)
-    world = gaussian_world(0.0, records=5000, models=33)
+    world = gaussian_simulation(0.0, records=5000, models=33)
     outside = rng.uniform(0.2, 0.8, 5000)
     p = np.where(world.member, 0.4 * outside + 0.6, outside) + rng.normal(0, 0.02, world.member.shape)
     assert tuned_a(replace(world, values={"p_y": p}).facing(0)) == pytest.approx([0.4], abs=0.01)
@@ -183,7 +183,7 @@ def test_the_tuned_a_is_found_where_there_is_one():
 @pytest.mark.parametrize("shift", [0.3, 1.0, 3.0])
 def test_the_tuned_a_is_about_as_good_as_the_best_one_on_a_grid(shift):
     """The paper searches a grid on mock targets; here the truth of the targets themselves may choose."""
-    world = gaussian_world(shift, records=4000, models=17, spread=0.3)
+    world = gaussian_simulation(shift, records=4000, models=17, spread=0.3)
     grid = [aucs(rmia_offline(world, a=a), world.member).mean() for a in np.arange(0, 1.01, 0.1)]
     assert aucs(rmia_offline(world), world.member).mean() > max(grid) - 0.01
 
@@ -231,7 +231,7 @@ def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
 
 
 def test_the_tuned_a_never_looks_at_its_target():
-    world = gaussian_world(1.0, records=200, models=9)
+    world = gaussian_simulation(1.0, records=200, models=9)
     before = tuned_a(world)[0]
     member, p_y = world.member.copy(), world.values["p_y"].copy()
     member[0], p_y[0] = ~member[0], 0.5

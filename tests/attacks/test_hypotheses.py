@@ -9,7 +9,7 @@ import oracles
 from guestlist.attacks import ATTACKS
 from guestlist.views.evidence import Evidence, ModelsView
 from guestlist.views.signals import Signals
-from worlds import awkward_world, gaussian_world, noise_world, signals_of_margin
+from worlds import awkward_world, gaussian_simulation, noise_simulation, signals_of_margin
 
 ALPHAS = (0.01, 0.05, 0.1, 0.3)
 # The five tests; the p-values of other attacks have tests of their own.
@@ -83,7 +83,7 @@ def noise() -> dict[str, np.ndarray]:
     """(40, 4): share of p-values up to each alpha, in 40 worlds without a leak, of every test."""
     found = {name: [] for name in TESTS}
     for seed in range(40):
-        world = noise_world(records=1000, models=33, seed=seed, spread=0.5)
+        world = noise_simulation(records=1000, models=33, seed=seed, spread=0.5)
         population = np.arange(1000) < 500
         signals = replace(world.facing(0), population=population)
         for name in TESTS:
@@ -116,7 +116,7 @@ def test_many_losses_to_compare_with_leave_no_slack(name, noise):
 
 @pytest.mark.parametrize("name", TESTS)
 def test_members_that_leak_are_called_more_often(name):
-    world = gaussian_world(2.0, records=2000, models=65)
+    world = gaussian_simulation(2.0, records=2000, models=65)
     signals = replace(world.facing(0), population=~world.member[0])
     member, p_values = world.member[0], ATTACKS[name].p_value(signals)
     assert (p_values[member] <= 0.1).mean() > 1.5 * (p_values[~member] <= 0.1).mean()
@@ -149,7 +149,7 @@ def test_p_values_fall_as_scores_rise_among_records_that_share_a_comparison():
 @pytest.mark.parametrize("name", ["reference_empirical", "distillation_empirical", "leave_one_out_empirical"])
 def test_an_empirical_p_value_follows_from_the_score_where_there_are_no_ties(name):
     """A share s of n models has a larger loss: n (1 - s) have a smaller one, and the target counts as one more."""
-    world = gaussian_world(1.0, records=200, models=17)
+    world = gaussian_simulation(1.0, records=200, models=17)
     signals = world.facing(0)
     count = (~signals.reference_member).sum(axis=0) if name == "reference_empirical" else 16
     expected = (1 + count * (1 - ATTACKS[name].score(signals))) / (1 + count)

@@ -23,7 +23,7 @@ from guestlist.attacks.ratios import tuned_a
 from guestlist.evaluate import auc, tpr_at_fpr
 from guestlist.store import open_store
 from guestlist.views.signals import Signals
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 
@@ -54,7 +54,7 @@ class Run(NamedTuple):
 
 
 def gaussian() -> Run:
-    world = gaussian_world(1.0, records=800, models=33, spread=0.3)
+    world = gaussian_simulation(1.0, records=800, models=33, spread=0.3)
     asked = np.arange(800) < 600
     # Population records are none of the target's members: their answers are drawn from a model without them.
     values = {name: matrix.copy() for name, matrix in world.values.items()}

@@ -11,7 +11,7 @@ from guestlist.attacks.quantile import quantile, quantile_p_value
 from guestlist.store import open_store
 from guestlist.views.evidence import Evidence, QuantilesView
 from guestlist.views.signals import Signals
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 
@@ -25,7 +25,7 @@ def test_by_hand():
 
 
 def test_p_values_of_nonmembers_hold_in_made_up_worlds():
-    world = gaussian_world(1.0, models=9, seed=3, spread=0.5)
+    world = gaussian_simulation(1.0, models=9, seed=3, spread=0.5)
     p_values = np.concatenate([quantile_p_value(world.facing(k))[~world.member[k]] for k in range(9)])
     for level in (0.01, 0.05, 0.25):
         assert abs((p_values <= level).mean() - level) < 0.15 * level + 0.001

@@ -11,7 +11,7 @@ from guestlist.evaluate import best_threshold
 from guestlist.findings.attacks import evaluate_attack
 from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.views.signals import Signals
-from worlds import gaussian_world, target_of
+from worlds import gaussian_simulation, target_of
 
 
 @pytest.mark.parametrize("digits", [0, 1, 6])
@@ -51,7 +51,7 @@ def _own_figures(name, signals, member):
 @pytest.mark.parametrize("shift", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_threshold_on_the_loss_beats_the_optimal_one(shift, seed):
-    signals, member = target_of(gaussian_world(shift, records=200, models=5, seed=seed))
+    signals, member = target_of(gaussian_simulation(shift, records=200, models=5, seed=seed))
     best = _own_figures("optimal_threshold", signals, member)
     for name in ("average_threshold", "loss"):
         found = _own_figures(name, signals, member)
@@ -76,7 +76,7 @@ def test_the_optimal_threshold_says_what_it_is_and_is_never_the_headline(tree, b
         found = gl.audit(tree, *blobs, references=references, jobs=1, attacks=names)
         assert found.headline.name == "correctness"
         assert found.attack("optimal_threshold").balanced_accuracy.value > 0.5
-    world = gaussian_world(2.0, records=200, models=9)
+    world = gaussian_simulation(2.0, records=200, models=9)
     choice = choose(stand_in_targets(world), {name: ATTACKS[name] for name in ("optimal_threshold", "loss")})
     assert list(choice.means) == ["loss"]
 

@@ -16,7 +16,7 @@ from guestlist.data import Data
 from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.findings.headline import FIXED, Headline
-from guestlist.games.split import one_target
+from guestlist.games.split import single_target_split
 from guestlist.report.checks import sentence
 from guestlist.targets import as_target
 from guestlist.views.evidence import Evidence, LeavesView
@@ -37,7 +37,7 @@ def world(model, seed=0, records=400, noise=False):
     x = rng.normal(size=(records, 4)) + y[:, None]
     member = rng.random(records) < 0.5
     model.fit(x[member], y[member])
-    split = one_target(member, np.ones(records, dtype=bool))
+    split = single_target_split(member, np.ones(records, dtype=bool))
     found = Leaves().take(as_target(model), Data(x, y, np.arange(records)), split)
     return view(found, y), rng.permutation(member) if noise else member
 
@@ -129,7 +129,7 @@ def test_trees_that_keep_each_member_apart_tell_it_from_all_but_its_twin(others,
     model = DecisionTreeClassifier(random_state=0).fit(x, y)
     their = y if others == "of the same class" else 1 - y
     pool = Data(np.vstack([x, x + 0.25]), np.r_[y, their], np.arange(200))
-    found = Leaves().take(as_target(model), pool, one_target(np.arange(200) < 100, np.ones(200, dtype=bool)))
+    found = Leaves().take(as_target(model), pool, single_target_split(np.arange(200) < 100, np.ones(200, dtype=bool)))
     scores = leaf_shares(view(found, pool.y))
     assert auc(scores, np.arange(200) < 100).value == expected
 

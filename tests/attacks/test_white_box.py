@@ -9,13 +9,13 @@ from guestlist.errors import NotCollectedError
 from guestlist.evaluate import auc
 from guestlist.views.evidence import Evidence, WhiteBoxView
 from guestlist.views.signals import Signals
-from worlds import gaussian_world, target_of
+from worlds import gaussian_simulation, target_of
 
 
 @pytest.mark.slow
 def test_only_the_order_of_a_feature_counts():
     """Gradients range over many powers of ten: no scale is the right one."""
-    signals, _ = target_of(gaussian_world(1.0, records=400, models=2))
+    signals, _ = target_of(gaussian_simulation(1.0, records=400, models=2))
     inner = signals.evidence.need("white_box")
     powers = replace(inner, features=np.exp(2 * inner.features))
     found = white_box(replace(signals, evidence=Evidence({"white_box": powers})))
@@ -26,7 +26,7 @@ def test_only_the_order_of_a_feature_counts():
 @pytest.mark.slow
 def test_the_rest_of_the_truth_plays_no_part():
     """Whatever is true of the records that are not known, the scores are the same: it is not in the view."""
-    signals, member = target_of(gaussian_world(2.0, records=600, models=2))
+    signals, member = target_of(gaussian_simulation(2.0, records=600, models=2))
     inner = signals.evidence.need("white_box")
     np.testing.assert_array_equal(inner.member, member & inner.known)
     scores = white_box(signals)

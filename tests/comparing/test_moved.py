@@ -9,8 +9,8 @@ from cases import case_of
 from guestlist.arrays.moments import moments
 from guestlist.findings.records import record_table
 from guestlist.risks.mu import effects
-from guestlist.risks.steadiness import steadiness
-from worlds import gaussian_world
+from guestlist.risks.steadiness import stability
+from worlds import gaussian_simulation
 
 
 @pytest.mark.slow
@@ -49,8 +49,8 @@ def test_without_a_difference_between_halves_nothing_can_be_said():
 
 
 def test_halves_are_every_second_reference():
-    case = case_of(gaussian_world(1.0, records=200, models=17, spread=0.5))
-    found = steadiness(case)
+    case = case_of(gaussian_simulation(1.0, records=200, models=17, spread=0.5))
+    found = stability(case)
     margin, member = case.view.reference("margin"), case.view.reference_member
     estimates = []
     for k in (0, 1):

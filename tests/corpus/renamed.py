@@ -18,6 +18,8 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^results\.blind\b", "results.baseline"),
     (r"^results\.beyond_blind\b", "results.gain_over_baseline"),
     (r"^(results\.checks\.\d+\.figures)\.looked_at\b", r"\1.inputs"),
+    # predictive value of risks
+    (r"^(results\.risks\.\d+)\.called\b", r"\1.flagged"),
     # findings
     (r"^results\.standing\b", "results.exposure_summary"),
     (r"^results\.false_alarms\b", "results.per_record_fpr"),

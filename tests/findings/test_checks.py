@@ -25,7 +25,7 @@ from guestlist.report.checks import check_lines, sentence
 from guestlist.report.sections.headline import typical_sentence
 from report_worlds import leaking as shown
 from report_worlds import with_check
-from worlds import gaussian_world, noise_world, signals_of_margin
+from worlds import gaussian_simulation, noise_simulation, signals_of_margin
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"
 
@@ -136,7 +136,7 @@ def test_references_that_are_copies(monkeypatch):
     )
     assert state(replace(case, view=replace(case.view, values=values)), "GL106") == "issue"
     assert state(replace(case, view=replace(case.view, values=nearly)), "GL106") == "passed"
-    assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
+    assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL106") == "not applicable"
 
 
 @pytest.mark.slow
@@ -217,7 +217,7 @@ def test_a_gap_that_no_attack_sees():
 
 def test_a_gap_that_the_run_attacks_do_not_look_at():
     """Scores that say nothing beside answers that are right about members: labels of the other side may be shuffled."""
-    case = case_of(noise_world(records=600, models=1, seed=3), ("entropy",))
+    case = case_of(noise_simulation(records=600, models=1, seed=3), ("entropy",))
     gap = np.where(case.truth.member, np.arange(600) % 10 > 0, np.arange(600) % 10 > 4).astype(float)
     assert state(with_signals(case, correct=gap), "GL113") == "issue"
     small = np.where(case.truth.member, np.arange(600) % 10 > 0, np.arange(600) % 10 > 1).astype(float)
@@ -226,7 +226,9 @@ def test_a_gap_that_the_run_attacks_do_not_look_at():
 
 @pytest.mark.slow
 def test_no_gap_is_seen_where_there_is_none():
-    found = [state(case_of(noise_world(records=300, models=1, seed=seed), ("loss",)), "GL113") for seed in range(40)]
+    found = [
+        state(case_of(noise_simulation(records=300, models=1, seed=seed), ("loss",)), "GL113") for seed in range(40)
+    ]
     assert set(found) == {"passed"}
 
 
@@ -293,7 +295,7 @@ def test_a_target_unlike_its_references():
         other, view=replace(other.view, reference_member=case.view.reference_member & (np.arange(600) % 3 > 0))
     )
     assert state(small, "GL118") == "not run"  # references of another size differ anyhow
-    assert state(case_of(gaussian_world(1.0, records=100, models=1), ("loss",)), "GL118") == "not applicable"
+    assert state(case_of(gaussian_simulation(1.0, records=100, models=1), ("loss",)), "GL118") == "not applicable"
     assert state(regression(), "GL118") == "not applicable"
 
 

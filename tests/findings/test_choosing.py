@@ -9,13 +9,13 @@ from guestlist.errors import InputError
 from guestlist.evaluate import auc, tpr_at_fpr
 from guestlist.findings.choosing import ENOUGH, choose, halves, mean_auc, mean_tpr, some_of, stand_in_targets
 from guestlist.findings.headline import same_recipe
-from worlds import gaussian_world, noise_world
+from worlds import gaussian_simulation, noise_simulation
 
 SOME = {name: ATTACKS[name] for name in ("loss", "difficulty", "lira_pooled", "lira_bayes")}
 
 
 def test_the_attack_that_does_best_on_mock_targets_is_chosen():
-    choice = choose(stand_in_targets(gaussian_world(2.0, records=4000, models=17)), SOME)
+    choice = choose(stand_in_targets(gaussian_simulation(2.0, records=4000, models=17)), SOME)
     assert choice.measure == "tpr@0.01"
     assert choice.stand_ins == 16
     assert choice.name in ("lira_pooled", "lira_bayes", "difficulty")
@@ -24,11 +24,11 @@ def test_the_attack_that_does_best_on_mock_targets_is_chosen():
 
 
 def test_few_records_are_judged_by_auc():
-    assert choose(stand_in_targets(gaussian_world(1.0, records=500, models=9)), SOME).measure == "auc"
+    assert choose(stand_in_targets(gaussian_simulation(1.0, records=500, models=9)), SOME).measure == "auc"
 
 
 def test_the_target_plays_no_part_in_the_choice():
-    world = gaussian_world(1.0, records=300, models=9)
+    world = gaussian_simulation(1.0, records=300, models=9)
     values = {name: matrix.copy() for name, matrix in world.values.items()}
     for matrix in values.values():
         matrix[0] = np.random.default_rng(0).normal(size=300)
@@ -39,7 +39,7 @@ def test_the_target_plays_no_part_in_the_choice():
 
 
 def test_only_asked_records_count():
-    world = gaussian_world(2.0, records=600, models=9)
+    world = gaussian_simulation(2.0, records=600, models=9)
     asked = np.arange(600) < 300
     values = {name: np.where(asked, matrix, 0.5) for name, matrix in world.values.items()}  # the rest says nothing
     only_loss = {"loss": ATTACKS["loss"]}
@@ -56,18 +56,18 @@ def test_an_attack_does_not_win_by_leaving_out_what_is_hard():
         return np.where(margin > 2, margin, np.nan)
 
     picky = {"loss": ATTACKS["loss"], "picky": Attack(score=sure_ones_only, summary="", needs=("margin",))}
-    means = choose(stand_in_targets(gaussian_world(1.0, records=400, models=9)), picky).means
+    means = choose(stand_in_targets(gaussian_simulation(1.0, records=400, models=9)), picky).means
     assert means["picky"] <= means["loss"]
 
 
 def test_attacks_that_need_more_references_are_passed_over():
-    assert "lira" not in choose(stand_in_targets(gaussian_world(1.0, records=100, models=5))).means
+    assert "lira" not in choose(stand_in_targets(gaussian_simulation(1.0, records=100, models=5))).means
     with pytest.raises(InputError, match="at least 2"):
-        stand_in_targets(gaussian_world(1.0, records=100, models=2))
+        stand_in_targets(gaussian_simulation(1.0, records=100, models=2))
 
 
 def test_rates_equal_those_of_the_evaluation():
-    world = gaussian_world(1.0, records=3000, models=3)
+    world = gaussian_simulation(1.0, records=3000, models=3)
     scores = ATTACKS["loss"].score(world)
     expected = [tpr_at_fpr(row, member, 0.01).value for row, member in zip(scores, world.member, strict=True)]
     assert mean_tpr(scores, world.member) == pytest.approx(np.mean(expected))
@@ -82,7 +82,7 @@ def standing(world):
 
 
 def test_an_unlucky_target_stands_above_its_mock_targets():
-    world = gaussian_world(1.0, records=1000, models=21)
+    world = gaussian_simulation(1.0, records=1000, models=21)
     shift = np.where(world.member, 2.0, 0.0) * (np.arange(21) == 0)[:, None]
     unlucky = replace(world, values={"loss": world.values["loss"] - shift})
     where, own = standing(unlucky)
@@ -93,7 +93,7 @@ def test_an_unlucky_target_stands_above_its_mock_targets():
 
 @pytest.mark.slow
 def test_a_target_like_the_others_stands_anywhere_among_them():
-    places = [standing(noise_world(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
+    places = [standing(noise_simulation(records=100, models=9, seed=seed))[0].share_larger for seed in range(200)]
     assert np.mean(places) == pytest.approx(0.5, abs=0.1)
     assert min(places) == 0
     assert max(places) == 1
@@ -119,7 +119,7 @@ def test_one_that_leaks_clearly_more_is_called_unlucky():
 
 @pytest.mark.parametrize("records", [200, 2 * ENOUGH])
 def test_no_mock_target_takes_part_in_the_choice_of_its_attack(records):
-    world = gaussian_world(1.0, records=records, models=12)
+    world = gaussian_simulation(1.0, records=records, models=12)
     late = halves(world.blocks)
     before = choose(world, SOME)
     values = {name: matrix.copy() for name, matrix in world.values.items()}
@@ -143,12 +143,12 @@ def test_complementary_pairs_stay_together():
 
 def test_halves_that_are_too_small_take_the_first_attack():
     for models in (2, 3):
-        found = choose(gaussian_world(1.0, records=100, models=models), {"loss": ATTACKS["loss"]})
+        found = choose(gaussian_simulation(1.0, records=100, models=models), {"loss": ATTACKS["loss"]})
         assert set(found.crossed_names) == {"loss"}
     learners = {name: replace(attack, learns=True) for name, attack in SOME.items()}
-    found = choose(gaussian_world(1.0, records=100, models=9), learners)
+    found = choose(gaussian_simulation(1.0, records=100, models=9), learners)
     assert set(found.crossed_names) == {"loss"}
-    assert (found.crossed == ATTACKS["loss"].score(gaussian_world(1.0, records=100, models=9))).all()
+    assert (found.crossed == ATTACKS["loss"].score(gaussian_simulation(1.0, records=100, models=9))).all()
 
 
 @pytest.mark.slow

@@ -9,13 +9,13 @@ from benchmarks.honesty.claims import case_of, claims, null_visits
 from cases import judge
 from guestlist.findings import luck
 from guestlist.report import summary
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 
 MANY = ("loss", "correctness", "entropy", "shadow", "reference", "difficulty", "rmia", "lira_bayes")
 
 
 def judged(shift, seed, records=150):
-    world = gaussian_world(shift, records=records, models=10, seed=[seed, 5])
+    world = gaussian_simulation(shift, records=records, models=10, seed=[seed, 5])
     of = np.random.default_rng(seed).integers(5, size=records)
     return judge(case_of(world, MANY, of, seed))
 

@@ -17,7 +17,7 @@ from guestlist.exports.markdown import markdown
 from guestlist.exports.model_card import model_card
 from guestlist.findings import epsilon
 from guestlist.findings.results import Results
-from guestlist.games.bernoulli import first_toss_suffices
+from guestlist.games.bernoulli import no_redraw_probability
 from guestlist.privacy import (
     Claim,
     about_together,
@@ -31,7 +31,7 @@ from guestlist.privacy import (
 from guestlist.report.page import page, page_charts
 from guestlist.report.sections.epsilon import EXCHANGEABLE, NOT_EXCHANGEABLE, claim_sentences, epsilon_verdict
 from report_worlds import leaking
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 COINS = {"name": "bernoulli", "rate": 0.5}
 
@@ -43,7 +43,7 @@ def case():
 
 
 def drawn(game, claimed=None, **changes):
-    made = case_of(gaussian_world(3.0, records=400, models=3, seed=1))
+    made = case_of(gaussian_simulation(3.0, records=400, models=3, seed=1))
     return replace(made, setting=replace(made.setting, drawn=True, game=game, claimed=claimed, **changes))
 
 
@@ -218,7 +218,7 @@ def test_sides_of_fixed_size_prove_less(case):
 def test_tosses_that_were_repeated_are_paid_for():
     labels = np.repeat(["a", "b", "c"], [100, 3, 1])
     # Of the hundred at least five, of the three at least one; a single record may be missing.
-    assert first_toss_suffices(labels, 0.5) == pytest.approx(binom.sf(4, 100, 0.5) * 7 / 8)
+    assert no_redraw_probability(labels, 0.5) == pytest.approx(binom.sf(4, 100, 0.5) * 7 / 8)
     made = drawn(COINS)
     rare = made.records.assign(label=np.where(np.arange(400) < 2, "rare", "other"))
     assert epsilon.membership_of(replace(made, records=rare)).condition == pytest.approx(0.75)
@@ -228,7 +228,7 @@ def test_the_probability_is_that_of_the_coins():
     rng, labels = np.random.default_rng(0), np.repeat([0, 1], [4, 9])
     tossed = rng.random((40_000, 13)) < 0.5
     first = (tossed[:, :4].sum(1) >= 2) & (tossed[:, 4:].sum(1) >= 4)
-    assert first_toss_suffices(labels, 0.5) == pytest.approx(first.mean(), abs=0.01)
+    assert no_redraw_probability(labels, 0.5) == pytest.approx(first.mean(), abs=0.01)
 
 
 @pytest.mark.slow

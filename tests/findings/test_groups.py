@@ -8,7 +8,7 @@ from benchmarks.honesty.claims import case_of, random_groups
 
 from guestlist.evaluate import auc
 from guestlist.findings import groups, luck
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_where_all_leak_alike_one_is_named_but_none_is_said_to_leak_more(quick):
 
 
 def test_a_group_is_compared_with_records_outside_it():
-    world = gaussian_world(1.0, records=600, models=1)
+    world = gaussian_simulation(1.0, records=600, models=1)
     of = np.arange(600) % 3
     case = case_of(world, ("loss",), of)
     scores, member = case.scores["loss"], case.truth.member_evaluated
@@ -53,7 +53,7 @@ def test_a_group_is_compared_with_records_outside_it():
 
 
 def test_the_only_group_has_no_rest_and_values_that_lack_are_no_group():
-    world = gaussian_world(1.0, records=200, models=1)
+    world = gaussian_simulation(1.0, records=200, models=1)
     case = case_of(world, ("loss",), np.zeros(200, int))
     (only,) = groups.find(case)
     assert np.isnan(only.beyond_rest.value)

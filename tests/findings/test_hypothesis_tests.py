@@ -14,7 +14,7 @@ from guestlist.evaluate import proportion
 from guestlist.findings.hypothesis_tests import ALPHAS, levels_of, smallest_p_value
 from guestlist.findings.results import FORMAT
 from guestlist.views.signals import Signals
-from worlds import awkward_world, gaussian_world, target_of
+from worlds import awkward_world, gaussian_simulation, target_of
 
 TESTS = {name: attack for name, attack in ATTACKS.items() if attack.p_value}
 
@@ -27,7 +27,7 @@ def with_population(signals: Signals, share: float = 0.25):
 
 @pytest.fixture(scope="module")
 def world():
-    signals, member = target_of(gaussian_world(1.0, records=1600, models=17, seed=3))
+    signals, member = target_of(gaussian_simulation(1.0, records=1600, models=17, seed=3))
     signals, asked = with_population(signals)
     # The population holds non-members only, as those of an audit do.
     loss = signals.values["loss"].copy()
@@ -64,7 +64,7 @@ def test_no_p_value_is_below_the_smallest(name):
 
 
 def test_a_share_of_eight_models_reaches_one_ninth():
-    signals, member = target_of(gaussian_world(1.0, records=300, models=9))
+    signals, member = target_of(gaussian_simulation(1.0, records=300, models=9))
     signals = replace(signals, reference_member=np.zeros_like(signals.reference_member))
     everyone = np.ones(300, dtype=bool)
     attack = ATTACKS["reference_empirical"]
@@ -76,7 +76,7 @@ def test_a_share_of_eight_models_reaches_one_ninth():
 
 
 def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
-    signals, member = target_of(gaussian_world(1.0, records=400, models=9))
+    signals, member = target_of(gaussian_simulation(1.0, records=400, models=9))
     signals, asked = with_population(signals)
     loss = signals.values["loss"].copy()
     loss[0, :5] = 0.0  # of a population of 100
@@ -87,7 +87,7 @@ def test_a_level_that_faultless_answers_to_nonmembers_exceed_is_out_of_reach():
 
 
 def test_a_test_without_p_values_is_none():
-    signals, _ = target_of(gaussian_world(1.0, records=100, models=9))
+    signals, _ = target_of(gaussian_simulation(1.0, records=100, models=9))
     everyone = np.ones(100, dtype=bool)
     assert set(p_values_of({n: ATTACKS[n] for n in ("loss", "entropy", "shadow")}, signals, everyone)) == {"shadow"}
 

@@ -10,7 +10,7 @@ from scipy import stats
 from cases import case_of, leaking
 from guestlist.findings import likeness
 from guestlist.findings.checks import UNLIKE
-from worlds import noise_world
+from worlds import noise_simulation
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_another_recipe_is_seen(name):
 
 def test_places_equal_a_slow_count():
     """The figures, model by model and record by record."""
-    world = noise_world(records=60, models=7, seed=2)
+    world = noise_simulation(records=60, models=7, seed=2)
     margin, member = world.values["margin"], world.member
     found = likeness.likeness(margin, member)
 
@@ -73,5 +73,5 @@ def test_a_target_that_stands_where_no_reference_does_is_unlike():
 
 
 def test_few_references_or_records_say_nothing():
-    assert likeness.find(case_of(noise_world(records=200, models=4), ("loss",))) is None
-    assert likeness.find(case_of(noise_world(records=30, models=9), ("loss",))) is None
+    assert likeness.find(case_of(noise_simulation(records=200, models=4), ("loss",))) is None
+    assert likeness.find(case_of(noise_simulation(records=30, models=9), ("loss",))) is None

@@ -13,7 +13,7 @@ from guestlist.arrays.outsiders import out_model_stats
 from guestlist.findings import headline, persons, records
 from guestlist.findings.persons import p_value_of_person
 from guestlist.findings.places import top_k_ties
-from worlds import gaussian_world, noise_world
+from worlds import gaussian_simulation, noise_simulation
 
 
 def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
@@ -35,7 +35,7 @@ def test_listed_records_are_rarely_called_where_a_model_did_not_train_on_them():
 
 
 def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
-    world = gaussian_world(0.0, records=200, models=25, seed=3)
+    world = gaussian_simulation(0.0, records=200, models=25, seed=3)
     easy, remembered = np.flatnonzero(world.member[0])[:2]
     margin = world.values["margin"].copy()
     margin[:, easy] += 20  # under every model
@@ -52,7 +52,7 @@ def test_an_easy_record_does_not_stand_out_and_a_remembered_one_does():
 
 
 def test_without_mock_targets_it_is_the_highest_scores():
-    few = records.find(case_of(gaussian_world(1.0, records=100, models=5)))
+    few = records.find(case_of(gaussian_simulation(1.0, records=100, models=5)))
     assert {one.p_among_models for one in few} == {None}
     scores = [one.score for one in few]
     assert scores == sorted(scores, reverse=True)
@@ -69,7 +69,7 @@ def test_records_in_another_order_are_listed_alike():
 
 def test_of_many_that_tie_nobody_is_named_and_they_are_counted():
     """A third of the members share the highest score; no reference says anything about them."""
-    case = case_of(gaussian_world(0.5, records=3000, models=1, seed=1), ("loss",))
+    case = case_of(gaussian_simulation(0.5, records=3000, models=1, seed=1), ("loss",))
     member, score = case.truth.member_evaluated, np.zeros(3000)
     score[np.flatnonzero(member)[:500]] = score[np.flatnonzero(~member)[:30]] = 1.0
     case = with_signals(case, loss=-score)
@@ -82,7 +82,7 @@ def test_of_many_that_tie_nobody_is_named_and_they_are_counted():
 
 
 def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
-    case = case_of(gaussian_world(0.5, records=1000, models=1, seed=1), ("loss",))
+    case = case_of(gaussian_simulation(0.5, records=1000, models=1, seed=1), ("loss",))
     members, score = np.flatnonzero(case.truth.member), np.zeros(1000)
     score[members[:30]], score[members[40]] = 1.0, 2.0
     listed = records.find(with_signals(case, loss=-score))
@@ -93,7 +93,7 @@ def test_those_that_tie_are_listed_together_in_the_natural_order_of_their_ids():
 @pytest.mark.parametrize("models", [13, 33, 65])
 def test_nobody_is_listed_without_a_small_p_value(models):
     """In noise too; and the number of small p-values is that of a column of the table."""
-    case = case_of(noise_world(records=400, models=models, seed=2), ("loss",))
+    case = case_of(noise_simulation(records=400, models=models, seed=2), ("loss",))
     listed, found = records.find(case), records.exposure_summary(case)
     assert 0 < found.small < 0.09 * found.members
     table = case.of(records.record_table)
@@ -104,7 +104,7 @@ def test_nobody_is_listed_without_a_small_p_value(models):
 @pytest.mark.parametrize(("models", "names"), [(17, ("lira_bayes",)), (17, ("loss",)), (65, ("loss",)), (6, ("loss",))])
 def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
     """Nobody who may be on it, and has a smaller key, is left out; with few models and with many."""
-    case = case_of(gaussian_world(2.0, records=600, models=models, seed=4), names)
+    case = case_of(gaussian_simulation(2.0, records=600, models=models, seed=4), names)
     listed = records.find(case)
     assert len(listed) == 20
     if listed[0].p_among_models is None:  # too few models to compare a record with itself
@@ -123,7 +123,7 @@ def test_the_list_is_ordered_and_cut_by_what_its_table_shows(models, names):
 
 def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
     """Without margins there is no list of which few are false, and the tail itself is the p-value by distance."""
-    case = case_of(gaussian_world(2.0, records=600, models=17, seed=4), ("loss",))
+    case = case_of(gaussian_simulation(2.0, records=600, models=17, seed=4), ("loss",))
     table = case.of(records.record_table).drop(columns=["p_exposure", "flagged"])
     table["p_distance"] = records.p_of_gap(table)
     listed = records.most_exposed(table, "loss")
@@ -181,7 +181,7 @@ def test_models_that_trained_on_one_of_a_persons_records_are_no_comparison():
 def test_persons_are_found_where_there_are_some():
     case = leaking()
     assert persons.find(case) is None
-    world = gaussian_world(1.5, records=400, models=1, seed=2)
+    world = gaussian_simulation(1.5, records=400, models=1, seed=2)
     person = np.arange(400) // 8
     world = replace(world, member=(person % 2 == 0)[None])
     case = with_persons(case_of(world, ("loss",)), each=8)
@@ -198,7 +198,7 @@ def test_persons_are_found_where_there_are_some():
 
 
 def test_persons_are_compared_with_themselves_under_other_models():
-    world = noise_world(records=120, models=41, seed=5)
+    world = noise_simulation(records=120, models=41, seed=5)
     person = np.arange(120) // 3
     coins = np.random.default_rng(1).random((41, 40)) < 0.5
     world = replace(world, member=coins[:, person])

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from cases import case_of, judge
-from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.case import Truth
 from guestlist.findings import attacks, exposure, headline, sampling
 from guestlist.findings.records import record_table
 from guestlist.findings.sampling import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist.report.sections.limits import sampling_sentences
-from worlds import gaussian_world, noise_world
+from worlds import gaussian_simulation, noise_simulation
 
 NAMES = ("loss", "difficulty", "lira_bayes")
 
@@ -25,7 +25,7 @@ def few_cells(monkeypatch):
 
 
 def world(shift=2.0, **more):
-    return gaussian_world(shift, records=400, models=11, **more)
+    return gaussian_simulation(shift, records=400, models=11, **more)
 
 
 def test_few_records_are_looked_at_all_of_them():
@@ -88,7 +88,7 @@ def test_each_part_is_scored_as_a_pool_of_its_own(few_cells):
             labels=case.mocks.labels[part],
         )
         asked = part < 360
-        expected = scores_of_all(ATTACKS["lira_bayes"], alone)[:, asked]
+        expected = score_every_target(ATTACKS["lira_bayes"], alone)[:, asked]
         np.testing.assert_allclose(found[:, part[asked]], expected, rtol=1e-6)
 
 
@@ -100,10 +100,10 @@ def test_an_attack_that_takes_one_target_at_a_time_is_tried_on_the_sample_alone(
 
 @pytest.mark.slow
 def test_a_sampled_audit_finds_what_a_full_one_finds(few_cells, monkeypatch):
-    case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
+    case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
     found, table = judge(case), case.of(record_table)
     monkeypatch.undo()
-    case = case_of(gaussian_world(2.0, records=2000, models=17), NAMES)
+    case = case_of(gaussian_simulation(2.0, records=2000, models=17), NAMES)
     full, whole = judge(case), case.of(record_table)
     assert full.sampling is None
     assert found.sampling.attack_sample < 100
@@ -120,7 +120,7 @@ def test_where_nothing_leaks_a_sampled_audit_claims_nothing(few_cells):
     """At most 5 % of audits that have nothing to find claim something; few list anybody; intervals of the recipe hold .5."""
     claims = listed = outside = 0
     for seed in range(60):
-        case = case_of(noise_world(records=300, models=11, seed=seed), NAMES)
+        case = case_of(noise_simulation(records=300, models=11, seed=seed), NAMES)
         claims += any(one.beats_guessing for one in case.of(attacks.find))
         listed += case.of(exposure.find).flagged > 0
         recipe = case.of(headline.find).same_recipe.auc

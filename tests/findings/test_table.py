@@ -23,7 +23,7 @@ from guestlist.report import fragment, page, summary
 from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS
 from report_worlds import leaking as shown
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 def test_results_have_one_field_per_finding():
@@ -215,9 +215,9 @@ def _texts(content):
 
 @pytest.mark.slow
 def test_few_references_fix_the_headline():
-    found = judge(case_of(gaussian_world(1.0, records=200, models=4), ("entropy", "loss")))
+    found = judge(case_of(gaussian_simulation(1.0, records=200, models=4), ("entropy", "loss")))
     assert (found.headline.name, found.headline.measure, found.headline.stand_ins) == ("loss", "fixed", 0)
-    assert judge(case_of(gaussian_world(1.0, records=200, models=1), ("entropy",))).references is None
+    assert judge(case_of(gaussian_simulation(1.0, records=200, models=1), ("entropy",))).references is None
 
 
 def test_everything_is_found_with_one_thread_so_that_bits_do_not_depend_on_cores():

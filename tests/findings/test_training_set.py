@@ -14,13 +14,13 @@ from cases import case_of, leaking
 from guestlist.evaluate import Estimate
 from guestlist.findings import exposure, persons, records, training_set
 from guestlist.findings.headline import SameRecipe
-from worlds import gaussian_world, noise_world
+from worlds import gaussian_simulation, noise_simulation
 
 
 def of_a_stranger(shift=2.0, records=900, models=17, seed=0):
     """An audit of a model whose "members" it never saw; its reference models leak."""
-    world = gaussian_world(shift, records=records, models=models, seed=seed)
-    stranger = noise_world(records=records, models=1, seed=seed + 1000)
+    world = gaussian_simulation(shift, records=records, models=models, seed=seed)
+    stranger = noise_simulation(records=records, models=1, seed=seed + 1000)
     values = {name: np.vstack([stranger.values[name][:1], rows[1:]]) for name, rows in world.values.items()}
     return case_of(replace(world, values=values))
 
@@ -43,7 +43,7 @@ def test_a_model_that_never_saw_its_members_is_doubted_and_no_record_is_named():
 @pytest.mark.slow
 def test_models_that_leak_or_whose_reference_models_do_not_are_not_doubted():
     assert not leaking().of(training_set.find).doubted
-    quiet = [case_of(noise_world(records=900, models=17, seed=seed)) for seed in range(8)]
+    quiet = [case_of(noise_simulation(records=900, models=17, seed=seed)) for seed in range(8)]
     assert sum(case.of(training_set.find).doubted for case in quiet) == 0
 
 
@@ -52,7 +52,7 @@ def test_there_is_no_doubt_without_a_comparison():
     assert replace(case, setting=replace(case.setting, drawn=True)).of(training_set.find) is None
     smaller = case.view.reference_member & (np.arange(900) % 3 > 0)
     assert replace(case, view=replace(case.view, reference_member=smaller)).scored().of(training_set.find) is None
-    assert case_of(gaussian_world(1.0, records=100, models=5)).of(training_set.find) is None
+    assert case_of(gaussian_simulation(1.0, records=100, models=5)).of(training_set.find) is None
 
 
 def test_reference_models_that_are_all_alike_still_show_that_this_one_differs():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from guestlist.data import Data
-from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, one_target, sides_like
-from guestlist.games.bernoulli import coins_by_class
+from guestlist.games import Bernoulli, Sides, draw, inclusion_rate, matching_sides, single_target_split
+from guestlist.games.bernoulli import draw_inclusion_by_class
 from guestlist.store import Manifest
 
 
@@ -16,7 +16,7 @@ def classes(labels: np.ndarray) -> Data:
 
 
 def test_row_zero_is_the_target_and_more_references_leave_the_first_ones_alone():
-    target = one_target(np.array([True, False] * 50), np.ones(100, bool))
+    target = single_target_split(np.array([True, False] * 50), np.ones(100, bool))
     few, many = (draw(Bernoulli(0.5), people(100), models, 3, given=target) for models in (5, 20))
     assert (few.members == target.members).all()
     assert (many.member[:5] == few.member).all()
@@ -84,7 +84,7 @@ def test_sides_must_fit_into_the_pool():
 @pytest.mark.parametrize(("records", "rate", "least"), [(4, 0.5, 2), (2, 0.5, 1), (4, 0.2, 1), (12, 0.5, 5)])
 def test_no_row_misses_a_class_of_several_records(records, rate, least):
     labels = np.repeat(["often", "seldom"], [396, records])
-    counts = [coins_by_class(classes(labels), rate, 0, k)[396:].sum() for k in range(300)]
+    counts = [draw_inclusion_by_class(classes(labels), rate, 0, k)[396:].sum() for k in range(300)]
     assert min(counts) == least
     assert max(counts) > least
 
@@ -92,7 +92,7 @@ def test_no_row_misses_a_class_of_several_records(records, rate, least):
 @pytest.mark.slow
 def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
     """By rejection: what is expected of a class of four of which two must come up, given that they do."""
-    rows = np.array([coins_by_class(classes(np.repeat([0, 1], [40, 4])), 0.5, 3, k) for k in range(4000)])
+    rows = np.array([draw_inclusion_by_class(classes(np.repeat([0, 1], [40, 4])), 0.5, 3, k) for k in range(4000)])
     counts = np.bincount(rows[:, 40:].sum(axis=1), minlength=5) / 4000
     np.testing.assert_allclose(counts, np.array([0, 0, 6, 4, 1]) / 11, atol=0.03)
     assert rows[:, :40].mean() == pytest.approx(0.5, abs=0.01)
@@ -101,9 +101,11 @@ def test_a_row_without_too_few_is_drawn_as_if_there_were_no_classes():
 
 
 def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
-    three = np.array([coins_by_class(classes(np.repeat([0, 1, 2], [20, 20, 1])), 0.5, 0, k)[-1] for k in range(200)])
+    three = np.array(
+        [draw_inclusion_by_class(classes(np.repeat([0, 1, 2], [20, 20, 1])), 0.5, 0, k)[-1] for k in range(200)]
+    )
     assert 0.3 < three.mean() < 0.7
-    assert all(coins_by_class(classes(np.repeat([0, 1], [20, 1])), 0.5, 0, k)[-1] for k in range(50))
+    assert all(draw_inclusion_by_class(classes(np.repeat([0, 1], [20, 1])), 0.5, 0, k)[-1] for k in range(50))
 
 
 # -- references of the target's size ------------------------------------------------------------------------------------
@@ -114,8 +116,8 @@ def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
     [(200, 200, 4500, 32), (200, 200, 4500, 8), (200, 200, 600, 32), (200, 200, 400, 32), (700, 300, 1000, 32)],
 )
 def test_references_are_as_large_as_the_target_however_large_the_population_is(members, nonmembers, pool, references):
-    game = sides_like(members, nonmembers, pool, references)
-    given = one_target(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
+    game = matching_sides(members, nonmembers, pool, references)
+    given = single_target_split(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
     split = draw(game, people(pool), 1 + 60, seed=1, given=given)
     assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
     # Whoever is asked about has references on both sides, as many as ever.
@@ -129,7 +131,7 @@ def test_references_are_as_large_as_the_target_however_large_the_population_is(m
 
 def test_too_many_nonmembers_make_references_larger_than_the_target():
     """All are asked about, so none may be left aside; the check for sizes then says so."""
-    game = sides_like(50, 3000, 4000, 32)
+    game = matching_sides(50, 3000, 4000, 32)
     assert game.population == 0
     assert game.rate * 3050 > 100
 

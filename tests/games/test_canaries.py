@@ -70,7 +70,7 @@ def test_coins_are_fair_and_independent_and_the_others_always_train(people):
     assert tossed.sum(axis=1).var() == pytest.approx(15, rel=0.25)  # binomial, given how many there are
     assert tossed.sum(axis=0).var() == pytest.approx(401 / 4, rel=0.45)
     assert not split.population.any()
-    assert (split.told == ~made.marked).all()
+    assert (split.always_included == ~made.marked).all()
     assert (draw(GAME, made, 5, seed=5).member == split.member[:5]).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.data import Data
-from guestlist.games import Preparing, check_game, draw, game_of, hidden_by, is_alike, options_of
+from guestlist.games import Preparing, check_game, draw, game_of, hidden_columns, is_iid, options_of
 from guestlist.games.game import Dependent, Hiding
 from guestlist.store.jsonable import to_json
 
@@ -25,7 +25,7 @@ SMALL = {
     "bias": gl.Bias("side", "east", 0.9, 40, 30),
     "sources": gl.Sources("side", "east", members=40, nonmembers=30),
 }
-DEPENDENT = [name for name, game in SMALL.items() if not is_alike(game)]
+DEPENDENT = [name for name, game in SMALL.items() if not is_iid(game)]
 DOCS = Path(__file__).parents[2] / "docs" / "games.md"
 
 
@@ -114,16 +114,16 @@ def test_a_game_of_other_people_says_so(name):
     options = {field.name for field in fields(game)}
     if hasattr(game, "parts") or isinstance(game, Hiding) or "iid" in options:
         assert isinstance(game, Dependent)
-    assert set(hidden_by(game)) <= set(people().groups)
+    assert set(hidden_columns(game)) <= set(people().groups)
     if isinstance(game, Dependent):
-        assert not is_alike(game)
+        assert not is_iid(game)
 
 
 @pytest.mark.parametrize("name", DEPENDENT)
 def test_a_dependent_game_has_a_counterpart_of_the_same_sizes(name):
     game = SMALL[name]
     mixed = replace(game, iid=True)
-    assert is_alike(mixed)
+    assert is_iid(mixed)
     apart, alike = (draw(one, people(), 1, 3) for one in (game, mixed))
     assert np.array_equal(apart.evaluated, alike.evaluated)
     assert apart.members.sum() == alike.members.sum()

@@ -7,7 +7,7 @@ import pytest
 import guestlist as gl
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games import Bias, Clusters, Sources, draw, game_of, is_alike, options_of
+from guestlist.games import Bias, Clusters, Sources, draw, game_of, is_iid, options_of
 from guestlist.games.clusters import clustered
 
 RECORDS = 400
@@ -55,8 +55,8 @@ def test_the_counterpart_mixes_those_who_were_drawn(name, people):
     assert (mixed[0].sum(), mixed[1].sum()) == (60, 50)
     assert ((apart[0] | apart[1]) == (mixed[0] | mixed[1])).all()
     assert (apart[0] != mixed[0]).any()
-    assert is_alike(replace(game, iid=True))
-    assert not is_alike(game)
+    assert is_iid(replace(game, iid=True))
+    assert not is_iid(game)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -87,7 +87,7 @@ def test_a_share_of_the_members_has_the_attribute_and_half_of_the_nonmembers(sha
     member, nonmember = parts(game, people)
     assert (people.groups["sex"][member] == "m").sum() == round(40 * share)
     assert (people.groups["sex"][nonmember] == "m").sum() == 20
-    assert is_alike(game) == (share == 0.5)
+    assert is_iid(game) == (share == 0.5)
 
 
 def test_members_of_a_source_are_all_of_it_unless_so_many_are_asked_for(people):
@@ -155,7 +155,7 @@ def test_a_validation_set_is_drawn_as_members_are(name, people):
     assert 0 < unseen.sum() <= 30
     for one in parts.members:
         wanted = 1.0 if one.count is None else one.count / 60
-        assert (unseen & one.of).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
+        assert (unseen & one.mask).sum() == pytest.approx(wanted * unseen.sum(), abs=1.01)
     everybody = np.ones(len(people), dtype=bool)
     assert not like_members(parts, people, everybody, 30, rng).any()
 

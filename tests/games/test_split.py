@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from guestlist.errors import InputError
-from guestlist.games import GAMES, Bernoulli, Sides, Split, game_of, one_target, options_of
+from guestlist.games import GAMES, Bernoulli, Sides, Split, game_of, options_of, single_target_split
 
 
 def test_the_sides_of_the_target():
-    split = one_target(np.array([True, False, False]), np.array([True, True, False]))
+    split = single_target_split(np.array([True, False, False]), np.array([True, True, False]))
     assert split.members.tolist() == [True, False, False]
     assert split.nonmembers.tolist() == [False, True, False]
     assert split.population.tolist() == [False, False, True]

@@ -8,7 +8,7 @@ import pytest
 from cases import case_of, judge
 from guestlist.report import words
 from guestlist.report.page import page_charts
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 @pytest.mark.slow
@@ -33,7 +33,7 @@ def test_the_chart_shows_the_figures_of_the_table_under_ties(which, digits):
 
 
 def rounded_world(digits):
-    world = gaussian_world(1.5, records=600, models=9, seed=1)
+    world = gaussian_simulation(1.5, records=600, models=9, seed=1)
     margin = np.round(world.values["margin"], digits)
     return replace(world, values={**world.values, "margin": margin, "loss": np.round(np.logaddexp(0, -margin), digits)})
 

@@ -11,7 +11,7 @@ from guestlist.findings.results import Results
 from guestlist.report import page
 from guestlist.report.sections.risks import risk_value_sentence, shapr_caveat
 from report_worlds import HOSTILE
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 @pytest.mark.slow
@@ -35,7 +35,7 @@ def test_the_page_says_what_risks_are_worth():
 
 
 def test_a_risk_that_ranks_by_chance_is_said_to():
-    rows = judge(case_of(gaussian_world(1.0, records=200, models=4), ("loss",))).risks
+    rows = judge(case_of(gaussian_simulation(1.0, records=200, models=4), ("loss",))).risks
     by_chance = [replace(row, auc=gl.Estimate(0.52, 0.4, 0.64)) for row in rows]
     assert "with AUC 0.520 (0.400 to 0.640), which is not shown to be better than chance" in risk_value_sentence(
         tuple(by_chance)

@@ -14,7 +14,7 @@ from guestlist.cli import main
 from guestlist.errors import InputError
 from guestlist.evaluate import threshold_at_fpr
 from guestlist.risks.forgetting import forgetting
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 def test_pairs_are_as_counted_by_hand():
@@ -36,7 +36,7 @@ def test_pairs_are_as_counted_by_hand():
 
 
 def test_where_nobody_moves_anybody_hardly_any_pair_is_sure():
-    case = case_of(gaussian_world(1.5, records=400, models=65, seed=7))
+    case = case_of(gaussian_simulation(1.5, records=400, models=65, seed=7))
     members = np.flatnonzero(case.truth.member)[:5]
     pairs = forgetting(case, [f"r{i}" for i in members])
     assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(0.05, abs=0.03)
@@ -49,7 +49,7 @@ def test_what_cannot_be_previewed_is_refused():
     with pytest.raises(InputError, match=f"found nobody, r{stranger}"):
         forgetting(case, [f"r{stranger}", "nobody"])
     with pytest.raises(InputError, match="needs references"):
-        forgetting(case_of(gaussian_world(1.0, records=40, models=2)), ["r0"])
+        forgetting(case_of(gaussian_simulation(1.0, records=40, models=2)), ["r0"])
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from guestlist.lines import for_spreadsheets
 from guestlist.report.sections.risks import group_contradictions, ranking_disagreements
 from guestlist.risks import RECOMMENDED, risks_of
 from guestlist.risks.listing import members_by_risk
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 def test_members_alone_are_listed_the_most_exposed_first():
@@ -87,7 +87,7 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
 
 
 def test_what_a_risk_takes_is_said():
-    few = case_of(gaussian_world(1.0, records=40, models=3), ("loss",))
+    few = case_of(gaussian_simulation(1.0, records=40, models=3), ("loss",))
     with pytest.raises(InputError, match="'mu' takes: 8 references and the signals margin"):
         members_by_risk(few, ["mu"])
     with pytest.raises(InputError, match="There is no risk 'moo'"):
@@ -152,17 +152,17 @@ def test_the_command(tmp_path):
     assert len(two["members"]) == 2
     assert len(two["groups"]["judged"]) == 2
     table[["who", "a"]].rename(columns={"who": "id"}).to_csv(tmp_path / "own.csv", index=False)
-    worth = json.loads(run("--worth", "--own", str(tmp_path / "own.csv"), "--json").output)
+    worth = json.loads(run("--predictive-value", "--custom", str(tmp_path / "own.csv"), "--json").output)
     attacks = {row["attack"] for row in worth}
     assert {(row["risk"], row["attack"]) for row in worth} >= {
         (r, a) for r in ("everybody", "mu", "a") for a in attacks
     }
     assert len(attacks) > 5
-    assert "everybody" in run("--worth", "--risk", "mu").output
+    assert "everybody" in run("--predictive-value", "--risk", "mu").output
     for wrong in (
-        ["--own", "x.csv"],
-        ["--group", "sex", "--worth"],
-        ["--worth", "--export", "x.csv"],
+        ["--custom", "x.csv"],
+        ["--group", "sex", "--predictive-value"],
+        ["--predictive-value", "--export", "x.csv"],
         ["--group", "age"],
         ["--group", ""],
         ["--risk", "mu,"],

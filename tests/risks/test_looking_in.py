@@ -193,7 +193,11 @@ def test_a_game_keeps_the_course_of_training(sides):
 
 def test_every_row_free_of_references_is_in_the_table_of_worth(network):
     *_, case = network
-    assert {row.risk for row in gl.worth_of_risks(case, attacks=["loss"])} >= {*FREE, "shapr_first_layer", "everybody"}
+    assert {row.risk for row in gl.predictive_values(case, attacks=["loss"])} >= {
+        *FREE,
+        "shapr_first_layer",
+        "everybody",
+    }
     assert all(RISKS[name].references == 0 for name in FREE)
 
 
@@ -204,5 +208,5 @@ def test_leverage_names_those_that_an_attack_with_references_calls(tmp_path):
     y = x @ rng.normal(size=25) + rng.normal(size=400)
     played = {"references": 16, "jobs": 1, "attacks": ["lira"], "folder": tmp_path / "a"}
     gl.play(gl.Sides(200, 200), Ridge(alpha=0.1), (x, y), **played)
-    rows = gl.worth_of_risks(gl.read_case(tmp_path / "a"), ["leverage", "loss_tail"], ["lira"])
+    rows = gl.predictive_values(gl.read_case(tmp_path / "a"), ["leverage", "loss_tail"], ["lira"])
     assert next(row for row in rows if row.risk == "leverage").auc.low > 0.7

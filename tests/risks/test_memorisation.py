@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from cases import case_of
 from guestlist.evaluate import proportion_difference
 from guestlist.risks.memorisation import difference_of_shares, memorisation
-from worlds import awkward_world, gaussian_world
+from worlds import awkward_world, gaussian_simulation
 
 
 def test_every_record_is_as_it_would_be_alone():
@@ -38,7 +38,7 @@ def test_counted_by_hand_in_an_awkward_world():
 
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_intervals_hold_the_truth(shift):
-    world = gaussian_world(shift, records=3000, models=33, seed=4)
+    world = gaussian_simulation(shift, records=3000, models=33, seed=4)
     mean = np.where(world.member, world.values["margin"] - shift, world.values["margin"]).mean(axis=0)
     # What a record's difficulty is, the world keeps to itself; the mean over all its models is close.
     truth = ndtr(mean + shift) - ndtr(mean)

@@ -7,7 +7,7 @@ from scipy.stats import nct, norm
 
 from cases import case_of
 from guestlist.risks.mu import Effects, bounded_mu, effects, likelihoods, mu, tail_excess, tpr_of_mu
-from worlds import awkward_world, gaussian_world
+from worlds import awkward_world, gaussian_simulation
 
 
 @pytest.mark.parametrize(("estimate", "size", "freedom"), [(1.5, 3.0, 10.0), (-0.5, 16.0, 60.0), (8.0, 16.0, 62.0)])
@@ -22,7 +22,7 @@ def test_likelihoods_are_those_of_noncentral_t(estimate, size, freedom):
 
 
 def test_estimates_are_differences_over_standard_deviations():
-    case = case_of(gaussian_world(1.0, records=300, models=65, spread=0.5))
+    case = case_of(gaussian_simulation(1.0, records=300, models=65, spread=0.5))
     found = effects(case.view.inside("margin"), case.view.outside("margin"))
     margin, member = case.view.reference("margin"), case.view.reference_member
     for i in range(20):
@@ -35,14 +35,14 @@ def test_estimates_are_differences_over_standard_deviations():
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_in_the_normal_world_it_is_the_shift(shift):
-    found = mu(case_of(gaussian_world(shift, records=2000, models=65)))
+    found = mu(case_of(gaussian_simulation(shift, records=2000, models=65)))
     assert np.mean(found.value) == pytest.approx(shift, abs=0.03)
     assert np.std(found.value) < 0.1  # the estimates alone have a standard deviation of 0.25
     assert ((found.low <= shift) & (shift <= found.high)).mean() > 0.98
 
 
 def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
-    case = case_of(gaussian_world(1.0, records=1200, models=65, spread=0.7))
+    case = case_of(gaussian_simulation(1.0, records=1200, models=65, spread=0.7))
     whole = mu(case)
     monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
     parted = mu(case)
@@ -54,7 +54,7 @@ def test_part_of_very_many_records_teaches_how_it_is_spread(monkeypatch):
 
 def test_between_nodes_it_is_what_each_record_has_of_its_own(monkeypatch):
     """To a hundredth of a standard error; of many records the posterior is computed for estimates that are close to theirs."""
-    case = case_of(gaussian_world(1.0, records=900, models=33, spread=0.7))
+    case = case_of(gaussian_simulation(1.0, records=900, models=33, spread=0.7))
     monkeypatch.setattr("guestlist.risks.mu.AT_ONCE", 500)
     near = mu(case)
     monkeypatch.setattr("guestlist.risks.mu.NODE", 0.0005)

@@ -10,8 +10,14 @@ import pytest
 from cases import leaking
 from guestlist.errors import InputError
 from guestlist.evaluate import Estimate, auc, flags_at_fpr
-from guestlist.risks import compare_over_repeats, compare_risks, risks_of, worth_of_risks, worth_over_repeats
-from guestlist.risks.own import read_own
+from guestlist.risks import (
+    compare_over_repeats,
+    compare_risks,
+    predictive_value_over_repeats,
+    predictive_values,
+    risks_of,
+)
+from guestlist.risks.own import read_custom
 from guestlist.risks.repeats import mean_of_pairs
 
 
@@ -22,7 +28,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def rows(case):
-    return worth_of_risks(case, attacks=["loss"])
+    return predictive_values(case, attacks=["loss"])
 
 
 def repeats_with(rows, **aucs):
@@ -35,7 +41,7 @@ def repeats_with(rows, **aucs):
 
 
 def test_mean_and_deviation_by_hand(rows):
-    found = worth_over_repeats(repeats_with(rows, mu=[0.6, 0.8, 0.7]))
+    found = predictive_value_over_repeats(repeats_with(rows, mu=[0.6, 0.8, 0.7]))
     assert [(row.risk, row.attack) for row in found] == [(row.risk, "loss") for row in rows]
     mu = next(row for row in found if row.risk == "mu")
     assert mu.auc == pytest.approx((0.7, 0.1, 3))
@@ -103,7 +109,7 @@ def test_in_one_audit_aucs_are_compared_against_the_same_calls(case):
     expected = auc(mu[both], called[both]).value - auc(score[both], called[both]).value
     assert found.difference.value == pytest.approx(expected)
     assert found.verdict == "worse"  # the score is of what the attack looks at
-    own = compare_risks(case, "mine", "mu", "loss", own={"mine": case.scores["loss"]})
+    own = compare_risks(case, "mine", "mu", "loss", custom={"mine": case.scores["loss"]})
     assert (own.verdict, own.repeats) == ("better", 1)
     with pytest.raises(InputError, match="has not what the risk 'alone_in_leaves' takes"):
         compare_risks(case, "mu", "alone_in_leaves", "loss")
@@ -120,7 +126,7 @@ def test_equal_risks_are_seldom_told_apart_in_one_audit(step, case):
         common, *own = rng.normal(size=(3, len(called)))
         a, b = (called + common + one for one in own)
         a, b = (np.round(one / step) if step else one for one in (a, b))
-        wrong.append(compare_risks(case, "a", "b", "loss", own={"a": a, "b": b}).verdict != "no difference")
+        wrong.append(compare_risks(case, "a", "b", "loss", custom={"a": a, "b": b}).verdict != "no difference")
     assert np.mean(wrong) <= 0.08  # 5 %, and what 150 leave open
 
 
@@ -129,10 +135,10 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
     table = pd.DataFrame({"id": case.records["id"], "mine": values, "text": "x"}).sample(frac=1, random_state=0)
     table.to_csv(tmp_path / "own.csv", index=False)
     table.to_parquet(tmp_path / "own.parquet")
-    expected = worth_of_risks(case, ["mu"], ["loss"], own={"mine": values})
+    expected = predictive_values(case, ["mu"], ["loss"], custom={"mine": values})
     assert [row.risk for row in expected] == ["everybody", "mu", "mine"]
     for file in ("own.csv", "own.parquet"):
-        assert str(worth_of_risks(case, ["mu"], ["loss"], own=read_own(tmp_path / file))) == str(expected)
+        assert str(predictive_values(case, ["mu"], ["loss"], custom=read_custom(tmp_path / file))) == str(expected)
     for own, problem in (
         ({"mu": values}, "There is a risk called 'mu' already"),
         ({"mine": values[1:]}, "one for each row of case.records"),
@@ -140,12 +146,12 @@ def test_own_scores_come_as_an_array_or_by_id(case, tmp_path):
         ({"mine": pd.Series([1.0], ["x"])}, "No id of the scores 'mine' is one of the audit's, such as 'r0'"),
     ):
         with pytest.raises(InputError, match=problem):
-            worth_of_risks(case, own=own)
+            predictive_values(case, custom=own)
     (tmp_path / "bare.csv").write_text("who,mine\na,1\n")
     with pytest.raises(InputError, match="has no column 'id'; it has who, mine"):
-        read_own(tmp_path / "bare.csv")
+        read_custom(tmp_path / "bare.csv")
     with pytest.raises(InputError, match=r"\.csv, \.tsv or \.parquet file, found .*own\.txt"):
-        read_own(tmp_path / "own.txt")
+        read_custom(tmp_path / "own.txt")
 
 
 def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
@@ -153,16 +159,16 @@ def test_scores_of_ones_own_are_numbers_under_a_name_of_their_own(tmp_path):
     ids = case.records["id"]
     pd.DataFrame({"id": ids, "good": 1.0, "bad": ["n/k"] + ["1"] * 59}).to_csv(tmp_path / "bad.csv", index=False)
     with pytest.raises(InputError, match=r"Column 'bad' of .* holds 'n/k', which is not a number"):
-        read_own(tmp_path / "bad.csv")
+        read_custom(tmp_path / "bad.csv")
     pd.DataFrame({"id": ids, "flag": np.arange(60) % 2 == 0}).to_csv(tmp_path / "flag.csv", index=False)
-    assert read_own(tmp_path / "flag.csv")["flag"].tolist() == [1.0, 0.0] * 30
+    assert read_custom(tmp_path / "flag.csv")["flag"].tolist() == [1.0, 0.0] * 30
     with pytest.raises(InputError, match="There is a risk called 'everybody' already"):
-        worth_of_risks(case, own={"everybody": np.ones(60)})
+        predictive_values(case, custom={"everybody": np.ones(60)})
 
 
 def test_an_attack_that_was_not_run_is_named():
     case = leaking(records=60)
     with pytest.raises(InputError, match="Attack 'nope' was not run; these were: loss"):
-        worth_of_risks(case, ["mu"], ["nope"])
+        predictive_values(case, ["mu"], ["nope"])
     with pytest.raises(InputError, match="Attack 'nope' was not run"):
         compare_risks(case, "mu", "memorisation", "nope")

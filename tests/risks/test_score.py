@@ -11,7 +11,7 @@ from guestlist.evaluate import auc
 from guestlist.report import page
 from guestlist.risks import RISKS, Histogram, risk_score, risks_of
 from oracles_risks import modified_entropy, risk_scores
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 @pytest.fixture(scope="module", params=["", "defended_"], ids=["undefended", "defended"])
@@ -66,7 +66,7 @@ def test_rounding_leaves_nobody_out():
 
 
 def test_several_references_and_records_that_were_not_asked():
-    case = case_of(gaussian_world(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
+    case = case_of(gaussian_simulation(1.0, records=80, models=4, seed=2), ("loss",), population=10, prior=0.3)
     silent = np.random.default_rng(3).random((4, 80)) < 0.1
     values = {name: np.where(silent, np.nan, matrix) for name, matrix in case.view.values.items()}
     case = replace(case, view=replace(case.view, values=values)).scored()
@@ -121,7 +121,7 @@ def test_wrong_options_are_refused():
 
 def test_what_it_takes():
     assert {"risk_score", "risk_score_own"} <= set(risks_of(leaking()))
-    alone = case_of(gaussian_world(1.0, records=60, models=1), ("loss",))
+    alone = case_of(gaussian_simulation(1.0, records=60, models=1), ("loss",))
     assert set(risks_of(alone)) == {"risk_score_own", "loss_tail"}
     assert not RISKS["risk_score_own"].possible(regression())
 
@@ -130,5 +130,5 @@ def test_members_score_higher_where_there_is_a_leak():
     case = leaking(records=2000)
     for name in ("risk_score", "risk_score_own"):
         assert auc(risks_of(case)[name], case.truth.member).low > 0.6, name
-    nothing = case_of(gaussian_world(0.0, records=2000, models=11), ("loss",))
+    nothing = case_of(gaussian_simulation(0.0, records=2000, models=11), ("loss",))
     assert abs(auc(risks_of(nothing)["risk_score"], nothing.truth.member).value - 0.5) < 0.04

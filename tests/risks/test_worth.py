@@ -5,8 +5,8 @@ import pytest
 
 from cases import leaking
 from guestlist.evaluate import flags_at_fpr
-from guestlist.risks import RISKS, worth_of_risks
-from guestlist.risks.worth import EVERYBODY, worth
+from guestlist.risks import RISKS, predictive_values
+from guestlist.risks.worth import EVERY_MEMBER, predictive_value
 
 BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")  # of a case without evidence
 
@@ -14,13 +14,13 @@ BY_DEFAULT = ("risk_score", "risk_score_own", "loss_tail", "memorisation", "mu")
 def found(values, calls, threshold=None, scores=None):
     values, calls = np.asarray(values, float), np.asarray(calls, float)
     scores = np.arange(len(values), dtype=float) if scores is None else scores
-    return worth(values, scores, calls, risk="r", attack="a", threshold=threshold)
+    return predictive_value(values, scores, calls, risk="r", attack="a", threshold=threshold)
 
 
 def test_counted_by_hand():
     values, calls = [3.0, 2.0, 1.0, -1.0, -2.0, np.nan, 5.0], [1, 1, 0, 1, 0, 1, np.nan]
     row = found(values, calls, 0.0)
-    assert (row.members, row.called) == (5, 3)
+    assert (row.members, row.flagged) == (5, 3)
     assert (row.precision.value, row.recall.value) == pytest.approx((2 / 3, 2 / 3))
     assert row.f1.value == pytest.approx(2 / 3)
     assert row.auc.value == pytest.approx(5 / 6)
@@ -44,13 +44,13 @@ def test_of_equals_the_top_is_the_mean():
 
 def test_calling_everybody_has_full_recall_and_tells_nothing():
     case = leaking()
-    rows = worth_of_risks(case)
+    rows = predictive_values(case)
     assert {row.attack for row in rows} == set(case.attacks)
     for attack in case.attacks:
         first, *others = [row for row in rows if row.attack == attack]
         member = case.truth.member
         called = np.nanmean(flags_at_fpr(case.scores[attack], member, 0.05)[member])
-        assert first.risk == EVERYBODY
+        assert first.risk == EVERY_MEMBER
         assert (first.recall.value, first.auc.value) == (1, 0.5)
         assert first.precision.value == pytest.approx(called)
         assert first.top.value == pytest.approx(called)
@@ -60,12 +60,12 @@ def test_calling_everybody_has_full_recall_and_tells_nothing():
 
 
 def test_a_risk_that_follows_the_attack_is_worth_more():
-    rows = {(row.risk, row.attack): row for row in worth_of_risks(leaking(records=2000), ["risk_score"], ["loss"])}
-    assert set(rows) == {(EVERYBODY, "loss"), ("risk_score", "loss")}
+    rows = {(row.risk, row.attack): row for row in predictive_values(leaking(records=2000), ["risk_score"], ["loss"])}
+    assert set(rows) == {(EVERY_MEMBER, "loss"), ("risk_score", "loss")}
     row = rows["risk_score", "loss"]
     assert row.auc.low > 0.8
     assert row.spearman.low > 0.5
-    assert row.precision.value > rows[EVERYBODY, "loss"].precision.value
+    assert row.precision.value > rows[EVERY_MEMBER, "loss"].precision.value
 
 
 @pytest.mark.slow

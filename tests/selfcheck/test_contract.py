@@ -164,7 +164,7 @@ COMPARED = ("loss", "difficulty", "lira", "lira_record", "lira_offline", "lira_b
     ],
 )
 def test_a_score_that_forgets_references_where_saturated_is_seen(attack, ignores):
-    row = ATTACKS[attack] if isinstance(attack, str) else Attack(score=attack, summary="", own=True)
+    row = ATTACKS[attack] if isinstance(attack, str) else Attack(score=attack, summary="", custom=True)
     assert ignores_references_where_saturated(row, small_scene("exact", 0)) == ignores
 
 
@@ -175,7 +175,7 @@ def test_an_attack_must_reach_most_of_the_auc_of_plain_loss():
         margin = signals.target("margin")
         return margin + 1.5 * norm.ppf(np.mod(1e6 * np.abs(margin), 1))
 
-    (check,) = check_attacks({"diluted": Attack(score=diluted, summary="", own=True)}, 8)
+    (check,) = check_attacks({"diluted": Attack(score=diluted, summary="", custom=True)}, 8)
     assert check.comparator == "loss"
     assert 0.5 < check.known.value < 0.64  # rises, and is no better than .95 of .69
     assert check.share.value < FLOOR
@@ -202,11 +202,11 @@ def test_an_attack_that_knows_too_much_is_caught(monkeypatch):
     from guestlist.selfcheck import trials as module
 
     def leaking(*args, **kwargs):
-        world = gaussian_world(*args, **kwargs)
+        world = gaussian_simulation(*args, **kwargs)
         return replace(world, values={**world.values, "entropy": world.member * 3.0 + world.values["margin"]})
 
-    gaussian_world = module.gaussian_world
-    monkeypatch.setattr(module, "gaussian_world", leaking)
+    gaussian_simulation = module.gaussian_simulation
+    monkeypatch.setattr(module, "gaussian_simulation", leaking)
 
     def peeking(signals):
         return signals.target("entropy")
@@ -244,7 +244,7 @@ def test_the_company_of_other_attacks_changes_no_figure():
     def rude(signals):
         signals.target("margin")[:] = 0
 
-    together = check_attacks({"rude": Attack(score=rude, summary="", own=True), "lira": ATTACKS["lira"]}, 8)
+    together = check_attacks({"rude": Attack(score=rude, summary="", custom=True), "lira": ATTACKS["lira"]}, 8)
     assert together[1:] == check_attacks({"lira": ATTACKS["lira"]}, 8)
     assert "read-only" in together[0].problems[0]
 
@@ -294,7 +294,7 @@ def test_the_command_prints_a_table_and_exits_with_0():
 def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_path, monkeypatch):
     (tmp_path / "own_attacks.py").write_text("def upside_down(signals):\n    return signals.target('loss')\n")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["selftest", "--own", "own_attacks:upside_down", "--scale", "0.1", "--json"])
+    result = CliRunner().invoke(main, ["selftest", "--custom", "own_attacks:upside_down", "--scale", "0.1", "--json"])
     assert result.exit_code == 1, result.output
     (check,) = json.loads(result.stdout)["attacks"]
     assert check["name"] == "upside_down"
@@ -302,10 +302,10 @@ def test_the_command_takes_a_function_and_exits_with_1_where_it_is_broken(tmp_pa
 
 
 def test_the_command_says_what_it_cannot_load():
-    result = CliRunner().invoke(main, ["selftest", "--own", "no_such_module:f"])
+    result = CliRunner().invoke(main, ["selftest", "--custom", "no_such_module:f"])
     assert result.exit_code == 2
     assert "no_such_module" in result.output
-    assert CliRunner().invoke(main, ["selftest", "--own", "nonsense"]).exit_code == 2
+    assert CliRunner().invoke(main, ["selftest", "--custom", "nonsense"]).exit_code == 2
 
 
 @pytest.mark.slow

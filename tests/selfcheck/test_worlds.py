@@ -7,13 +7,13 @@ from guestlist.selfcheck.scenes import CLASSES, SITUATIONS, SURE, TILT, UNEQUAL,
 from guestlist.selfcheck.worlds import (
     SURE_MARGIN,
     answers_of_margin,
-    few_of_one_kind,
-    memorising_world,
+    memorising_simulation,
     signals_of_rounded,
+    unbalanced_references,
 )
 from guestlist.targets.signals import SIGNALS, signals_of_logits
 from guestlist.views.signals import Rotation
-from worlds import DESIGNS, exactly_half, gaussian_world, noise_world, signals_of_margin
+from worlds import DESIGNS, exactly_half, gaussian_simulation, noise_simulation, signals_of_margin
 
 
 def test_every_signal_is_that_of_a_model_with_two_classes():
@@ -71,7 +71,7 @@ def test_situations_are_what_they_are_called():
 
 @pytest.mark.parametrize("outliers", [False, True])
 def test_what_is_memorised_is_told_apart_and_the_rest_is_surer_and_steadier(outliers):
-    found = memorising_world(outliers=outliers, records=4000, models=9)
+    found = memorising_simulation(outliers=outliers, records=4000, models=9)
     margin, member = found.world.values["margin"], found.world.member
     known, rest = found.memorised, ~found.memorised
     assert known.mean() == pytest.approx(0.1, abs=0.02)
@@ -85,14 +85,14 @@ def test_what_is_memorised_is_told_apart_and_the_rest_is_surer_and_steadier(outl
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_margins_are_larger_for_members_by_the_shift(design):
-    world = gaussian_world(2.0, records=2000, models=10, design=DESIGNS[design])
+    world = gaussian_simulation(2.0, records=2000, models=10, design=DESIGNS[design])
     margin, member = world.values["margin"], world.member
     assert margin[member].mean() - margin[~member].mean() == pytest.approx(2.0, abs=0.05)
     assert member.mean() == pytest.approx(0.5, abs=0.02)
 
 
 def test_pairs_are_never_references_of_each_other():
-    world = noise_world(records=50, models=6, design=DESIGNS["pairs"])
+    world = noise_simulation(records=50, models=6, design=DESIGNS["pairs"])
     for k in range(6):
         signals = world.facing(k)
         assert signals.references == 4
@@ -101,7 +101,7 @@ def test_pairs_are_never_references_of_each_other():
 
 @pytest.mark.parametrize("references", [7, 32])
 def test_few_references_of_one_kind_are_frequent_and_say_nothing_about_the_target(references):
-    member, together = few_of_one_kind(references + 1, 40_000, np.random.default_rng(0))
+    member, together = unbalanced_references(references + 1, 40_000, np.random.default_rng(0))
     count = member[1:].sum(axis=0)
     assert together is None
     for few in (1, 2, references - 2, references - 1):
@@ -137,7 +137,7 @@ def test_classes_keep_their_frequencies_where_they_shift_with_membership():
 def _in_count_auc(design, worlds: int = 20) -> float:
     found = []
     for seed in range(worlds):
-        world = noise_world(records=500, models=8, seed=seed, design=design)
+        world = noise_simulation(records=500, models=8, seed=seed, design=design)
         found.append(aucs(_in_count(world), world.member).mean())
     return float(np.mean(found))
 

@@ -10,7 +10,7 @@ import pytest
 import guestlist as gl
 from guestlist.data import Data
 from guestlist.errors import FolderError
-from guestlist.games import Sides, draw, one_target, options_of
+from guestlist.games import Sides, draw, options_of, single_target_split
 from guestlist.store import Manifest, folder, model_path, open_store
 
 GAME = options_of(Sides(1, 1, rate=0.5))
@@ -21,7 +21,7 @@ MANIFEST = Manifest(data="d", split="s", recipe="r", seed=0, game=GAME, scale="p
 def store(tmp_path):
     store = open_store(tmp_path / "audit", MANIFEST)
     store.write_pool(pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [0, 1, 0]}))
-    target = one_target(np.array([True, False, False]), np.array([True, True, False]))
+    target = single_target_split(np.array([True, False, False]), np.array([True, True, False]))
     pool = Data(np.zeros((3, 1)), np.zeros(3), np.array(list("xyz")))
     store.write_split(draw(MANIFEST.make_game(), pool, 3, seed=0, given=target))
     for k in range(3):

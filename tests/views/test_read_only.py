@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import guestlist as gl
 from guestlist.collecting.evidence.table import EVIDENCE
 from guestlist.views.signals import Rotation, Signals
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 def within(thing, path=""):
@@ -40,7 +40,7 @@ def within(thing, path=""):
 
 
 def test_every_array_of_a_view_is_read_only():
-    found = dict(within(gaussian_world(1.0, records=20, models=5).facing(0)))
+    found = dict(within(gaussian_simulation(1.0, records=20, models=5).facing(0)))
     made_up = [name for name, kind in EVIDENCE.items() if kind.simulate]
     assert len(made_up) > 5
     assert all(any(f".evidence.parts[{name}]" in path for path in found) for name in made_up)

@@ -13,7 +13,7 @@ from guestlist.errors import NotCollectedError
 from guestlist.targets.signals import SIGNALS, hinge, signals_of_logits, signals_of_probabilities, smallest_answer
 from guestlist.views import signals as views
 from guestlist.views.signals import Signals
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 
 def exactly(logits, label):
@@ -100,7 +100,7 @@ def test_the_view_checks_shapes_and_names_what_is_missing():
 
 
 def test_nobody_can_change_what_all_attacks_share():
-    world = gaussian_world(1.0, records=20, models=5)
+    world = gaussian_simulation(1.0, records=20, models=5)
     signals = world.facing(0)
     for array in (
         signals.target("loss"),
@@ -125,7 +125,7 @@ def test_nobody_can_change_what_all_attacks_share():
 def test_what_references_say_is_summed_up_once(monkeypatch):
     calls = []
     monkeypatch.setattr(views, "in_out_moments", lambda *given: calls.append(given) or in_out_moments(*given))
-    signals = gaussian_world(1.0, records=20, models=9).facing(0)
+    signals = gaussian_simulation(1.0, records=20, models=9).facing(0)
     for name in ("lira", "lira_bayes", "difficulty", "reference", "rmia", "base", "lira_offline"):
         ATTACKS[name].score(signals)
     assert len(calls) == 2  # margin and p_y, inside and outside at once
@@ -136,7 +136,7 @@ def test_what_references_say_is_summed_up_once(monkeypatch):
 
 
 def test_a_population_is_known_to_be_no_member():
-    world = gaussian_world(1.0, records=20, models=5)
+    world = gaussian_simulation(1.0, records=20, models=5)
     not_evaluated = np.arange(20) < 8
     world = replace(world, not_evaluated=not_evaluated)
     np.testing.assert_array_equal(world.population, not_evaluated & ~world.member)
@@ -146,7 +146,7 @@ def test_a_population_is_known_to_be_no_member():
 
 
 def test_the_mock_targets_of_a_view_are_its_references():
-    world = gaussian_world(1.0, records=20, models=5)
+    world = gaussian_simulation(1.0, records=20, models=5)
     mocks = world.facing(0).mocks
     np.testing.assert_array_equal(mocks.target("loss"), world.target("loss")[1:])
     np.testing.assert_array_equal(mocks.member, world.member[1:])

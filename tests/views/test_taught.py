@@ -10,7 +10,7 @@ from guestlist.arrays.thresholds import best_threshold
 from guestlist.attacks import ATTACKS
 from guestlist.evaluate import auc
 from guestlist.views import signals as views
-from worlds import gaussian_world, target_of
+from worlds import gaussian_simulation, target_of
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def few(monkeypatch):
 
 
 def seen(records=2000, models=9, **more):
-    signals, member = target_of(gaussian_world(1.0, records=records, models=models, **more))
+    signals, member = target_of(gaussian_simulation(1.0, records=records, models=models, **more))
     labels = (np.random.default_rng(0).random(records) < 0.05).astype(np.int64)  # one class is rare
     return replace(signals, labels=labels), member
 
@@ -65,7 +65,7 @@ def test_a_threshold_is_that_of_the_chosen_records(few):
 
 
 def test_samples_of_one_size_are_not_taken_for_each_other(few):
-    signals, _ = target_of(gaussian_world(1.0, records=201, models=9))
+    signals, _ = target_of(gaussian_simulation(1.0, records=201, models=9))
     signals = replace(signals, labels=np.r_[np.zeros(200, int), 1])
     member = signals.reference_member.copy()
     member[:, 200] = np.arange(8) < 4
@@ -92,7 +92,7 @@ def test_records_that_nobody_was_asked_about_teach_nothing(few):
 
 def test_shadows_are_looked_at_where_they_were_asked(few):
     """One model was asked about the first half of the records, and trained on a few of them."""
-    signals, _ = target_of(gaussian_world(1.0, records=2000, models=2))
+    signals, _ = target_of(gaussian_simulation(1.0, records=2000, models=2))
     member = np.zeros((1, 2000), dtype=bool)
     member[0, :1000:2] = True
     values = {

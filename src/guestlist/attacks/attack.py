@@ -32,10 +32,10 @@ class Attack:
         default: whether an audit runs it unless told otherwise; variants are run by name.
         rotates: whether ``score`` also takes a ``Rotation`` and scores every model as target at once.
         evidence: the kind of evidence that it looks at, if any.
-        mocks: whether there is such evidence about mock targets too, as the kind's row says.
+        stand_in_evidence: whether there is such evidence about mock targets too, as the kind's row says.
         learns: whether it fits a classifier when it scores, so that it takes seconds.
         oracle: whether its threshold is the best for the truth, which no attacker knows: an upper bound.
-        own: whether a user gave it, so that nothing is known of it but what it says.
+        custom: whether a user gave it, so that nothing is known of it but what it says.
     """
 
     score: Callable[[Any], np.ndarray]
@@ -49,18 +49,18 @@ class Attack:
     default: bool = True
     rotates: bool = False
     evidence: str = ""
-    mocks: bool = False
+    stand_in_evidence: bool = False
     learns: bool = False
     oracle: bool = False
-    own: bool = False
+    custom: bool = False
 
     @property
-    def on_mocks(self) -> bool:
+    def on_stand_ins(self) -> bool:
         """Whether it can be tried on mock targets: on signals alone, or on evidence that there is about those too."""
-        return not self.evidence or self.mocks
+        return not self.evidence or self.stand_in_evidence
 
 
-def scores_of(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+def checked_scores(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     """What an attack gave, as float64; an error where it is not one number per record.
 
     Args:

@@ -19,7 +19,7 @@ import numpy as np
 
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.attacks.attack import Attack
-from guestlist.attacks.every_target import scores_of_all
+from guestlist.attacks.every_target import score_every_target
 from guestlist.attacks.table import ATTACKS
 from guestlist.errors import InputError
 from guestlist.views.signals import Rotation, Signals
@@ -51,7 +51,7 @@ class Combination:
         for name in self.names:
             if name not in ATTACKS:
                 raise InputError(f"There is no attack {name!r} to combine; there are {', '.join(ATTACKS)}.")
-        alone = [name for name in self.names if not ATTACKS[name].on_mocks]
+        alone = [name for name in self.names if not ATTACKS[name].on_stand_ins]
         if alone:
             looks = ", ".join(sorted({ATTACKS[name].evidence for name in alone}))
             raise InputError(
@@ -82,7 +82,7 @@ class Combination:
             p_value=self.p_value,
             default=False,
             evidence=evidence,
-            mocks=bool(evidence),  # or it could not have been combined
+            stand_in_evidence=bool(evidence),  # or it could not have been combined
         )
 
     def __call__(self, signals: Signals) -> np.ndarray:
@@ -103,7 +103,7 @@ class Combination:
         mocks = _mock_targets(signals)
 
         def settled(name: str) -> np.ndarray:
-            scores = scores_of_all(ATTACKS[name], mocks)[~mocks.member]
+            scores = score_every_target(ATTACKS[name], mocks)[~mocks.member]
             return _settled(scores, scores)
 
         # Other combinations, and the p-values of this one, may need the same.

@@ -8,7 +8,7 @@ from guestlist.attacks.attack import Attack
 from guestlist.views.signals import Rotation
 
 
-def scores_of_all(attack: Attack, rotation: Rotation) -> np.ndarray:
+def score_every_target(attack: Attack, rotation: Rotation) -> np.ndarray:
     """(models, records) what the attack says of every model in turn as the target."""
     if attack.rotates:
         return attack.score(rotation)

@@ -13,7 +13,7 @@ from guestlist.errors import InputError, NotCollectedError
 from guestlist.views.evidence import missing_message
 
 
-def named(
+def select_attacks(
     names: Sequence[str | Callable] | None,
     references: int,
     evidence: Collection[str] = (),
@@ -80,7 +80,7 @@ def _one(given: str | Callable) -> tuple[str, Attack]:
     if isinstance(combination, Combination):
         return combination.__name__, combination.attack
     if callable(given):
-        return _own_name(given), Attack(score=given, summary="given by the user", own=True)
+        return _own_name(given), Attack(score=given, summary="given by the user", custom=True)
     if given not in ATTACKS:
         raise InputError(f"There is no attack {given!r}; there are {', '.join(ATTACKS)}.")
     return given, ATTACKS[given]

@@ -346,7 +346,7 @@ ATTACKS: dict[str, Attack] = {
         paper="guestlist",
         needs=("p_y",),
         evidence="neighbours",
-        mocks=True,
+        stand_in_evidence=True,
     ),
     "t_waka": Attack(
         score=knn.t_waka,
@@ -354,7 +354,7 @@ ATTACKS: dict[str, Attack] = {
         paper="Mesana et al. 2024",
         needs=("p_y",),
         evidence="neighbours",
-        mocks=True,
+        stand_in_evidence=True,
     ),
     "leaf_shares": Attack(
         score=trees.leaf_shares,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from guestlist.blind.baseline import Baseline, CrossFitted, cross_fit_baseline, scattered
 from guestlist.data import Data
-from guestlist.games import is_alike
+from guestlist.games import is_iid
 from guestlist.hashes import row_hashes
 from guestlist.randomness import stream
 from guestlist.store import Store, read_or_explain
@@ -61,7 +61,7 @@ def cached_baseline(
         return None
     store.write(store.folder / RECORDS, vars(scattered(fitted.cross_fitted, rows, len(store.split.members))))
     game = store.manifest.make_game()
-    baseline = replace(fitted.baseline, game="" if is_alike(game) else game.name)
+    baseline = replace(fitted.baseline, game="" if is_iid(game) else game.name)
     store.write_json(path, {"digest": digest, "baseline": to_json(baseline)})
     return read_baseline(store)
 

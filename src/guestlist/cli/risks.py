@@ -30,14 +30,14 @@ TOP = 20
     "--group",
     help="The mean risk of these groups, separated by commas, and of each two of them together.",
 )
-@click.option("--worth", is_flag=True, help="Instead of members, what each risk is worth against each attack.")
+@click.option("--predictive-value", is_flag=True, help="Instead of members, how well each risk predicts each attack.")
 @click.option(
-    "--own",
+    "--custom",
     type=PATH,
-    help="With --worth: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
+    help="With --predictive-value: your own scores beside them, a .csv or .parquet file with a column id; higher is riskier.",
 )
 @as_json
-def risks(folder, risk, top, export, group, worth, own, as_json):
+def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     """List the members of the audit in FOLDER that are most at risk.
 
     Without --risk they are in the order of the report's list of exposed records: those that are flagged first. A line below the
@@ -47,24 +47,24 @@ def risks(folder, risk, top, export, group, worth, own, as_json):
     guestlist risks audits/adult
     guestlist risks audits/adult --risk mu,memorisation,shapr --top 100 --export exposed.csv
     guestlist risks audits/adult --group sex,race --top 10
-    guestlist risks audits/adult --worth --own scores.csv
+    guestlist risks audits/adult --predictive-value --custom scores.csv
     """
     from guestlist.findings.folder import read_case
 
-    if group and worth:
-        raise click.UsageError("--group and --worth are two tables: ask for one of them.")
-    if worth and export is not None:
-        raise click.UsageError("--export writes members: leave out --worth, or take its --json.")
+    if group and predictive_value:
+        raise click.UsageError("--group and --predictive-value are two tables: ask for one of them.")
+    if predictive_value and export is not None:
+        raise click.UsageError("--export writes members: leave out --predictive-value, or take its --json.")
     for option, text in (("--risk", risk), ("--group", group)):
         if text is not None and not all(_parts(text)):
             raise click.UsageError(f"{option} takes names, separated by commas; found {text!r}.")
-    if own is not None and not worth:
-        raise click.UsageError("--own is for --worth.")
+    if custom is not None and not predictive_value:
+        raise click.UsageError("--custom is for --predictive-value.")
     if export is not None:
         check_table_path(export)
     case, names = read_case(folder), _parts(risk) if risk else None
-    if worth:
-        _worth(case, names, own, as_json)
+    if predictive_value:
+        _predictive_values(case, names, custom, as_json)
         return
     listed, notes = None, []
     if not group or export is not None or top is not None:
@@ -90,7 +90,7 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
     from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
     from guestlist.report.checks import sentence
     from guestlist.report.sections.risks import ranking_disagreements
-    from guestlist.risks.asked import asked_risks
+    from guestlist.risks.asked import requested_risks
     from guestlist.risks.listing import members_by_risk
 
     results = read_results(folder) if (folder / "results.json").exists() else None
@@ -100,7 +100,7 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
         pairs = disagreements(table, order=True)
     else:
         table = members_by_risk(case, names)
-        in_order = members_by_exposure(with_risks(records, case, asked_risks(case, names)), attack)
+        in_order = members_by_exposure(with_risks(records, case, requested_risks(case, names)), attack)
         pairs = [*disagreements(table, order=False), *disagreements(in_order, order=True)]
     if export is not None:
         write_table(export, table)
@@ -166,20 +166,20 @@ def _show_groups(found) -> None:
         click.echo(line(said))
 
 
-def _worth(case, names, own: Path | None, as_json: bool) -> None:
+def _predictive_values(case, names, custom: Path | None, as_json: bool) -> None:
     from guestlist.cli.show import show_table
-    from guestlist.risks import worth_of_risks
-    from guestlist.risks.own import read_own
+    from guestlist.risks import predictive_values
+    from guestlist.risks.own import read_custom
     from guestlist.store.jsonable import to_json
 
-    found = worth_of_risks(case, names, own=None if own is None else read_own(own))
+    found = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
     if as_json:
         click.echo(json.dumps(to_json(found), indent=1))
         return
     figures = ("precision", "recall", "f1", "auc", "spearman", "top")
     show_table(
         [
-            {"attack": row.attack, "risk": row.risk, "called": f"{row.called} of {row.members}"}
+            {"attack": row.attack, "risk": row.risk, "flagged": f"{row.flagged} of {row.members}"}
             | {figure: getattr(row, figure) for figure in figures}
             for row in found
         ]

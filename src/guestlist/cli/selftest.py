@@ -18,7 +18,10 @@ QUICK = 0.1
 @click.command()
 @click.option("--attack", "attacks", multiple=True, help="Check only these; see: guestlist show attacks.")
 @click.option(
-    "--own", multiple=True, metavar="MODULE:FUNCTION", help="Check your own attack, a function (signals) -> scores."
+    "--custom",
+    multiple=True,
+    metavar="MODULE:FUNCTION",
+    help="Check your own attack, a function (signals) -> scores.",
 )
 @click.option(
     "--scale", type=NumberRange(0, 1000, "(]"), help="Multiplies the worlds and samples, and the time.  [default: 1]"
@@ -26,16 +29,16 @@ QUICK = 0.1
 @click.option("--quick", is_flag=True, help=f"Short for --scale {QUICK:g}: finds large faults, in about a minute.")
 @quiet
 @as_json
-def selftest(attacks, own, scale, quick, quiet, as_json):
+def selftest(attacks, custom, scale, quick, quiet, as_json):
     """Run attacks and intervals on worlds whose answer is known; exit with status 1 if something is not calibrated.
 
-    Takes about three minutes for all, longer on a busy machine, and seconds for one. With --attack or --own, only those attacks
-    are checked, and no intervals.
+    Takes about three minutes for all, longer on a busy machine, and seconds for one. With --attack or --custom, only those
+    attacks are checked, and no intervals.
     """
     from guestlist.selfcheck.contract import selftest
     from guestlist.store.jsonable import to_json
 
-    chosen = [*attacks, *map(_own_attack, own)]
+    chosen = [*attacks, *map(_own_attack, custom)]
     if scale is not None and quick:
         raise click.UsageError("Give --quick or --scale, not both.")
     scale = QUICK if quick else 1.0 if scale is None else scale
@@ -52,7 +55,7 @@ def _own_attack(text: str):
 
     module, _, name = text.partition(":")
     if not module or not name:
-        raise click.UsageError(f"Expected --own {text!r} to be MODULE:FUNCTION.")
+        raise click.UsageError(f"Expected --custom {text!r} to be MODULE:FUNCTION.")
     sys.path.insert(0, "")  # a module in the current folder, as with python -m
     try:
         return getattr(import_module(module), name)

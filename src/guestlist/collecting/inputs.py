@@ -17,7 +17,7 @@ from guestlist.calling import numpy_defaults
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
 from guestlist.fit_params import split_by_side
-from guestlist.games import Game, Split, draw, is_alike, one_target, options_of, sides_like
+from guestlist.games import Game, Split, draw, is_iid, matching_sides, options_of, single_target_split
 from guestlist.hashes import fingerprint, row_hashes
 from guestlist.randomness import stream
 from guestlist.store import Manifest, Store, open_store
@@ -87,7 +87,7 @@ class Inputs:
     @property
     def drawn(self) -> bool:
         """Whether guestlist drew the members, so that they differ from non-members only by chance."""
-        return self.game is not None and is_alike(self.game)
+        return self.game is not None and is_iid(self.game)
 
 
 @numpy_defaults()
@@ -142,7 +142,7 @@ def prepare(
     return Inputs(
         target=target,
         pool=reset_rows(pool.take(rows)),
-        split=one_target(member[rows], (member | outside)[rows]),
+        split=single_target_split(member[rows], (member | outside)[rows]),
         duplicates=counts,
         twins=near,
         rows=rows,
@@ -267,7 +267,7 @@ def _new_game(inputs: Inputs, references: int) -> Mapping[str, Any]:
         return options_of(inputs.game)
     members = int(inputs.split.members.sum())
     nonmembers = int(inputs.split.nonmembers.sum())
-    return options_of(sides_like(members, nonmembers, len(inputs.pool), references))
+    return options_of(matching_sides(members, nonmembers, len(inputs.pool), references))
 
 
 def _write_or_check_split(store: Store, split: Split) -> None:

@@ -25,7 +25,7 @@ def rotation_from_store(
         references: Number of references to take; all by default.
         preload: Signals that will be used.
     """
-    rotation = _mask_records(store.rotation(references, preload), store.split.told)
+    rotation = _mask_records(store.rotation(references, preload), store.split.always_included)
     evidence = evidence.take_references(slice(references))
     answers = _log_probabilities(store, rotation)
     mocks = evidence.for_mocks()
@@ -64,5 +64,5 @@ def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
     if outputs is None or not scale.has_classes:
         return None
     log_p = scale.resolved(outputs, rotation.labels).log_probabilities(outputs)
-    missing = np.isnan(next(iter(store.model(0).values()))) | store.split.told
+    missing = np.isnan(next(iter(store.model(0).values()))) | store.split.always_included
     return np.where(missing[:, None], np.nan, log_p) if missing.any() else log_p

@@ -14,7 +14,7 @@ from scipy.stats import false_discovery_control
 from guestlist.arrays.conformal import conformal_p_values
 from guestlist.comparing.comparison import Moved
 from guestlist.comparing.pairing import Side
-from guestlist.risks.steadiness import apart
+from guestlist.risks.steadiness import standardised_difference
 
 Q = 0.1
 NEEDED = ("mu_estimate", "mu_error", "mu_halves")
@@ -24,7 +24,9 @@ def moved(first: Side, second: Side) -> Moved | None:
     """The members whose mu is shown to have changed; None where one audit did not record how sure it is."""
     if not all(side.has(*NEEDED) for side in (first, second)):
         return None
-    far = apart(*(side.values(name) for side in (first, second) for name in ("mu_estimate", "mu_error")))
+    far = standardised_difference(
+        *(side.values(name) for side in (first, second) for name in ("mu_estimate", "mu_error"))
+    )
     far = np.where(first.member, far, np.nan)
     halves = np.concatenate([side.values("mu_halves") for side in (first, second)])
     halves = halves[np.isfinite(halves)]

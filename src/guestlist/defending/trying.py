@@ -23,7 +23,7 @@ from guestlist.evaluate import Estimate, clustered_proportion, tpr_at_fpr
 from guestlist.findings.folder import read_case
 from guestlist.findings.results import Results, read_results
 from guestlist.fingerprints import describe
-from guestlist.games import one_target
+from guestlist.games import single_target_split
 from guestlist.lines import reason
 from guestlist.randomness import global_generators, stream
 from guestlist.risks.listing import members_by_risk
@@ -219,7 +219,7 @@ def without(inputs: Inputs, left: np.ndarray) -> Inputs:
     return replace(
         inputs,
         pool=reset_rows(inputs.pool.take(kept)),
-        split=one_target(split.members[kept], split.evaluated[0][kept]),
+        split=single_target_split(split.members[kept], split.evaluated[0][kept]),
         rows=None if inputs.rows is None else inputs.rows[kept],
         hashes=None if inputs.hashes is None else inputs.hashes[kept],
     )

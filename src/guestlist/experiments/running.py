@@ -25,7 +25,7 @@ from guestlist.experiments.measures import ACCURACIES, ATTACKS, log_probabilitie
 from guestlist.experiments.setting import SHADOWS, ExperimentSetting
 from guestlist.experiments.shadows import FEWEST, leftovers, shadowed, taught
 from guestlist.experiments.summary import Experiment, Run, summed_up
-from guestlist.games import Clusters, Sources, check_game, draw, hidden_by, options_of
+from guestlist.games import Clusters, Sources, check_game, draw, hidden_columns, options_of
 from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, Parts, like_members
 from guestlist.hashes import row_hashes
@@ -173,12 +173,12 @@ class Runs:
 
 
 def _left(parts: Parts, taken: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    sides = [np.logical_or.reduce([one.of for one in side]) for side in (parts.members, parts.nonmembers)]
+    sides = [np.logical_or.reduce([draw.mask for draw in side]) for side in (parts.members, parts.nonmembers)]
     return leftovers(sides, taken, most, rng)
 
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
-    records = without(as_data(data, side="data", label=label, group=hidden_by(game)), hidden_by(game))
+    records = without(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
     x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
     if x.ndim != 2:
         raise InputError(

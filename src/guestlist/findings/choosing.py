@@ -23,7 +23,7 @@ import numpy as np
 
 from guestlist.arrays.columns import take_columns
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, Attack, scores_of_all
+from guestlist.attacks import ATTACKS, Attack, score_every_target
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.views.signals import Rotation
@@ -135,7 +135,7 @@ def _tried(
     best = ""
     for name, attack in attacks.items() if references else ():
         if _can(attack, mocks, references):
-            scores = take_columns(scores_of_all(attack, mocks), asked)
+            scores = take_columns(score_every_target(attack, mocks), asked)
             means[name] = mean(scores, member)
             best = name if not best or means[name] > means[best] else best
             wanted = (next(iter(means)), best, *keep)  # the others' are let go: there may be many attacks
@@ -145,8 +145,8 @@ def _tried(
 
 def _can(attack: Attack, mocks: Rotation, references: int) -> bool:
     there = not attack.evidence or mocks.evidence(0).get(attack.evidence) is not None
-    ours = attack.references <= references and attack.on_mocks and not attack.oracle and there
-    return ours and (not attack.own or _runs(attack, mocks))
+    ours = attack.references <= references and attack.on_stand_ins and not attack.oracle and there
+    return ours and (not attack.custom or _runs(attack, mocks))
 
 
 def _runs(attack: Attack, mocks: Rotation) -> bool:

@@ -15,7 +15,7 @@ from guestlist.errors import InputError
 from guestlist.findings import headline
 from guestlist.findings.folder import read_case
 from guestlist.findings.trials import SIGNAL, Runs, trials_of
-from guestlist.games import Provable, game_of, is_alike
+from guestlist.games import Provable, game_of, is_iid
 from guestlist.privacy import (
     BayesianRuns,
     Bonferroni,
@@ -197,7 +197,7 @@ def _most(claim: Claim | None) -> float | None:
 
 
 def _apart(case: Case) -> bool:
-    return not case.setting.predictions and not is_alike(game_of(dict(case.setting.game)))
+    return not case.setting.predictions and not is_iid(game_of(dict(case.setting.game)))
 
 
 def _together(case: Case) -> int:

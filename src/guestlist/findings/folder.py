@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from guestlist.attacks import Attack, named
+from guestlist.attacks import Attack, select_attacks
 from guestlist.blind.baseline import Baseline
 from guestlist.blind.kept import read_baseline, read_cross_fitted
 from guestlist.case import PRIOR, Case, Check, Origin, Setting, Truth
@@ -63,7 +63,9 @@ def case_in(
     cross_fitted = None if baseline is None else read_cross_fitted(store)
     view = rotation.facing(0)
     if rotation.member.size > MANY_CELLS:  # its own row is at hand, and need not be looked for among all
-        view = view.with_target({name: np.where(split.told, np.nan, values) for name, values in store.model(0).items()})
+        view = view.with_target(
+            {name: np.where(split.always_included, np.nan, values) for name, values in store.model(0).items()}
+        )
     return Case(
         view=view,
         truth=truth,
@@ -98,7 +100,7 @@ def read_case(folder: str | Path, references: int | None = None, *, scored: bool
     predictions_only = store.manifest.recipe == PREDICTIONS
     # Predictions without labels have fewer signals than their scale.
     signal_names = tuple(store.model(0)) if predictions_only else as_scale(store.manifest.scale).signal_names
-    attacks = named(None, n_references, set(evidence.parts), signals=signal_names)
+    attacks = select_attacks(None, n_references, set(evidence.parts), signals=signal_names)
     if predictions_only:  # A shadow model has its own records, so attacks cannot compare models on one record.
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
     case = case_in(store, attacks, references=references, evidence=evidence, baseline=read_baseline(store))

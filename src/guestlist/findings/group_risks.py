@@ -30,7 +30,7 @@ from guestlist.findings import headline, slices
 from guestlist.findings.luck import SIGNIFICANCE_LEVEL
 from guestlist.findings.slices import FEWEST, Slice
 from guestlist.risks import RISKS, risks_of
-from guestlist.risks.asked import asked_risks
+from guestlist.risks.asked import requested_risks
 
 FPR = 0.05
 
@@ -122,7 +122,7 @@ def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = 
     Args:
         risks: names from ``RISKS``; by default those that an audit has.
     """
-    return of_slices(case, (*slices.groups(case, columns), *slices.pairs(case, columns)), asked_risks(case, risks))
+    return of_slices(case, (*slices.groups(case, columns), *slices.pairs(case, columns)), requested_risks(case, risks))
 
 
 def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray]) -> GroupRisks:

@@ -121,7 +121,7 @@ def find_file_holder(case: Case) -> Headline | None:
     attacks = {name: attack for name, attack in _of_access(case, MODEL_FILE).items() if name not in _candidates(case)}
     if not attacks:
         return None
-    choice = _choose(case, attacks) if all(attack.on_mocks for attack in attacks.values()) else None
+    choice = _choose(case, attacks) if all(attack.on_stand_ins for attack in attacks.values()) else None
     if choice is None:
         return Headline(next(iter(attacks)), FIXED, 0, None)
     return Headline(choice.name, choice.measure, choice.stand_ins, None)
@@ -193,6 +193,6 @@ def _of_access(case: Case, access: Access) -> dict[str, Attack]:
 
 def _fixed(attacks: Mapping[str, Attack]) -> Headline:
     """The first that is preferred; else the first that could have been chosen, or the first."""
-    able = [name for name, attack in attacks.items() if attack.on_mocks]
+    able = [name for name, attack in attacks.items() if attack.on_stand_ins]
     name = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
     return Headline(name, FIXED, 0, None)

@@ -25,7 +25,7 @@ from guestlist.case import Case, signal_of
 from guestlist.evaluate import conformal_p_values
 from guestlist.findings import exposure, false_alarms, headline, training_set
 from guestlist.findings.places import MAX_P_VALUE, TopRanked, top_k_ties
-from guestlist.risks import RISKS, risk_columns, steadiness
+from guestlist.risks import RISKS, risk_columns, stability
 from guestlist.targets.scales import Labels
 
 FEW, MOST = 20, 100
@@ -107,7 +107,7 @@ def record_table(case: Case) -> pd.DataFrame:
     """One row per asked record: who it is, what the target says, every score and p-value.
 
     ``confidence`` is the probability of the class that the target answers with. ``mu_estimate``, ``mu_error`` and ``mu_halves``
-    say how sure the references are of mu (:class:`guestlist.risks.Steadiness`).
+    say how sure the references are of mu (:class:`guestlist.risks.Stability`).
 
     ``p_value`` says how unusual the headline's score is among non-members; ``p_<attack>`` is an attack's own. Where the
     headline was tried on mock targets, ``p_among_models`` says how unusual its score is for this record, ``models`` among how
@@ -128,7 +128,7 @@ def record_table(case: Case) -> pd.DataFrame:
     for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[asked]
     if RISKS["mu"].possible(case):
-        sure = steadiness(case)
+        sure = stability(case)
         more = {"mu_estimate": sure.estimate, "mu_error": sure.error, "mu_halves": sure.halves}
         records = records.assign(**{name: values[asked] for name, values in more.items()})
     for name, values in case.scores.items():

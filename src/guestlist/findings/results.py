@@ -40,7 +40,7 @@ from guestlist.findings.risk_spread import RiskDistribution
 from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
 from guestlist.reaching import is_there, unreached
-from guestlist.risks import Worth
+from guestlist.risks import PredictiveValue
 from guestlist.store.files import read_json, write_json, write_npy, write_parquet, write_text
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.unpacking import read_parquet
@@ -77,7 +77,7 @@ class Results:
     exposed: tuple[Exposed, ...] | None = None
     exposure_summary: ExposureSummary | None = None
     exposed_persons: tuple[ExposedPerson, ...] | None = None
-    risks: tuple[Worth, ...] | None = None
+    risks: tuple[PredictiveValue, ...] | None = None
     risk_distribution: RiskDistribution | None = None
     calibrated: tuple[CalibratedScore, ...] | None = None
     exposure: Exposure | None = None

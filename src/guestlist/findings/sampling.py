@@ -17,7 +17,7 @@ import numpy as np
 
 from guestlist.arrays.columns import as_slice, take_columns
 from guestlist.arrays.redraws import needs_shifts
-from guestlist.attacks import Attack, scores_of_all
+from guestlist.attacks import Attack, score_every_target
 from guestlist.case import Case, signal_of
 from guestlist.findings.luck import DRAWS
 from guestlist.randomness import stream
@@ -124,5 +124,5 @@ def scores_part_by_part(case: Case, attack: Attack) -> np.ndarray:
     mocks = replace(mocks, values=lazy_matrices(mocks.values, mocks.target))
     found = np.full(mocks.member.shape, np.nan, dtype=np.float32)
     for part in parts if attack.rotates else parts[:1]:
-        found[:, as_slice(part)] = scores_of_all(attack, mocks.take_records(part))
+        found[:, as_slice(part)] = score_every_target(attack, mocks.take_records(part))
     return take_columns(found, asked)

@@ -5,10 +5,10 @@ from guestlist.games.bias import Bias
 from guestlist.games.canaries import Canaries
 from guestlist.games.clusters import Clusters
 from guestlist.games.exchangeable import Exchangeable
-from guestlist.games.game import Game, Preparing, Provable, Trials, draw, hidden_by, is_alike
-from guestlist.games.sides import Sides, sides_like
+from guestlist.games.game import Game, Preparing, Provable, Trials, draw, hidden_columns, is_iid
+from guestlist.games.sides import Sides, matching_sides
 from guestlist.games.sources import Sources
-from guestlist.games.split import Split, one_target
+from guestlist.games.split import Split, single_target_split
 from guestlist.games.strong import Strong
 from guestlist.games.table import GAMES, GameRow, check_game, game_of, options_of
 
@@ -31,10 +31,10 @@ __all__ = [
     "check_game",
     "draw",
     "game_of",
-    "hidden_by",
+    "hidden_columns",
     "inclusion_rate",
-    "is_alike",
-    "one_target",
+    "is_iid",
+    "matching_sides",
     "options_of",
-    "sides_like",
+    "single_target_split",
 ]

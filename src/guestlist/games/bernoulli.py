@@ -53,33 +53,33 @@ class Bernoulli:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        return coins_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
+        return draw_inclusion_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
 
     def membership(self, labels: np.ndarray) -> Coins | None:
         from guestlist.privacy import Coins
 
-        return Coins(condition=first_toss_suffices(labels, self.rate)) if self.rate == 0.5 else None
+        return Coins(condition=no_redraw_probability(labels, self.rate)) if self.rate == 0.5 else None
 
 
-def coins(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
+def draw_inclusion(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
     """(records,) true with probability ``rate``, alike for all records of a person, from the stream of model ``k``."""
-    whose = whose_of(data)
+    whose = person_numbers(data)
     return (stream(seed, purpose, k).random(whose.max() + 1) < rate)[whose]
 
 
-def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
+def draw_inclusion_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     """The same, tossed again for a class of which too few came up.
 
     A class of a single record, or person, may be missing, unless there are but two classes: a record that every reference
     trained on could not be compared with anything. Labels of a regression are nearly all different, and left to chance.
     """
-    rng, whose = stream(seed, "rows", k), whose_of(data)
+    rng, whose = stream(seed, "rows", k), person_numbers(data)
     tossed = rng.random(whose.max() + 1) < rate
     codes, units = data.kinds, len(tossed)
     pairs = codes, whose  # who has records of which class
     if data.persons is not None:
         pairs = np.divmod(np.unique(codes * units + whose), units)
-    least = fewest_of_classes(np.bincount(pairs[0]), rate)
+    least = min_per_class(np.bincount(pairs[0]), rate)
     # A person may have records of several classes, so tossing for one may take from another.
     while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
         for of_class in short:
@@ -89,22 +89,22 @@ def coins_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
     return tossed[whose]
 
 
-def fewest_of_classes(sizes: np.ndarray, rate: float) -> np.ndarray:
+def min_per_class(sizes: np.ndarray, rate: float) -> np.ndarray:
     """(classes,) of how many records, or persons, of each class there must be heads, where there are ``sizes`` of them."""
     least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
     least[(sizes == 1) & (len(sizes) != 2)] = 0
     return least
 
 
-def first_toss_suffices(labels: np.ndarray, rate: float) -> float:
+def no_redraw_probability(labels: np.ndarray, rate: float) -> float:
     """The probability that no class has to be tossed for again, where each record has a coin of its own."""
     from scipy.stats import binom
 
     sizes = np.bincount(pd.factorize(labels)[0])
-    return float(np.prod(binom.sf(fewest_of_classes(sizes, rate) - 1, sizes, rate)))
+    return float(np.prod(binom.sf(min_per_class(sizes, rate) - 1, sizes, rate)))
 
 
-def whose_of(data: Data) -> np.ndarray:
+def person_numbers(data: Data) -> np.ndarray:
     """(records,) numbers of the persons whose records these are; every record has one of its own where it is not known."""
     return np.arange(len(data)) if data.persons is None else np.unique(data.persons, return_inverse=True)[1]
 
@@ -121,7 +121,7 @@ def inclusion_rate(members: int, pool: int, references: int) -> float:
     return float(np.clip(members / pool, lowest, 1 - lowest))
 
 
-def iid(records: int, *, models: int, rng: np.random.Generator, rate: float = 0.5) -> np.ndarray:
+def random_membership(records: int, *, models: int, rng: np.random.Generator, rate: float = 0.5) -> np.ndarray:
     """(models, records) membership drawn independently: a world in which any model can be the target."""
     return rng.random((models, records)) < rate
 

@@ -45,7 +45,7 @@ class Bias:
         return (self.column,)
 
     @property
-    def alike(self) -> bool:
+    def is_iid(self) -> bool:
         """Whether members and non-members differ by chance alone."""
         return self.iid or self.share == 0.5
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games.bernoulli import ENOUGH_OF_A_CLASS, whose_of
+from guestlist.games.bernoulli import ENOUGH_OF_A_CLASS, person_numbers
 from guestlist.games.game import Ensemble
 from guestlist.randomness import stream
 
@@ -102,7 +102,7 @@ def _able(data: Data, rng: np.random.Generator) -> np.ndarray:
     sizes = labels.map(labels.value_counts())
     kept = np.minimum(sizes, ENOUGH_OF_A_CLASS).where(sizes > 1, 0)
     order = order[(labels.groupby(labels).cumcount() >= kept).to_numpy()]
-    return order[np.sort(np.unique(whose_of(data)[order], return_index=True)[1])]
+    return order[np.sort(np.unique(person_numbers(data)[order], return_index=True)[1])]
 
 
 def _wrong(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -43,7 +43,7 @@ class Clusters:
             raise ValueError(f"Expected cluster={self.cluster} below clusters={self.clusters}, and 2 clusters or more.")
 
     @property
-    def alike(self) -> bool:
+    def is_iid(self) -> bool:
         """Whether members and non-members differ by chance alone."""
         return self.iid
 

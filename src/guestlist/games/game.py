@@ -44,7 +44,7 @@ class Dependent(Protocol):
     """A game whose members may be other people than its non-members."""
 
     @property
-    def alike(self) -> bool:
+    def is_iid(self) -> bool:
         """Whether members and non-members differ by chance alone."""
         ...
 
@@ -85,12 +85,12 @@ class Trials(Game, Protocol):
         ...
 
 
-def is_alike(game: Game) -> bool:
+def is_iid(game: Game) -> bool:
     """Whether members and non-members differ by chance alone: what bounds on attacks and on epsilon rest on."""
-    return game.alike if isinstance(game, Dependent) else True
+    return not isinstance(game, Dependent) or game.is_iid
 
 
-def hidden_by(game: Game) -> tuple[str, ...]:
+def hidden_columns(game: Game) -> tuple[str, ...]:
     """Columns that the game needs and no model may see."""
     return game.hides if isinstance(game, Hiding) else ()
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from guestlist.data import Data
 from guestlist.errors import InputError
-from guestlist.games.bernoulli import coins_by_class, whose_of
+from guestlist.games.bernoulli import draw_inclusion_by_class, person_numbers
 from guestlist.games.game import Game
 from guestlist.randomness import stream
 
@@ -30,9 +30,9 @@ class Draw:
         called: what the part is, for messages.
     """
 
-    of: np.ndarray
+    mask: np.ndarray
     count: int | None
-    called: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Mixture(Game, Protocol):
     """A game of dependent records."""
 
     @property
-    def alike(self) -> bool: ...
+    def is_iid(self) -> bool: ...
 
     def parts(self, data: Data) -> Parts: ...
 
@@ -59,11 +59,11 @@ def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray
     records: somebody with records on both sides would be member and non-member at once.
     """
     rng, free, sides = stream(seed, "rows", 0), np.ones(len(data), dtype=bool), []
-    whose = whose_of(data)
+    whose = person_numbers(data)
     for side in (parts.members, parts.nonmembers):
         chosen = np.zeros(len(data), dtype=bool)
         for one in side:
-            part = _some(one, free & one.of, whose, rng)
+            part = _some(one, free & one.mask, whose, rng)
             chosen |= part
             free &= ~np.isin(whose, whose[part])
         sides.append(chosen)
@@ -79,21 +79,21 @@ def like_members(parts: Parts, data: Data, asked: np.ndarray, most: int, rng: np
         asked: (records,) those that are taken already.
         most: how many; fewer where a part has not so many left, and none where a part has none.
     """
-    whose = whose_of(data)
+    whose = person_numbers(data)
     free = ~np.isin(whose, whose[asked])
-    weights = [int((one.of).sum()) if one.count is None else one.count for one in parts.members]
-    left = [int((one.of & free).sum()) for one in parts.members]
+    weights = [int((one.mask).sum()) if one.count is None else one.count for one in parts.members]
+    left = [int((one.mask & free).sum()) for one in parts.members]
     share = min([most / sum(weights), *(have / weight for have, weight in zip(left, weights, strict=True) if weight)])
     chosen = np.zeros(len(data), dtype=bool)
     for one, weight in zip(parts.members, weights, strict=True):
         if count := int(share * weight):
-            chosen |= _some(Draw(one.of, count, one.called), free & one.of & ~chosen, whose, rng)
+            chosen |= _some(Draw(one.mask, count, one.description), free & one.mask & ~chosen, whose, rng)
     return chosen
 
 
 def reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
     """(records,) whom reference ``k`` trains on: random parts of the whole pool, about as many as the target has."""
-    return coins_by_class(data, members / len(data) if rate is None else rate, seed, k)
+    return draw_inclusion_by_class(data, members / len(data) if rate is None else rate, seed, k)
 
 
 def column_of(data: Data, column: str) -> np.ndarray:
@@ -117,7 +117,7 @@ def _some(one: Draw, part: np.ndarray, whose: np.ndarray, rng: np.random.Generat
     if one.count is None:
         return part
     if one.count > have:
-        raise InputError(f"Expected {one.count:,} records of {one.called}, found {have:,}. Ask for fewer.")
+        raise InputError(f"Expected {one.count:,} records of {one.description}, found {have:,}. Ask for fewer.")
     return part & np.isin(whose, _first(whose[part], one.count, rng))
 
 

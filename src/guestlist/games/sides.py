@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from guestlist.data import Data
-from guestlist.games.bernoulli import coins_by_class, inclusion_rate, whose_of
+from guestlist.games.bernoulli import draw_inclusion_by_class, inclusion_rate, person_numbers
 from guestlist.randomness import stream
 
 if TYPE_CHECKING:
@@ -49,12 +49,14 @@ class Sides:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Model 0 has the sides; references are asked about the records that it is asked about."""
         if k:
-            return coins_by_class(data, self.members / len(data) if self.rate is None else self.rate, seed, k), None
+            return draw_inclusion_by_class(
+                data, self.members / len(data) if self.rate is None else self.rate, seed, k
+            ), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
             )
-        whose = whose_of(data)
+        whose = person_numbers(data)
         order = stream(seed, "rows", 0).permutation(whose.max() + 1)
         before = np.concatenate([[0], np.cumsum(np.bincount(whose)[order])])  # records of those drawn earlier
         members = int(np.searchsorted(before, self.members))
@@ -77,7 +79,7 @@ class Sides:
         return allowed
 
 
-def sides_like(members: int, nonmembers: int, pool: int, references: int) -> Sides:
+def matching_sides(members: int, nonmembers: int, pool: int, references: int) -> Sides:
     """The game of a user's own sides, in which references are about as large as the target, if they can be.
 
     Every record that is asked about needs references that trained on it and others that did not, so the rate has bounds. A

@@ -46,7 +46,7 @@ class Sources:
         return (self.column,)
 
     @property
-    def alike(self) -> bool:
+    def is_iid(self) -> bool:
         """Whether members and non-members differ by chance alone."""
         return self.iid
 

@@ -50,7 +50,7 @@ class Split:
         return ~self.evaluated[0] & ~self.member[0]
 
     @property
-    def told(self) -> np.ndarray:
+    def always_included(self) -> np.ndarray:
         """(records,) true for those that every model trains on and nobody asks about, and so tell nothing of membership."""
         return np.logical_and(~self.evaluated.any(axis=0), self.member.all(axis=0))
 
@@ -59,6 +59,6 @@ class Split:
         return Split(self.member[models], self.evaluated[models])
 
 
-def one_target(member: np.ndarray, evaluated: np.ndarray) -> Split:
+def single_target_split(member: np.ndarray, evaluated: np.ndarray) -> Split:
     """A split of one model, from (records,) masks."""
     return Split(np.asarray(member, dtype=bool)[None], np.asarray(evaluated, dtype=bool)[None])

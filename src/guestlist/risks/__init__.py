@@ -2,7 +2,7 @@
 
 from guestlist.arrays.leverage import leverage
 from guestlist.risks.attribution import influence_functions, tracin
-from guestlist.risks.bounded import Bounded
+from guestlist.risks.bounded import WithInterval
 from guestlist.risks.calibration import (
     AtPrior,
     Calibration,
@@ -14,26 +14,32 @@ from guestlist.risks.calibration import (
 from guestlist.risks.knn import shapr, shapr_of
 from guestlist.risks.leave_one_out import leave_one_out
 from guestlist.risks.mu import tpr_of_mu
-from guestlist.risks.repeats import Compared, WorthOverRepeats, compare_over_repeats, compare_risks, worth_over_repeats
+from guestlist.risks.repeats import (
+    Compared,
+    PredictiveValueOverRepeats,
+    compare_over_repeats,
+    compare_risks,
+    predictive_value_over_repeats,
+)
 from guestlist.risks.score import Histogram, risk_score
-from guestlist.risks.steadiness import Steadiness, steadiness
+from guestlist.risks.steadiness import Stability, stability
 from guestlist.risks.table import RECOMMENDED, RISKS, Risk, risk_columns, risks_of
 from guestlist.risks.trees import LeafRisk, leaf_risk, leaf_risk_of
-from guestlist.risks.worth import Worth, worth, worth_of_risks
+from guestlist.risks.worth import PredictiveValue, predictive_value, predictive_values
 
 __all__ = [
     "RECOMMENDED",
     "RISKS",
     "AtPrior",
-    "Bounded",
     "Calibration",
     "Compared",
     "Histogram",
     "LeafRisk",
+    "PredictiveValue",
+    "PredictiveValueOverRepeats",
     "Risk",
-    "Steadiness",
-    "Worth",
-    "WorthOverRepeats",
+    "Stability",
+    "WithInterval",
     "at_prior",
     "at_thresholds",
     "calibration",
@@ -45,15 +51,15 @@ __all__ = [
     "leaf_risk_of",
     "leave_one_out",
     "leverage",
+    "predictive_value",
+    "predictive_value_over_repeats",
+    "predictive_values",
     "risk_columns",
     "risk_score",
     "risks_of",
     "shapr",
     "shapr_of",
-    "steadiness",
+    "stability",
     "tpr_of_mu",
     "tracin",
-    "worth",
-    "worth_of_risks",
-    "worth_over_repeats",
 ]

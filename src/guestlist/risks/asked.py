@@ -11,7 +11,7 @@ from guestlist.errors import InputError
 from guestlist.risks.table import RISKS, Risk, risks_of
 
 
-def asked_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """Name to (records,) risks: all that are named, or those that an audit has by default."""
     found = risks_of(case, names)
     missing = [name for name in names or () if name not in found]
@@ -20,7 +20,7 @@ def asked_risks(case: Case, names: Sequence[str] | None = None) -> dict[str, np.
     return found
 
 
-def scores_of(case: Case, attack: str) -> np.ndarray:
+def attack_scores(case: Case, attack: str) -> np.ndarray:
     """(records,) scores of an attack that was run; an error that names those that were."""
     if attack not in case.scores:
         raise InputError(f"Attack {attack!r} was not run; these were: {', '.join(case.scores) or 'none'}.")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Bounded(NamedTuple):
+class WithInterval(NamedTuple):
     """(records,) each: the risk, and the ends of its interval; NaN where a record has none."""
 
     value: np.ndarray

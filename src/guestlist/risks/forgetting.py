@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control
 
-from guestlist.attacks import ATTACKS, scores_of_all
+from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.evaluate import flags_at_fpr
@@ -36,7 +36,7 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
     member = case.mocks.member
-    scores = scores_of_all(ATTACKS[ATTACK], case.mocks)
+    scores = score_every_target(ATTACKS[ATTACK], case.mocks)
     called = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
     found = privacy_influence(called, member, leaving)
     pairs = pd.DataFrame(

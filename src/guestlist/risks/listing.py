@@ -8,7 +8,7 @@ import pandas as pd
 
 from guestlist.case import Case
 from guestlist.errors import InputError
-from guestlist.risks.asked import asked_risks
+from guestlist.risks.asked import requested_risks
 
 
 def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -17,7 +17,7 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     Args:
         names: risks from ``RISKS``; all that an audit has by default. One that the case lacks the means for is an error.
     """
-    found = asked_risks(case, names)
+    found = requested_risks(case, names)
     if not found:
         raise InputError("This audit has what none of the risks takes; see: guestlist show risks.")
     member = case.truth.member & case.truth.evaluated

@@ -7,10 +7,10 @@ import numpy as np
 from guestlist.arrays.samples import error_of
 from guestlist.case import Case
 from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
-from guestlist.risks.bounded import Bounded
+from guestlist.risks.bounded import WithInterval
 
 
-def memorisation(case: Case) -> Bounded:
+def memorisation(case: Case) -> WithInterval:
     """(records,) P(right | trained on it) - P(right | not), over references (Feldman & Zhang 2020).
 
     NaN where no reference trained, or none did not train, on the record.
@@ -22,7 +22,7 @@ def memorisation(case: Case) -> Bounded:
 
 def difference_of_shares(
     right: np.ndarray, n: np.ndarray, right_outside: np.ndarray, n_outside: np.ndarray, *, confidence: float = 0.95
-) -> Bounded:
+) -> WithInterval:
     """(records,) share minus share, as ``evaluate.proportion_difference`` gives it for one record.
 
     The interval is for a record that was named beforehand; among the largest of many values it covers less.
@@ -35,7 +35,7 @@ def difference_of_shares(
         _bounds(count, of, error) for count, of in zip((right, right_outside), with_any, strict=True)
     )
     low, high = np.hypot(a - below, above_outside - b), np.hypot(above - a, b - below_outside)
-    return Bounded(a - b, a - b - low, a - b + high)
+    return WithInterval(a - b, a - b - low, a - b + high)
 
 
 def _bounds(right: np.ndarray, n: np.ndarray, error: float) -> tuple[np.ndarray, np.ndarray]:

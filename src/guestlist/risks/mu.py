@@ -29,7 +29,7 @@ from guestlist.arrays.moments import Moments, in_out_moments
 from guestlist.arrays.samples import error_of, rows_by_label
 from guestlist.attacks.bayes import prior_of
 from guestlist.case import Case
-from guestlist.risks.bounded import Bounded
+from guestlist.risks.bounded import WithInterval
 
 # In standard errors of a typical record: between points of the grid, and of the normals that the mixture is made of.
 STEP, KERNEL = 0.25, 0.5
@@ -75,7 +75,7 @@ class Effects:
         return Effects(self.estimate[records], self.size[records], self.freedom[records])
 
 
-def mu(case: Case) -> Bounded:
+def mu(case: Case) -> WithInterval:
     """(records,) mu of each record; NaN where no reference trained, or none did not train, on it."""
     found = effects(case.view.inside("margin"), case.view.outside("margin"))
     some = None if len(found.estimate) <= AT_ONCE else np.arange(len(found.estimate))[:: len(found.estimate) // AT_ONCE]
@@ -138,13 +138,13 @@ def effects(inside: Moments, outside: Moments) -> Effects:
     return Effects(np.where(both, estimate, np.nan), size, freedom)
 
 
-def bounded_mu(found: Effects, *, confidence: float = 0.95, seed: int = 0) -> Bounded:
+def bounded_mu(found: Effects, *, confidence: float = 0.95, seed: int = 0) -> WithInterval:
     """Posterior median of mu and its interval, which holds for records selected by their estimates as well.
 
     Args:
         seed: of the bootstrap.
     """
-    result = Bounded(*np.full((3, len(found.estimate)), np.nan))
+    result = WithInterval(*np.full((3, len(found.estimate)), np.nan))
     known, rng = np.flatnonzero(~np.isnan(found.estimate)), np.random.default_rng(seed)
     if not len(known):
         return result

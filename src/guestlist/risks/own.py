@@ -13,26 +13,26 @@ from guestlist.errors import InputError
 from guestlist.risks.table import RISKS
 from guestlist.tables import read_table
 
-EVERYBODY = "everybody"  # the row that every table of worth begins with
-Own = Mapping[str, "np.ndarray | pd.Series"]
+EVERY_MEMBER = "everybody"  # the row that every table of worth begins with
+CustomScores = Mapping[str, "np.ndarray | pd.Series"]
 
 
-def own_values(case: Case, own: Own) -> dict[str, np.ndarray]:
+def custom_values(case: Case, custom: CustomScores) -> dict[str, np.ndarray]:
     """Name to (records,) values; NaN where a record has none.
 
     Args:
-        own: name to values, higher for those more at risk: an array in the order of ``case.records``, or a pandas Series whose
+        custom: name to values, higher for those more at risk: an array in the order of ``case.records``, or a pandas Series whose
             index are ids.
     """
     found = {}
-    for name, values in own.items():
-        if name in RISKS or name == EVERYBODY:
+    for name, values in custom.items():
+        if name in RISKS or name == EVERY_MEMBER:
             raise InputError(f"There is a risk called {name!r} already; give yours another name.")
         found[name] = _by_id(case, name, values) if isinstance(values, pd.Series) else _as_they_are(case, name, values)
     return found
 
 
-def read_own(path: str | Path) -> dict[str, pd.Series]:
+def read_custom(path: str | Path) -> dict[str, pd.Series]:
     """Scores from a .csv or .parquet file with a column ``id``: one for each column of numbers."""
     path = Path(path)
     table = read_table(path, text=["id"])

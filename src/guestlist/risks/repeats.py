@@ -19,9 +19,9 @@ from guestlist.arrays.samples import error_of
 from guestlist.case import Case
 from guestlist.errors import InputError
 from guestlist.evaluate import WITHHELD, Estimate, auc_difference, flags_at_fpr
-from guestlist.risks.asked import scores_of
-from guestlist.risks.own import Own
-from guestlist.risks.worth import FPR, Worth, values_of
+from guestlist.risks.asked import attack_scores
+from guestlist.risks.own import CustomScores
+from guestlist.risks.worth import FPR, PredictiveValue, values_of
 
 FIGURES = ("precision", "recall", "f1", "auc", "spearman", "top")
 REACH = {"spearman": 2.0}  # how far two figures can be apart; others 1
@@ -43,8 +43,8 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WorthOverRepeats:
-    """The figures of :class:`Worth` over repeats; those that a repeat withholds are left out."""
+class PredictiveValueOverRepeats:
+    """The figures of :class:`PredictiveValue` over repeats; those that a repeat withholds are left out."""
 
     risk: str
     attack: str
@@ -61,7 +61,7 @@ class Compared:
     """Whether the first of two risks is worth more than the second, against the calls of one attack.
 
     Args:
-        figure: of :class:`Worth`, that was compared.
+        figure: of :class:`PredictiveValue`, that was compared.
         difference: first minus second, on average over repeats.
         repeats: how many there were; 1: within one audit.
     """
@@ -81,20 +81,23 @@ class Compared:
         return "worse" if self.difference.high < 0 else "no difference"
 
 
-def worth_over_repeats(repeats: Sequence[Sequence[Worth]]) -> tuple[WorthOverRepeats, ...]:
+def predictive_value_over_repeats(
+    repeats: Sequence[Sequence[PredictiveValue]],
+) -> tuple[PredictiveValueOverRepeats, ...]:
     """Mean and standard deviation of every figure, for each risk and attack in the order of the first repeat.
 
     Args:
-        repeats: what ``worth_of_risks`` gave for each audit.
+        repeats: what ``predictive_values`` gave for each audit.
     """
     pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     return tuple(
-        WorthOverRepeats(*pair, *(_spread(_figures(repeats, *pair, figure)) for figure in FIGURES)) for pair in pairs
+        PredictiveValueOverRepeats(*pair, *(_spread(_figures(repeats, *pair, figure)) for figure in FIGURES))
+        for pair in pairs
     )
 
 
 def compare_over_repeats(
-    repeats: Sequence[Sequence[Worth]],
+    repeats: Sequence[Sequence[PredictiveValue]],
     first: str,
     second: str,
     attack: str,
@@ -105,9 +108,9 @@ def compare_over_repeats(
     """Whether one risk is worth more than another over repeats, pair by pair (sign flips).
 
     Args:
-        repeats: what ``worth_of_risks`` gave for each audit.
+        repeats: what ``predictive_values`` gave for each audit.
         first, second: names of risks.
-        figure: ``auc``, or another of :class:`Worth`.
+        figure: ``auc``, or another of :class:`PredictiveValue`.
     """
     if figure not in FIGURES:
         raise ValueError(f"Expected figure={figure!r} to be one of {', '.join(FIGURES)}.")
@@ -120,17 +123,17 @@ def compare_over_repeats(
 
 
 def compare_risks(
-    case: Case, first: str, second: str, attack: str, *, own: Own | None = None, confidence: float = 0.95
+    case: Case, first: str, second: str, attack: str, *, custom: CustomScores | None = None, confidence: float = 0.95
 ) -> Compared:
     """Whether one risk ranks the members that an attack calls better than another does, in one audit: AUC minus AUC.
 
     Args:
         first, second: names from ``RISKS``, or of ``own``.
-        own: scores of one's own, as for ``worth_of_risks``.
+        custom: scores of one's custom, as for ``predictive_values``.
     """
     asked, member = case.truth.evaluated, case.truth.member_evaluated
-    known = values_of(case, [name for name in (first, second) if name not in (own or {})], own)
-    calls = flags_at_fpr(scores_of(case, attack)[asked], member, FPR)
+    known = values_of(case, [name for name in (first, second) if name not in (custom or {})], custom)
+    calls = flags_at_fpr(attack_scores(case, attack)[asked], member, FPR)
     said = member & ~np.isnan(calls)
     persons = None if case.persons is None else case.persons[said]
     a, b = (known[name][asked][said] for name in (first, second))
@@ -182,7 +185,7 @@ def _signs(n: int) -> np.ndarray:
     return np.vstack([np.ones(n), drawn])
 
 
-def _figures(repeats: Sequence[Sequence[Worth]], risk: str, attack: str, figure: str) -> np.ndarray:
+def _figures(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, figure: str) -> np.ndarray:
     """(repeats,) values of one figure, of the repeats that have this risk and attack."""
     rows = [row for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
     return np.array([getattr(row, figure).value for row in rows])

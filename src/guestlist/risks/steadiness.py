@@ -1,8 +1,8 @@
-"""How sure the references are of each record's mu: its estimate, its standard error, and how far two halves of them are apart.
+"""Stability of each record's mu over reference models: estimate, standard error, and difference between two halves.
 
-Two audits can then be asked whether a record's mu differs. Its standard error alone is not to be believed for that: it takes
-margins to be normal. Every second reference against the others shows what chance alone does to the same figure, with margins
-as they are: that is what a difference between audits is measured by.
+Comparing audits asks whether a record's mu differs between two of them. The standard error assumes normal margins, so it is not
+sufficient for that. The difference between two halves of the references shows how much the same quantity varies by chance with
+the actual margins; differences between audits are compared with it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from guestlist.risks.mu import effects
 
 
 @dataclass(frozen=True)
-class Steadiness:
-    """(records,) each; NaN where there is no reference on one of the sides.
+class Stability:
+    """(records,) arrays; NaN where no reference trained, or none did not train, on the record.
 
-    Args:
-        estimate: mu without a bias, and without what other records say.
-        error: its standard error, were margins normal.
-        halves: difference of the estimates of two halves of the references, over its standard error.
+    Attributes:
+        estimate: Unbiased mu of the record, without shrinkage towards other records.
+        error: Its standard error for normal margins.
+        halves: Difference of the estimates of two halves of the references, in standard errors.
     """
 
     estimate: np.ndarray
@@ -31,15 +31,22 @@ class Steadiness:
     halves: np.ndarray
 
 
-def steadiness(case: Case) -> Steadiness:
-    """How sure the references of a case are of mu."""
-    whole = effects(case.view.inside("margin"), case.view.outside("margin"))
-    margin, member = case.view.reference("margin"), case.view.reference_member
+def stability(case: Case) -> Stability:
+    """Estimate the stability of mu over the references of a case."""
+    overall = effects(case.view.inside("margin"), case.view.outside("margin"))
+    margin = case.view.reference("margin")
+    member = case.view.reference_member
     first, second = (effects(*in_out_moments(margin, member, slice(k, None, 2))) for k in (0, 1))
-    return Steadiness(whole.unbiased, whole.error, apart(first.unbiased, first.error, second.unbiased, second.error))
+    return Stability(
+        estimate=overall.unbiased,
+        error=overall.error,
+        halves=standardised_difference(first.unbiased, first.error, second.unbiased, second.error),
+    )
 
 
-def apart(first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second_error: np.ndarray) -> np.ndarray:
-    """(records,) by how many standard errors the second estimate exceeds the first; NaN where one is missing."""
+def standardised_difference(
+    first: np.ndarray, first_error: np.ndarray, second: np.ndarray, second_error: np.ndarray
+) -> np.ndarray:
+    """(records,) second minus first estimate in standard errors; NaN where one is missing."""
     with np.errstate(invalid="ignore"):
         return (second - first) / np.hypot(first_error, second_error)

@@ -11,7 +11,7 @@ import numpy as np
 from guestlist.case import Case, has_labels
 from guestlist.errors import InputError
 from guestlist.risks import knn, looking_in, memorisation, mu, score, trees
-from guestlist.risks.bounded import Bounded
+from guestlist.risks.bounded import WithInterval
 
 DUDDU, WAKA = "Duddu et al. 2022", "Mesana et al. 2024"
 SONG = "Song & Mittal 2021"
@@ -37,7 +37,7 @@ class Risk:
         bounds: the least and the largest value that there can be, where there are such.
     """
 
-    risk: Callable[[Case], np.ndarray | Bounded]
+    risk: Callable[[Case], np.ndarray | WithInterval]
     summary: str
     paper: str
     cost: str
@@ -203,25 +203,25 @@ RISKS: dict[str, Risk] = {
 def risks_of(case: Case, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """Name to (records,) risks that the case has what it takes for: those named, or all that an audit has by default."""
     found = case.of(_by_default) if names is None else _possible(case, names)
-    return {name: risk.value if isinstance(risk, Bounded) else risk for name, risk in found.items()}
+    return {name: risk.value if isinstance(risk, WithInterval) else risk for name, risk in found.items()}
 
 
 def risk_columns(case: Case) -> dict[str, np.ndarray]:
     """The risks that an audit has by default, and the ends of their intervals as ``<name>_low`` and ``<name>_high``."""
     columns: dict[str, np.ndarray] = {}
     for name, risk in case.of(_by_default).items():
-        if isinstance(risk, Bounded):
+        if isinstance(risk, WithInterval):
             columns |= {name: risk.value, f"{name}_low": risk.low, f"{name}_high": risk.high}
         else:
             columns[name] = risk
     return columns
 
 
-def _by_default(case: Case) -> dict[str, np.ndarray | Bounded]:
+def _by_default(case: Case) -> dict[str, np.ndarray | WithInterval]:
     return _possible(case, [name for name, row in RISKS.items() if row.default])
 
 
-def _possible(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | Bounded]:
+def _possible(case: Case, names: Sequence[str]) -> dict[str, np.ndarray | WithInterval]:
     unknown = [name for name in names if name not in RISKS]
     if unknown:
         raise InputError(f"There is no risk {unknown[0]!r}; these are there: {', '.join(RISKS)}.")

@@ -17,8 +17,8 @@ from guestlist.case import Case
 from guestlist.evaluate import WITHHELD, Estimate, auc, clustered_proportion, flags_at_fpr
 from guestlist.evaluate.correlation import spearman
 from guestlist.evaluate.intervals import clopper_pearson_lower, clopper_pearson_upper
-from guestlist.risks.asked import asked_risks, scores_of
-from guestlist.risks.own import EVERYBODY, Own, own_values
+from guestlist.risks.asked import attack_scores, requested_risks
+from guestlist.risks.own import EVERY_MEMBER, CustomScores, custom_values
 from guestlist.risks.table import RISKS
 
 FPR = 0.05
@@ -26,12 +26,12 @@ TOP = 0.01
 
 
 @dataclass(frozen=True)
-class Worth:
+class PredictiveValue:
     """One risk against the calls of one attack, over the members about whom both say something.
 
     Args:
         risk, attack: names.
-        members, called: how many there are, and how many of them the attack calls.
+        members, flagged: how many there are, and how many of them the attack calls.
         precision: share of the members at risk that are called; recall: share of the called that are at risk; f1: their
             harmonic mean. Withheld where the risk has no threshold.
         auc: how well the risk ranks the called above the others.
@@ -42,7 +42,7 @@ class Worth:
     risk: str
     attack: str
     members: int
-    called: int
+    flagged: int
     precision: Estimate
     recall: Estimate
     f1: Estimate
@@ -51,9 +51,13 @@ class Worth:
     top: Estimate
 
 
-def worth_of_risks(
-    case: Case, risks: Sequence[str] | None = None, attacks: Sequence[str] | None = None, *, own: Own | None = None
-) -> tuple[Worth, ...]:
+def predictive_values(
+    case: Case,
+    risks: Sequence[str] | None = None,
+    attacks: Sequence[str] | None = None,
+    *,
+    custom: CustomScores | None = None,
+) -> tuple[PredictiveValue, ...]:
     """What each risk is worth against each attack of a case, attack by attack; "everybody" is the first risk.
 
     An attack calls at the threshold that 5 % of the non-members exceed.
@@ -61,30 +65,30 @@ def worth_of_risks(
     Args:
         risks: names, or those that an audit has by default.
         attacks: names, or all of the case.
-        own: name to scores of one's own, higher for those more at risk: an array in the order of ``case.records``, or a pandas
-            Series whose index are ids.
+        custom: Name to your own scores, higher for members at greater risk: an array in the order of ``case.records``, or a
+            pandas Series indexed by id.
     """
     asked, member = case.truth.evaluated, case.truth.member_evaluated
-    rows: dict[str, tuple[np.ndarray, float | None]] = {EVERYBODY: (np.ones(len(member)), 0.0)}
-    for name, values in values_of(case, risks, own).items():
+    rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
+    for name, values in values_of(case, risks, custom).items():
         rows[name] = values[asked], RISKS[name].threshold if name in RISKS else None
     persons = None if case.persons is None else case.persons[member]
     found = []
     for attack in case.scores if attacks is None else attacks:
-        scores = scores_of(case, attack)[asked]
+        scores = attack_scores(case, attack)[asked]
         calls = flags_at_fpr(scores, member, FPR)
         for risk, (values, threshold) in rows.items():
             parts = values[member], scores[member], calls[member]
-            found.append(worth(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
+            found.append(predictive_value(*parts, risk=risk, attack=attack, threshold=threshold, persons=persons))
     return tuple(found)
 
 
-def values_of(case: Case, risks: Sequence[str] | None, own: Own | None = None) -> dict[str, np.ndarray]:
+def values_of(case: Case, risks: Sequence[str] | None, custom: CustomScores | None = None) -> dict[str, np.ndarray]:
     """Name to (records,) values of risks, and of one's own scores after them."""
-    return asked_risks(case, risks) | own_values(case, own or {})
+    return requested_risks(case, risks) | custom_values(case, custom or {})
 
 
-def worth(
+def predictive_value(
     values: np.ndarray,
     scores: np.ndarray,
     calls: np.ndarray,
@@ -93,7 +97,7 @@ def worth(
     attack: str,
     threshold: float | None = None,
     persons: np.ndarray | None = None,
-) -> Worth:
+) -> PredictiveValue:
     """What any risk is worth against any attack.
 
     Args:
@@ -114,11 +118,11 @@ def worth(
         recall = clustered_proportion(risky[called], clusters=_some(persons, called))
         either = risky | called
         f1 = _f1(clustered_proportion((risky & called)[either], clusters=_some(persons, either)))
-    return Worth(
+    return PredictiveValue(
         risk=risk,
         attack=attack,
         members=len(values),
-        called=int(called.sum()),
+        flagged=int(called.sum()),
         precision=precision,
         recall=recall,
         f1=f1,

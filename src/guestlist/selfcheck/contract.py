@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from guestlist.attacks import ATTACKS, Attack, named
+from guestlist.attacks import ATTACKS, Attack, select_attacks
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence
 from guestlist.selfcheck.coverage import Coverage, coverage, simulations
-from guestlist.selfcheck.promises import broken_promises, wrong_shape
+from guestlist.selfcheck.promises import contract_violations, wrong_shape
 from guestlist.selfcheck.subjects import Subject, subject
 from guestlist.selfcheck.trials import FIGURES, TRIALS, Mean, Trial
 
@@ -88,7 +88,7 @@ def selftest(
         raise ValueError(f"Expected scale={scale} above 0.")
     there = {name for name, kind in EVIDENCE.items() if kind.simulate}
     every = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in there]
-    chosen = named(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
+    chosen = select_attacks(every if attacks is None else attacks, _MOST_REFERENCES, there, missing_evidence())
     worlds, repeats = max(4, round(WORLDS * scale)), max(20, round(REPEATS * scale))
     checks = check_attacks(chosen, worlds, seed, progress)
     simulated = list(simulations()) if intervals else []
@@ -119,7 +119,7 @@ def check_attacks(
         shape = wrong_shape(attacks[name], seed)
         if shape is None:
             subjects[name] = subject(attacks[name], seed)
-            return broken_promises(attacks[name], seed)
+            return contract_violations(attacks[name], seed)
         broken.add(name)
         return [shape]
 

@@ -27,7 +27,7 @@ def wrong_shape(attack: Attack, seed: int) -> str | None:
     return None if shape == (records,) else f"gives scores shaped {shape} for {records} records"
 
 
-def broken_promises(attack: Attack, seed: int) -> list[str]:
+def contract_violations(attack: Attack, seed: int) -> list[str]:
     """What an attack does that none may do, on one target without and one with all that is awkward."""
     plain, awkward = (_broken(attack, name, seed) for name in TARGETS)
     words = SITUATIONS["awkward"].words
@@ -67,7 +67,7 @@ def _broken(attack: Attack, name: str, seed: int) -> list[str]:
     signals, rng = found.view, np.random.default_rng(seed)
     scores = np.asarray(attack.score(signals), dtype=np.float64)
     problems = []
-    silent = np.isnan(scores) & to_score(attack, signals) & found.asked
+    silent = np.isnan(scores) & should_be_scored(attack, signals) & found.asked
     if silent.any():
         problems.append(f"leaves {silent.sum()} of {len(scores)} records without a score")
     records = rng.permutation(len(scores))
@@ -78,7 +78,7 @@ def _broken(attack: Attack, name: str, seed: int) -> list[str]:
     return problems
 
 
-def to_score(attack: Attack, signals: Signals) -> np.ndarray:
+def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
     """(records,) true for those an attack should score: all but the ones whose membership it was told."""
     told = EVIDENCE[attack.evidence].known_membership if attack.evidence in EVIDENCE else None
     if told is None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from guestlist.collecting.evidence.made_up import Simulation
-from guestlist.selfcheck.worlds import SURE_MARGIN, Seed, gaussian, made_of, signals_of_rounded
+from guestlist.selfcheck.worlds import SURE_MARGIN, Seed, as_rotation, gaussian, signals_of_rounded
 from guestlist.views.signals import Signals
 
 CLASSES, TILT, POPULATION = 5, 0.8, 0.3
@@ -95,6 +95,6 @@ def scene(name: str, shift: float, *, records: int, models: int, seed: Seed) -> 
 def scene_of(world: Simulation, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
     """The first model of a world as the target, its members first."""
     not_evaluated = world.rng(99, 0).random(len(world.labels)) < population
-    view = made_of(world, together, not_evaluated if population else None).facing(0)
+    view = as_rotation(world, together, not_evaluated if population else None).facing(0)
     order = np.argsort(~world.member[0], kind="stable")
     return Scene(view.take(order), world.member[0][order], ~not_evaluated[order], world.difficulty[order])

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from guestlist.arrays.ranks import aucs
-from guestlist.attacks import ATTACKS, Attack, scores_of_all
+from guestlist.attacks import ATTACKS, Attack, score_every_target
 from guestlist.selfcheck.scenes import SITUATIONS, Scene, saturated, scene, scene_of
 from guestlist.selfcheck.subjects import Subject
 from guestlist.selfcheck.worlds import (
@@ -24,11 +24,11 @@ from guestlist.selfcheck.worlds import (
     Memorising,
     Seed,
     exactly_half,
-    few_of_one_kind,
     gaussian,
-    gaussian_world,
-    memorising_world,
-    noise_world,
+    gaussian_simulation,
+    memorising_simulation,
+    noise_simulation,
+    unbalanced_references,
 )
 from guestlist.views.signals import Rotation
 
@@ -100,20 +100,20 @@ class Trial:
 def _noise(seed: tuple[int, ...]) -> Rotation:
     kinds = [(models, design) for models in (8, 16) for design in DESIGNS.values()]
     models, design = kinds[seed[-1] % len(kinds)]
-    return noise_world(records=500, models=models, spread=0.5, design=design, seed=seed)
+    return noise_simulation(records=500, models=models, spread=0.5, design=design, seed=seed)
 
 
 def _halves(models: int, says: Callable, seed: Seed) -> Rotation:
-    return noise_world(records=1000, models=models, design=exactly_half, says=says, seed=seed)
+    return noise_simulation(records=1000, models=models, design=exactly_half, says=says, seed=seed)
 
 
 def _known(seed: Seed) -> Rotation:
-    return gaussian_world(SHIFT, records=2000, models=17, seed=seed)
+    return gaussian_simulation(SHIFT, records=2000, models=17, seed=seed)
 
 
 def _few(references: int, seed: Seed) -> Scene:
     models = references + 1
-    return scene_of(*gaussian(SHIFT, records=2000, models=models, design=few_of_one_kind, seed=seed))
+    return scene_of(*gaussian(SHIFT, records=2000, models=models, design=unbalanced_references, seed=seed))
 
 
 def _unsteady(seed: Seed) -> Scene:
@@ -133,7 +133,7 @@ def _mean_auc_and_share(name: str, of: Subject, world: Rotation) -> dict[str, fl
     """Mean AUC over targets, and its share of the comparator's on the same records."""
     scores = _scores(of.attack, world)
     member = world.member[: len(scores)]
-    compared = scores_of_all(ATTACKS[of.comparator], world)[: len(scores)]
+    compared = score_every_target(ATTACKS[of.comparator], world)[: len(scores)]
     own = float(aucs(scores, member).mean())
     return {name: own, f"{name}, share": own / float(aucs(np.where(np.isnan(scores), np.nan, compared), member).mean())}
 
@@ -141,7 +141,7 @@ def _mean_auc_and_share(name: str, of: Subject, world: Rotation) -> dict[str, fl
 def _scores(attack: Attack, world: Rotation) -> np.ndarray:
     """(targets, records) scores of every model as target, or of the first few."""
     if attack.rotates:
-        return scores_of_all(attack, world)
+        return score_every_target(attack, world)
     targets = range(min(LEARNED_TARGETS if attack.learns else TARGETS, len(world.member)))
     return np.stack([np.asarray(attack.score(world.facing(k)), dtype=np.float64) for k in targets])
 
@@ -375,14 +375,14 @@ TRIALS: dict[str, Trial] = {
         learners=False,
     ),
     "memorised": Trial(
-        make=lambda seed: memorising_world(outliers=False, seed=seed),
+        make=lambda seed: memorising_simulation(outliers=False, seed=seed),
         worlds=_one_in(20, 5),
         measure=_among_ordinary,
         problems={"ordinary": _calls_low_and_high},
         learners=False,
     ),
     "memorised outliers": Trial(
-        make=lambda seed: memorising_world(outliers=True, models=8, seed=seed),
+        make=lambda seed: memorising_simulation(outliers=True, models=8, seed=seed),
         worlds=_one_in(20, 5),
         measure=_at_the_top,
         problems={"top": _misses_the_clearest},

@@ -9,15 +9,15 @@ import numpy as np
 from scipy.special import log_softmax
 
 from guestlist.attacks import Attack
-from guestlist.attacks.attack import scores_of
+from guestlist.attacks.attack import checked_scores
 from guestlist.errors import InputError, MissingEvidenceError
 from guestlist.lines import reason
-from guestlist.selfcheck.worlds import gaussian_world
+from guestlist.selfcheck.worlds import gaussian_simulation
 from guestlist.views.evidence import FullAnswersView
 from guestlist.views.signals import Signals
 
 
-def try_out(
+def try_custom_attacks(
     attacks: Mapping[str, Attack],
     labels: np.ndarray,
     references: int,
@@ -35,7 +35,7 @@ def try_out(
         unmade: whether the audit has evidence that cannot be made up, which an attack may then ask for here in vain.
     """
     for name, attack in attacks.items():
-        if not attack.own:
+        if not attack.custom:
             continue
         view = _made_up(labels, references, signals, population)
         try:
@@ -44,14 +44,14 @@ def try_out(
             if unmade and isinstance(error, MissingEvidenceError):
                 continue
             raise InputError(f"Attack {name!r} failed on made-up signals ({reason(error)}).") from error
-        scores_of(name, scores, labels.shape)
+        checked_scores(name, scores, labels.shape)
 
 
 def _made_up(
     labels: np.ndarray, references: int, signals: Collection[str] | None, population: np.ndarray | None
 ) -> Signals:
     """A view of as many records, classes and references; whole answers as any model might give them."""
-    view = gaussian_world(0.0, records=len(labels), models=1 + references).facing(0)
+    view = gaussian_simulation(0.0, records=len(labels), models=1 + references).facing(0)
     classes = max(2, int(labels.max(initial=0)) + 1)
 
     def answers(rows: int) -> np.ndarray:

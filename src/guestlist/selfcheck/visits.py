@@ -15,13 +15,13 @@ class Visits:
     Args:
         persons: on either side.
         records: of each person; where ``uneven``, each has some number from 1 to twice as many less one.
-        alike: the intraclass correlation.
+        correlation: Intraclass correlation.
     """
 
     shift: float = 0.0
     persons: int = 40
     records: int = 10
-    alike: float = 0.5
+    correlation: float = 0.5
     uneven: bool = False
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -31,7 +31,11 @@ class Visits:
         person = np.repeat(np.arange(everyone), numbers)
         own, noise = rng.normal(size=everyone)[person], rng.normal(size=len(person))
         member = person < self.persons
-        return np.sqrt(self.alike) * own + np.sqrt(1 - self.alike) * noise + self.shift * member, member, person
+        return (
+            np.sqrt(self.correlation) * own + np.sqrt(1 - self.correlation) * noise + self.shift * member,
+            member,
+            person,
+        )
 
     @property
     def auc(self) -> float:

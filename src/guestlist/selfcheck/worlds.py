@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from guestlist.collecting.evidence.made_up import Simulation, answers_of_margin, signals_of_margin
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
-from guestlist.games.bernoulli import iid
+from guestlist.games.bernoulli import random_membership
 from guestlist.targets.signals import signals_of_probabilities
 from guestlist.views.evidence import Evidence
 from guestlist.views.lazily import LazyMapping
@@ -26,17 +26,17 @@ __all__ = [
     "SURE_MARGIN",
     "Memorising",
     "answers_of_margin",
+    "as_rotation",
     "bernoulli",
     "complementary_pairs",
     "exactly_half",
-    "few_of_one_kind",
     "gaussian",
-    "gaussian_world",
-    "made_of",
-    "memorising_world",
-    "noise_world",
+    "gaussian_simulation",
+    "memorising_simulation",
+    "noise_simulation",
     "signals_of_margin",
     "signals_of_rounded",
+    "unbalanced_references",
 ]
 
 # A design draws (models, records) membership and says which models are left out together (None: each alone).
@@ -46,14 +46,14 @@ Seed = int | tuple[int, ...]
 
 def bernoulli(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
     """Every cell a coin of its own."""
-    return iid(records, models=models, rng=rng), None
+    return random_membership(records, models=models, rng=rng), None
 
 
 def complementary_pairs(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Models in pairs, the members of one being the non-members of the other; a pair is left out together."""
     if models % 2:
         raise ValueError(f"Expected models={models} to be even, for pairs.")
-    coins = iid(records, models=models // 2, rng=rng)
+    coins = random_membership(records, models=models // 2, rng=rng)
     return np.stack([coins, ~coins], axis=1).reshape(models, records), np.arange(models) // 2
 
 
@@ -62,13 +62,13 @@ def exactly_half(models: int, records: int, rng: np.random.Generator) -> tuple[n
     return rng.permuted(np.tile(np.arange(models) < models // 2, (records, 1)), axis=1).T, None
 
 
-def few_of_one_kind(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+def unbalanced_references(models: int, records: int, rng: np.random.Generator) -> tuple[np.ndarray, None]:
     """References in which many records are members of few models, or of all but a few; the first model is the target.
 
     Each record has its own probability of being in a reference. The target includes it with probability 0.5, whatever that
     probability is, so that the count says nothing about the target.
     """
-    target = iid(records, models=1, rng=rng)
+    target = random_membership(records, models=1, rng=rng)
     rate = rng.uniform(0, min(1.0, MEAN_FEW / (models - 1)), records)
     rate = np.where(rng.random(records) < 0.5, rate, 1 - rate)
     return np.vstack([target, rng.random((models - 1, records)) < rate]), None
@@ -146,17 +146,17 @@ def signals_of_rounded(margin: np.ndarray, classes: int = 2) -> dict[str, np.nda
     return {name: values.reshape(np.shape(margin)) for name, values in found.items()}
 
 
-def gaussian_world(shift: float, **options) -> Rotation:
+def gaussian_simulation(shift: float, **options) -> Rotation:
     """The world of :func:`gaussian` as every model in turn as the target.
 
     With ``spread=0`` LiRA's AUC tends to Phi(shift / sqrt 2).
     """
-    return made_of(*gaussian(shift, **options))
+    return as_rotation(*gaussian(shift, **options))
 
 
-def noise_world(**options) -> Rotation:
+def noise_simulation(**options) -> Rotation:
     """A world in which nothing depends on membership: the AUC of every attack is one half on average."""
-    return gaussian_world(0.0, **options)
+    return gaussian_simulation(0.0, **options)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Memorising:
     memorised: np.ndarray
 
 
-def memorising_world(
+def memorising_simulation(
     *, outliers: bool, records: int = 2000, models: int = 17, share: float = 0.1, seed: Seed = 0
 ) -> Memorising:
     """One record in ten is memorised; of the others, members' margins have a third of the spread of non-members'.
@@ -192,10 +192,12 @@ def memorising_world(
     labels = rng.integers(0, 2, records)
     others = _others(models, together)
     world = Simulation(difficulty, np.ones(records), margin, member, labels, others, _seeds(seed))
-    return Memorising(made_of(world, together), memorised)
+    return Memorising(as_rotation(world, together), memorised)
 
 
-def made_of(world: Simulation, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None) -> Rotation:
+def as_rotation(
+    world: Simulation, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
+) -> Rotation:
     """A made-up world as every model in turn as the target, with all the evidence that can be made up.
 
     Args:

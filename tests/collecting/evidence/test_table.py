@@ -17,10 +17,10 @@ from guestlist.collecting.evidence.plan import FromTarget, Plan
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, with_perfect_fit
 from guestlist.errors import InputError, NotCollectedError
 from guestlist.selfcheck.contract import selftest
-from guestlist.selfcheck.promises import to_score
+from guestlist.selfcheck.promises import should_be_scored
 from guestlist.store import open_store
 from guestlist.views.evidence import Evidence
-from worlds import gaussian_world
+from worlds import gaussian_simulation
 
 PAGE = Path(__file__).parents[3] / "docs" / "how_to_add" / "evidence.md"
 
@@ -36,18 +36,18 @@ def test_every_row_is_whole(name):
     assert (isinstance(kind.plan(), Plan), isinstance(kind.plan(), FromTarget)) == (kind.kept, not kind.kept)
     assert getattr(gl, kind.plan.__name__) is kind.plan
     if kind.simulate:
-        made = gaussian_world(1.0, records=20, models=5).evidence(0).need(name)
+        made = gaussian_simulation(1.0, records=20, models=5).evidence(0).need(name)
         assert isinstance(made, kind.view)
         assert not any(getattr(made, f.name).flags.writeable for f in fields(made) if f.type == "np.ndarray")
 
 
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.evidence])
 def test_attacks_and_kinds_agree_on_mock_targets(name):
-    assert ATTACKS[name].mocks == EVIDENCE[ATTACKS[name].evidence].on_mocks
+    assert ATTACKS[name].stand_in_evidence == EVIDENCE[ATTACKS[name].evidence].on_mocks
 
 
 def test_evidence_is_an_open_mapping():
-    evidence = gaussian_world(1.0, records=20, models=5).evidence(0)
+    evidence = gaussian_simulation(1.0, records=20, models=5).evidence(0)
     some = evidence.take(np.array([3, 1]))
     np.testing.assert_array_equal(some.need("quantiles").ceiling, evidence.need("quantiles").ceiling[[3, 1]])
     few = evidence.take_references(np.array([2, 0]))
@@ -62,7 +62,7 @@ def test_evidence_is_an_open_mapping():
 
 
 def test_a_target_without_fault_is_beyond_every_ceiling():
-    evidence = gaussian_world(1.0, records=20, models=5).evidence(0)
+    evidence = gaussian_simulation(1.0, records=20, models=5).evidence(0)
     best = with_perfect_fit(evidence)
     assert np.isposinf(best.need("quantiles").hinge).all()
     np.testing.assert_array_equal(best.need("quantiles").ceiling, evidence.need("quantiles").ceiling)
@@ -70,10 +70,10 @@ def test_a_target_without_fault_is_beyond_every_ceiling():
 
 
 def test_records_whose_membership_is_told_are_not_to_be_scored():
-    signals = gaussian_world(1.0, records=50, models=3).facing(0)
+    signals = gaussian_simulation(1.0, records=50, models=3).facing(0)
     known = signals.evidence.need("white_box").known
-    np.testing.assert_array_equal(to_score(ATTACKS["white_box"], signals), ~known)
-    assert to_score(ATTACKS["loss"], signals).all()
+    np.testing.assert_array_equal(should_be_scored(ATTACKS["white_box"], signals), ~known)
+    assert should_be_scored(ATTACKS["loss"], signals).all()
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_worths_are_those_of_scikit_learn(repeats):
         assert worth.precision.value == pytest.approx(precision_score(called, at_risk))
         assert worth.recall.value == pytest.approx(recall_score(called, at_risk))
         assert worth.auc.value == pytest.approx(roc_auc_score(called, values))
-    assert all(found[attack, measures.EVERYBODY].recall.value == 1 for attack in measures.ATTACKS)
+    assert all(found[attack, measures.EVERY_MEMBER].recall.value == 1 for attack in measures.ATTACKS)
 
 
 def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(world, repeats):

@@ -52,7 +52,7 @@ def test_commands_write_what_the_page_reads(real_data, monkeypatch, tmp_path):
     assert written["repeats"] == {"count": 2, "of": "targets, 6 references each"}
     assert written["sizes"]["location30"] == {"members": 150, "nonmembers": 150, "features": 446}
     rows = {(row["attack"], row["risk"]): row for row in written["effects"]}
-    assert rows[measures.OWN, measures.EVERYBODY]["f1"]["mean"] > 0.9, "a network that knows its members by heart"
+    assert rows[measures.OWN, measures.EVERY_MEMBER]["f1"]["mean"] > 0.9, "a network that knows its members by heart"
     auc = {risk: rows[measures.OWN, risk]["auc"]["mean"] for risk in measures.RISKS}
     assert auc[measures.SCORE] > max(auc[space] for space in measures.SPACES), "the score reads what the attack reads"
     text = page.text()
@@ -103,7 +103,7 @@ def test_committed_figures_are_of_this_world():
             for measure in ("f1", "precision", "recall", "auc"):
                 mean = row[measure]["mean"]
                 assert mean is None or 0 <= mean <= 1
-            if row["risk"] == measures.EVERYBODY:
+            if row["risk"] == measures.EVERY_MEMBER:
                 assert row["recall"]["mean"] == 1
                 assert row["auc"]["mean"] in (None, 0.5)
         for row in result["distributions"]:

@@ -29,9 +29,9 @@ def _result(difference, p, everybody, shapr, auc):
     rows = [
         {"attack": attack, "risk": risk, "f1": figure, "recall": figure, "auc": figure | {"mean": auc}}
         for attack in measures.ATTACKS
-        for risk in (measures.EVERYBODY, *measures.SPACES)
+        for risk in (measures.EVERY_MEMBER, *measures.SPACES)
     ]
-    rows = [row | {"f1": figure | {"mean": everybody}} if row["risk"] == measures.EVERYBODY else row for row in rows]
+    rows = [row | {"f1": figure | {"mean": everybody}} if row["risk"] == measures.EVERY_MEMBER else row for row in rows]
     return {"effects": rows, "repeats": {"count": 4}}
 
 

@@ -22,7 +22,7 @@ from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games import Split
-from guestlist.games.bernoulli import coins
+from guestlist.games.bernoulli import draw_inclusion
 from guestlist.randomness import stream
 from guestlist.store import Store, file_numbers
 from guestlist.targets.target import SoftTrainer, Target
@@ -106,7 +106,7 @@ class Distilling:
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        rows = coins(pool, self.rate, self.seed, k, "distilled rows") & self.taught
+        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.taught
         rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
         answers = self.extractor.train_and_query(

@@ -12,7 +12,7 @@ from guestlist.report import words
 from guestlist.report.format import count, decimal, with_interval
 from guestlist.report.section import Section, fill_template
 from guestlist.report.sections.group_risks import slice_name
-from guestlist.risks import RECOMMENDED, Worth
+from guestlist.risks import RECOMMENDED, PredictiveValue
 
 
 def section(results: Results) -> Section | None:
@@ -25,7 +25,7 @@ def section(results: Results) -> Section | None:
     return Section("risks", "What risks are worth", text, appendix=True)
 
 
-def shapr_caveat(rows: tuple[Worth, ...]) -> str:
+def shapr_caveat(rows: tuple[PredictiveValue, ...]) -> str:
     """Return the caveat that goes with SHAPr; empty where it is not shown."""
     if not any(row.risk.startswith("shapr") for row in rows):
         return ""
@@ -36,12 +36,12 @@ def shapr_caveat(rows: tuple[Worth, ...]) -> str:
     )
 
 
-def risk_value_sentence(rows: tuple[Worth, ...]) -> str:
+def risk_value_sentence(rows: tuple[PredictiveValue, ...]) -> str:
     """Name the risk that best ranks the flagged members, and compare with flagging every member."""
     everyone, *others = rows
     ranked = [row for row in others if not math.isnan(row.auc.value)]
     start = (
-        f"At a false-positive rate of 5%, {everyone.attack} calls {count(everyone.called)} of "
+        f"At a false-positive rate of 5%, {everyone.attack} calls {count(everyone.flagged)} of "
         f"{words.counted(everyone.members, 'member')}"
     )
     if not ranked:
