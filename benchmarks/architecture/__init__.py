@@ -1,0 +1,1 @@
+"""How far a small audit travels through the source."""
