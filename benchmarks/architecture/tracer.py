@@ -3,8 +3,8 @@
     python -m benchmarks.architecture.tracer              # print the figures
     python -m benchmarks.architecture.tracer --add NAME   # and add them to tracer.json under a name, such as a commit
 
-A *hop* is a call of a function of guestlist whose nearest caller within guestlist is in a different module. The audit runs in this
-process. It runs once before it is counted, so that imports and compilation are not counted.
+A *hop* is a call of a function of guestlist whose nearest caller within guestlist is in a different module. The audit runs in
+this process. It runs once before it is counted, so that imports and compilation are not counted.
 """
 
 from __future__ import annotations
