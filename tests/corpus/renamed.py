@@ -20,6 +20,9 @@ PATHS: tuple[tuple[str, str], ...] = (
     (r"^(results\.checks\.\d+\.figures)\.looked_at\b", r"\1.inputs"),
     # predictive value of risks
     (r"^(results\.risks\.\d+)\.called\b", r"\1.flagged"),
+    (r"^results\.gain_over_baseline\.gain\b", "results.gain_over_baseline.difference"),
+    (r"^results\.gain_over_baseline\.(members|nonmembers)\b", r"results.gain_over_baseline.n_\1"),
+    (r"^results\.adjusted\.left\b", "results.adjusted.baseline_auc"),
     # findings
     (r"^results\.standing\b", "results.exposure_summary"),
     (r"^results\.false_alarms\b", "results.per_record_fpr"),

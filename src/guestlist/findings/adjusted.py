@@ -1,12 +1,12 @@
-"""What the headline attack reaches where non-members are weighted to be like members: what the model itself gives away.
+"""The headline attack with non-members weighted to be like members: the part of the leak that is due to the model.
 
-An attack tells different kinds of people apart whether or not the model remembers anybody. Weighted by e / (1 - e), e being the
-probability that a record of that kind is a member's, non-members are distributed as members are in what was looked at, and
-what an attack still finds is not that. Nothing is known of what was not looked at.
+An attack separates different types of people whether or not the model memorises any. Non-members are weighted by e / (1 - e),
+where e is the probability that a record of that type is a member. They are then distributed as members are in everything that
+the baseline reads, and what an attack still finds is not due to it. Nothing is known about other differences.
 
-Weights that rest on a few non-members say nothing, nor do weights that leave the two sides apart, as they must where some
-members are of a kind that no non-member is. Both are refused: the first by the effective sample size, the second if the
-classifier that never asks the model still tells members from weighted non-members.
+Weights that rest on a few non-members are uninformative. So are weights that leave the two sets apart, as they must if some
+members are of a type that no non-member is. Both are refused: the first by the effective sample size, the second if the
+model-free baseline still separates members from weighted non-members.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from guestlist.arrays.digits import six_digits
+from guestlist.arrays.samples import optional_take
 from guestlist.blind.propensity import effective_share, odds
 from guestlist.case import Case
 from guestlist.evaluate import Estimate, auc, roc_steps, tpr_at_fpr
 from guestlist.findings import headline
 from guestlist.findings.attacks import CHANCE, FPRS
 
-FEWEST = 0.1  # of the non-members, as which weighted ones must count
-FEW, APART, UNSEEN = "few", "apart", "no features"  # reasons of a refusal
+FEWEST = 0.1  # smallest effective sample size, as a share of the non-members
+FEW = "few"  # reasons of a refusal
+APART = "apart"
+UNSEEN = "no features"
 
 
 @dataclass(frozen=True)
@@ -38,22 +41,24 @@ class AdjustedRate:
 class Adjusted:
     """The headline attack with non-members weighted to be like members.
 
-    Args:
-        attack: its name.
-        members, nonmembers: records that were looked at.
-        effective_share: as which share of the non-members the weighted ones count.
-        left: AUC at which the classifier that never asks the model still tells members from weighted non-members.
-        refused: why there are no figures: ``few``, ``apart``, ``no features``; empty where there are.
-        auc: of the attack; None where it is refused, like the rest.
+    Attributes:
+        attack: Name of the attack.
+        members: Number of members compared.
+        nonmembers: Number of non-members compared.
+        effective_share: Effective sample size of the weighted non-members as a share of all of them.
+        baseline_auc: AUC of the model-free baseline between members and weighted non-members.
+        refused: Reason without metrics: ``few``, ``apart`` or ``no features``; empty otherwise.
+        auc: AUC of the attack; None if refused, like the following.
         rates: TPR at some false-positive rates.
-        fpr, tpr: the ROC curve.
+        fpr: False-positive rates of the ROC curve.
+        tpr: True-positive rates of the ROC curve.
     """
 
     attack: str
     members: int
     nonmembers: int
     effective_share: float
-    left: Estimate
+    baseline_auc: Estimate
     refused: str
     auc: Estimate | None = None
     rates: tuple[AdjustedRate, ...] = ()
@@ -62,43 +67,66 @@ class Adjusted:
 
 
 def find(case: Case) -> Adjusted | None:
-    """None where nobody looked without the model, or what was said of each record was not kept."""
+    """Weight non-members by the baseline's propensities; return None without a baseline or its score per record."""
     if case.baseline is None or case.cross_fitted is None:
         return None
-    name, asked = case.of(headline.find).name, case.truth.evaluated
-    seen = case.cross_fitted.scored[asked]
-    persons = None if case.persons is None else case.persons[seen]
-    chance, baseline = case.cross_fitted.propensity[asked][seen], case.cross_fitted.across_folds[asked][seen]
-    looked, member = "features" in case.baseline.inputs, case.truth.member_evaluated[seen]
-    return adjusted(name, case.scores[name][asked][seen], member, chance, baseline, persons, features=looked)
+    name = case.of(headline.find).name
+    compared = case.truth.evaluated & case.cross_fitted.scored
+    return adjusted(
+        name,
+        case.scores[name][compared],
+        case.truth.member[compared],
+        case.cross_fitted.propensity[compared],
+        case.cross_fitted.across_folds[compared],
+        optional_take(case.persons, case.cross_fitted.scored[case.truth.evaluated]),
+        features="features" in case.baseline.inputs,
+    )
 
 
 def adjusted(
     name: str,
     scores: np.ndarray,
     member: np.ndarray,
-    chance: np.ndarray,
+    propensity: np.ndarray,
     baseline: np.ndarray,
     persons: np.ndarray | None = None,
     *,
     features: bool = True,
 ) -> Adjusted:
-    """The figures of one attack, or why there are none.
+    """Evaluate an attack on weighted non-members, or report why that is not possible.
 
     Args:
-        scores, member, chance, persons: (records,) of those that were looked at; ``chance`` is that of membership.
-        baseline: (records,) what the classifier says that never asks the model.
-        features: whether features were among what was looked at.
+        name: Name of the attack.
+        scores: (records,) its scores.
+        member: (records,) true for members.
+        propensity: (records,) probability of membership by the baseline.
+        baseline: (records,) scores of the baseline.
+        persons: (records,) person of each record.
+        features: Whether the baseline read features.
     """
-    weights = odds(chance, member)
-    share, left = effective_share(weights[~member]), auc(baseline, member, clusters=persons, weights=weights)
-    refused = UNSEEN if not features else FEW if share < FEWEST else APART if left.low > CHANCE else ""
-    found = Adjusted(name, int(member.sum()), int((~member).sum()), share, left, refused)
+    weights = odds(propensity, member)
+    share = effective_share(weights[~member])
+    baseline_auc = auc(baseline, member, clusters=persons, weights=weights)
+    refused = ""
+    if not features:
+        refused = UNSEEN
+    elif share < FEWEST:
+        refused = FEW
+    elif baseline_auc.low > CHANCE:
+        refused = APART
+    result = Adjusted(
+        attack=name,
+        members=int(member.sum()),
+        nonmembers=int((~member).sum()),
+        effective_share=share,
+        baseline_auc=baseline_auc,
+        refused=refused,
+    )
     if refused:
-        return found
+        return result
     curve = roc_steps(scores, member, at=FPRS, weights=weights)
     return replace(
-        found,
+        result,
         auc=auc(scores, member, clusters=persons, weights=weights),
         rates=tuple(
             AdjustedRate(fpr, tpr_at_fpr(scores, member, fpr, clusters=persons, weights=weights)) for fpr in FPRS

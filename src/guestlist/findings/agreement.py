@@ -1,4 +1,4 @@
-"""Do the attacks call the same people?"""
+"""Agreement of attacks: do they flag the same records?"""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ALPHA = 0.1
 
 @dataclass(frozen=True)
 class AgreementResult:
-    """On which share of members, and of non-members, two attacks say the same; the first of ``names`` is the truth.
+    """Share of members, and of non-members, on which two attacks agree; the first of ``names`` is the truth.
 
-    ``by_p_value``: whether the calls are the attack's own, of records with a p-value of at most ``alpha``; where it has
-    none that small, they are those at the threshold that a share ``alpha`` of the non-members exceeds.
+    ``by_p_value``: whether an attack flags records with its own p-values of at most ``alpha``. An attack without such small
+    p-values flags records above the threshold that a share ``alpha`` of the non-members exceeds.
     """
 
     alpha: float
@@ -28,20 +28,27 @@ class AgreementResult:
 
 
 def find(case: Case) -> AgreementResult | None:
-    """How far the attacks agree at one rate; None where there is only one."""
+    """Measure the agreement of attacks at one rate; return None with a single attack."""
     if len(case.scores) < 2:
         return None
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    own = _reaching(case)
-    calls = {
-        name: flags_at_level(case.p_values[name][asked], ALPHA) if name in own else flags_at_fpr(values, member, ALPHA)
-        for name, values in case.asked_scores.items()
-    }
-    found = agreement(calls, member)
-    shares = (tuple(map(six_digits, matrix)) for matrix in (found.members, found.nonmembers))
-    return AgreementResult(ALPHA, found.names, (False, *(name in own for name in case.scores)), *shares)
+    member = case.truth.member_evaluated
+    tests = _tests_at_alpha(case)
+    flags = {}
+    for name, scores in case.asked_scores.items():
+        if name in tests:
+            flags[name] = flags_at_level(case.p_values[name][case.truth.evaluated], ALPHA)
+        else:
+            flags[name] = flags_at_fpr(scores, member, ALPHA)
+    shares = agreement(flags, member)
+    return AgreementResult(
+        alpha=ALPHA,
+        names=shares.names,
+        by_p_value=(False, *(name in tests for name in case.scores)),
+        members=tuple(map(six_digits, shares.members)),
+        nonmembers=tuple(map(six_digits, shares.nonmembers)),
+    )
 
 
-def _reaching(case: Case) -> set[str]:
-    """The tests that can call anyone at the level at which calls are compared."""
+def _tests_at_alpha(case: Case) -> set[str]:
+    """Return the tests whose p-values can be as small as ``ALPHA``."""
     return {test.name for test in case.of(hypothesis_tests.find) if any(level.alpha == ALPHA for level in test.levels)}

@@ -1,8 +1,8 @@
-"""What each attack achieved, with intervals; and what an audit of this size could have seen."""
+"""Results of each attack with confidence intervals, and the smallest effects that an audit of this size detects."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -40,11 +40,16 @@ CHANCE = 0.5  # the AUC of an attack that knows nothing
 
 @dataclass(frozen=True)
 class Rate:
-    """TPR at a false-positive rate, and whether this many non-members can resolve that rate.
+    """TPR at a false-positive rate, and whether this number of non-members can resolve that rate.
 
-    ``ppv`` is the share of true members among those called where a share ``prior`` of the people in question are members;
-    ``detectable`` the smallest TPR that an audit of this size finds four times in five. ``p_value`` is the chance of such a TPR
-    where nothing leaks, paid for all that was looked at; None where nobody asked, since the interval holds guessing.
+    Attributes:
+        fpr: The false-positive rate.
+        tpr: The true-positive rate.
+        ppv: Share of members among the flagged records if a share ``prior`` of the tested records are members.
+        prior: That share.
+        resolution: Whether the number of non-members resolves the rate.
+        detectable: Smallest TPR that an audit of this size detects with 80 % power.
+        p_value: Adjusted p-value of the TPR; None if it was not tested because the interval includes guessing.
     """
 
     fpr: float
@@ -85,15 +90,26 @@ class Histogram:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What one attack achieved.
+    """Results of one attack.
 
-    ``attacker_needs`` is what an attacker must have beyond the model's outputs, as the end of a sentence; empty for outputs.
-    ``access`` is what of the model the attack takes, ``queries`` or the ``model file``.
-    ``oracle``: its threshold is the best for the truth, which no attacker knows. ``detectable_auc`` is the smallest AUC that
-    an audit of this size finds four times in five. ``balanced_accuracy`` is at the attack's own threshold, if it has one.
-    ``p_value`` is the chance of such an AUC where nothing leaks, and ``p_reversed``, of the headline alone, that of one so
-    small: both paid for all that was looked at, and None where nobody asked. ``beyond_headline`` is by how much the AUC
-    exceeds the headline's; the intervals of all attacks hold together.
+    Attributes:
+        name: Name of the attack.
+        summary: One line about it.
+        paper: Where it was published.
+        attacker_needs: What an attacker must have beyond the model's outputs, as the end of a sentence; empty for outputs.
+        oracle: Whether its threshold is the best for the truth, which no attacker knows.
+        auc: Area under the ROC curve.
+        detectable_auc: Smallest AUC that an audit of this size detects with 80 % power.
+        advantage: Largest difference of TPR and FPR.
+        rates: TPR at some false-positive rates.
+        balanced_accuracy: At the attack's own threshold, if it has one.
+        unscored: Number of records without a score.
+        curve: ROC curve.
+        histogram: Scores of members and of non-members.
+        p_value: Adjusted p-value of the AUC; None if it was not tested.
+        p_reversed: Adjusted p-value of an AUC this small, for the headline attack only.
+        beyond_headline: AUC minus that of the headline, with simultaneous intervals for all attacks.
+        access: What the attack takes of the model, ``queries`` or the ``model file``.
     """
 
     name: str
@@ -116,76 +132,80 @@ class AttackResult:
 
     @property
     def ranks_above(self) -> bool:
-        """Whether it is shown to rank members above non-members, over all records."""
+        """Evidence that it ranks members above non-members, over all records."""
         return self.auc.low > CHANCE and is_significant(self.p_value)
 
     @property
     def ranks_below(self) -> bool:
-        """Whether it is shown to rank members below non-members."""
+        """Evidence that it ranks members below non-members."""
         return self.auc.high < CHANCE and is_significant(self.p_reversed)
 
     @property
     def beats_guessing(self) -> bool:
-        """Whether it is shown to: by its AUC, or by its TPR at some false-positive rate."""
+        """Evidence that it beats guessing: by its AUC, or by its TPR at some false-positive rate."""
         return self.ranks_above or any(rate.beats_guessing for rate in self.rates)
 
     @property
     def interval_excludes_chance(self) -> bool:
-        """Whether some 95 % interval of its own lies beyond guessing, paid for or not."""
+        """True if one of its own 95 % intervals excludes guessing, before the correction for multiple testing."""
         return self.auc.low > CHANCE or any(rate.tpr.low > rate.fpr for rate in self.rates)
 
 
 def find(case: Case) -> tuple[AttackResult, ...]:
-    scores, member, first = case.asked_scores, case.truth.member_evaluated, case.of(headline.find).name
-    beside = _placed(scores[first], member)
-    found = []
+    """Evaluate every attack on the evaluated records."""
+    scores = case.asked_scores
+    member = case.truth.member_evaluated
+    first = case.of(headline.find).name
+    headline_ranks = _placements(scores[first], member)
+    results = []
     for name, attack in case.attacks.items():
-        place = _placed(scores[name], member)  # of very many records, not kept
-        one = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, place)
-        gain = None if name == first else _beyond(name, first, scores, member, case.persons, place, beside)
-        found.append(replace(one, beyond_headline=gain))
+        ranks = _placements(scores[name], member)  # with very many records too large to keep for all attacks
+        result = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, ranks)
+        if name != first:
+            # Simultaneous by Bonferroni: permuting labels is no test of two attacks that both detect a leak.
+            difference = auc_difference(
+                scores[name],
+                scores[first],
+                member,
+                clusters=case.persons,
+                confidence=1 - SIGNIFICANCE_LEVEL / (len(scores) - 1),
+                placed_a=ranks,
+                placed_b=headline_ranks,
+            )
+            result = replace(result, beyond_headline=difference)
+        results.append(result)
     second = case.of(headline.find_file_holder)
-    seen = replace(_seen(tuple(found), scores, first), file_holder=None if second is None else second.name)
-    luck = attack_p_values(seen, member, stream(case.setting.seed, "luck"), case.persons)
-    return tuple(_with_luck(one, luck, first) for one in found)
+    family = _test_family(results, scores, first, None if second is None else second.name)
+    p_values = attack_p_values(family, member, stream(case.setting.seed, "luck"), case.persons)
+    return tuple(_with_p_values(result, p_values, first) for result in results)
 
 
-def _placed(scores: np.ndarray, member: np.ndarray) -> Placements | None:
-    """The placements that several figures share; None where a score is missing, or all records are on one side."""
+def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
+    """Return the placements that several metrics share; None if a score is missing, or one set is empty."""
     if np.isnan(scores).any() or member.all() or not member.any():
         return None
     return placements(scores, member)
 
 
-def _seen(found: tuple[AttackResult, ...], scores: Mapping[str, np.ndarray], first: str) -> TestFamily:
-    above: list[tuple[str, float | None]] = [(one.name, None) for one in found if one.auc.low > CHANCE]
-    above += [(one.name, rate.fpr) for one in found for rate in one.rates if rate.tpr.low > rate.fpr]
-    below = any(one.name == first and one.auc.high < CHANCE for one in found)
-    rates = {one.name: [rate.fpr for rate in one.rates if not np.isnan(rate.tpr.value)] for one in found}
-    return TestFamily(scores, rates, first, frozenset(above), below)
-
-
-def _with_luck(found: AttackResult, luck: AdjustedPValues, first: str) -> AttackResult:
-    rates = tuple(replace(rate, p_value=luck.rates.get((found.name, rate.fpr))) for rate in found.rates)
-    found = replace(found, rates=rates, p_value=luck.auc.get(found.name))
-    return replace(found, p_reversed=luck.reversed) if found.name == first else found
-
-
-def _beyond(
-    name: str,
-    first: str,
-    scores: Mapping[str, np.ndarray],
-    member: np.ndarray,
-    persons: np.ndarray | None,
-    place: Placements | None,
-    beside: Placements | None,
-) -> Estimate:
-    """By how much the AUC of an attack exceeds that of the headline."""
-    # Simultaneous by Bonferroni: dealing sides out anew says nothing of two attacks that both see a leak.
-    together = 1 - SIGNIFICANCE_LEVEL / (len(scores) - 1)
-    return auc_difference(
-        scores[name], scores[first], member, clusters=persons, confidence=together, placed_a=place, placed_b=beside
+def _test_family(
+    results: Sequence[AttackResult], scores: Mapping[str, np.ndarray], first: str, file_holder: str | None
+) -> TestFamily:
+    above: list[tuple[str, float | None]] = [(result.name, None) for result in results if result.auc.low > CHANCE]
+    above += [(result.name, rate.fpr) for result in results for rate in result.rates if rate.tpr.low > rate.fpr]
+    return TestFamily(
+        scores=scores,
+        rates={result.name: [rate.fpr for rate in result.rates if not np.isnan(rate.tpr.value)] for result in results},
+        headline=first,
+        above=frozenset(above),
+        below=any(result.name == first and result.auc.high < CHANCE for result in results),
+        file_holder=file_holder,
     )
+
+
+def _with_p_values(result: AttackResult, p_values: AdjustedPValues, first: str) -> AttackResult:
+    rates = tuple(replace(rate, p_value=p_values.rates.get((result.name, rate.fpr))) for rate in result.rates)
+    result = replace(result, rates=rates, p_value=p_values.auc.get(result.name))
+    return replace(result, p_reversed=p_values.reversed) if result.name == first else result
 
 
 def evaluate_attack(
@@ -198,12 +218,23 @@ def evaluate_attack(
     persons: np.ndarray | None = None,
     placed: Placements | None = None,
 ) -> AttackResult:
-    """Every number about one attack; ``scores``, ``member`` and ``persons`` are of the asked records.
+    """Compute every metric of one attack.
 
     Args:
-        placed: the placements of the scores, where they are known already.
+        name: Name of the attack.
+        attack: The attack.
+        scores: (evaluated records,) its scores.
+        member: (evaluated records,) true for members.
+        view: The adversary's view.
+        prior: Share of members among the records that an attacker tests.
+        persons: (evaluated records,) person of each record.
+        placed: Placements of the scores, if they are known already.
     """
-    threshold, sides = _threshold(attack, scores, member, view), split_scores(scores, member, persons)
+    threshold = _threshold(attack, scores, member, view)
+    sides = split_scores(scores, member, persons)
+    accuracy = None
+    if not np.isnan(threshold):
+        accuracy = balanced_accuracy(scores, member, threshold, clusters=persons)
     return AttackResult(
         name=name,
         summary=attack.summary,
@@ -214,9 +245,7 @@ def evaluate_attack(
         detectable_auc=_detectable_auc(*effective_sizes(scores, member, clusters=persons)),
         advantage=advantage(scores, member, clusters=persons),
         rates=tuple(_rate(sides, fpr, prior) for fpr in FPRS),
-        balanced_accuracy=None
-        if np.isnan(threshold)
-        else balanced_accuracy(scores, member, threshold, clusters=persons),
+        balanced_accuracy=accuracy,
         unscored=int(count_unscored(scores)),
         curve=_curve(scores, member, sides),
         histogram=_histogram(scores, member),
@@ -236,23 +265,19 @@ def _detectable_auc(members: float, nonmembers: float) -> float:
 
 
 def _rate(sides: SplitScores, fpr: float, prior: float) -> Rate:
-    # In persons, where they are known: what a rate can resolve follows.
+    # Counted in persons where they are known, because they decide which rate can be resolved.
     members, nonmembers = (int(side.n_clusters) for side in sides)
-    enough = resolution(fpr, nonmembers)
+    resolved = resolution(fpr, nonmembers)
     tpr, ppv = tpr_and_ppv_of_split(sides, fpr, prior)
-    return Rate(
-        fpr=fpr,
-        tpr=tpr,
-        ppv=ppv,
-        prior=prior,
-        resolution=str(enough),
-        detectable=np.nan if enough == "withheld" or not members else _detectable(fpr, members, nonmembers),
-    )
+    detectable = np.nan
+    if resolved != "withheld" and members:
+        detectable = _detectable_tpr(fpr, members, nonmembers)
+    return Rate(fpr=fpr, tpr=tpr, ppv=ppv, prior=prior, resolution=str(resolved), detectable=detectable)
 
 
 @lru_cache
-def _detectable(fpr: float, members: int, nonmembers: int) -> float:
-    """The same for every attack of an audit."""
+def _detectable_tpr(fpr: float, members: int, nonmembers: int) -> float:
+    """Return the smallest detectable TPR, which is the same for every attack of an audit."""
     return float(smallest_detectable_tpr(fpr, members, nonmembers))
 
 

@@ -1,4 +1,4 @@
-"""Whether members can be told from non-members without asking the model: what its numbers are to be held against."""
+"""The model-free baseline: can members be separated from non-members without the model?"""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from guestlist.case import Case
 
 
 def find(case: Case) -> Baseline | None:
-    """What was found while the records were at hand; None where it was not looked for."""
+    """Return the baseline that was fitted while the records were at hand; None if it was not."""
     return case.baseline

@@ -1,7 +1,7 @@
-"""Whether scores that claim to be probabilities of membership are such, here: the privacy risk score, and classifiers beside it.
+"""Calibration of scores that are read as probabilities of membership: the privacy risk score, and attack classifiers.
 
-A classifier that learnt from as many members as non-members of references gives log-odds at a prior of one half. The risk score
-that learnt from the target itself is left out: whoever learnt the answers looks calibrated.
+A classifier that was fitted on as many members as non-members of references gives log-odds at a prior of 0.5. The risk score
+that was estimated from the target itself is omitted, because it looks calibrated whatever it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOG_ODDS = ("nn_shokri", "nn_nasr")  # attacks whose scores are log-odds of memb
 
 @dataclass(frozen=True)
 class CalibratedScore:
-    """One score: its bins and how far it is off in all at the audit's prior, and how far at others."""
+    """One score: its calibration at the audit's prior, and at others."""
 
     score: str
     calibration: Calibration
@@ -28,21 +28,23 @@ class CalibratedScore:
 
 
 def find(case: Case) -> tuple[CalibratedScore, ...] | None:
-    """The privacy risk score, and the classifiers that were run; None where there is no such score."""
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    found = []
+    """Evaluate the privacy risk score and the classifiers that were run; return None without any."""
+    member = case.truth.member_evaluated
+    scores = []
     for name, probability in _probabilities(case).items():
-        values = probability[asked]
+        values = probability[case.truth.evaluated]
         if np.isnan(values).all():
             continue
-        own = calibration(values, member, prior=case.prior, persons=case.persons)
+        at_own_prior = calibration(values, member, prior=case.prior, persons=case.persons)
         priors = calibration_at_priors(values, member, made_for=case.prior, persons=case.persons)
-        found.append(CalibratedScore(name, own, priors))
-    return tuple(found) or None
+        scores.append(CalibratedScore(name, at_own_prior, priors))
+    return tuple(scores) or None
 
 
 def _probabilities(case: Case) -> dict[str, np.ndarray]:
     """Name to (records,) probabilities of membership at the audit's prior."""
-    scores = {name: case.scores[name] for name in LOG_ODDS if name in case.scores}
-    found = {name: values for name, values in risks_of(case).items() if name == RISK_SCORE}
-    return found | {name: at_prior(expit(values), case.prior, made_for=PRIOR) for name, values in scores.items()}
+    probabilities = {name: values for name, values in risks_of(case).items() if name == RISK_SCORE}
+    for name in LOG_ODDS:
+        if name in case.scores:
+            probabilities[name] = at_prior(expit(case.scores[name]), case.prior, made_for=PRIOR)
+    return probabilities

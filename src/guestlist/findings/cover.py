@@ -1,4 +1,4 @@
-"""What stands on the cover of the report, as the owner says it: kept in the folder, and not found by us."""
+"""Cover of the report, as the owner specified it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from guestlist.store.manifest import write_manifest
 
 
 def find(case: Case) -> Cover | None:
+    """Return the cover that is stored in the audit folder."""
     return case.setting.cover
 
 

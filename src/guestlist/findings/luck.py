@@ -44,12 +44,12 @@ DRAWS = 1999
 
 @dataclass(frozen=True)
 class AdjustedPValues:
-    """The p-values of figures of attacks, adjusted_p for; of those alone whose own interval lies beyond guessing.
+    """Adjusted p-values of the metrics of attacks whose own interval excludes guessing.
 
-    Args:
-        auc: attack to the chance of such an AUC.
-        rates: attack and false-positive rate to the chance of such a TPR.
-        reversed: the chance that the headline ranks members so far below non-members.
+    Attributes:
+        auc: Attack to the p-value of its AUC.
+        rates: Attack and false-positive rate to the p-value of its TPR.
+        reversed: P-value of a headline attack that ranks members below non-members; None if it does not.
     """
 
     auc: Mapping[str, float]
@@ -57,25 +57,26 @@ class AdjustedPValues:
     reversed: float | None
 
 
-Figure = tuple[str, float | None]  # an attack and a false-positive rate; None stands for its AUC
+Metric = tuple[str, float | None]  # an attack and a false-positive rate; None means its AUC
 
 
 @dataclass(frozen=True)
 class TestFamily:
-    """What was looked at: every figure, and which of them have an interval beyond guessing of their own.
+    """All metrics of an audit, and those whose own interval excludes guessing.
 
-    Args:
-        scores: attack to (records,).
-        rates: attack to the false-positive rates that its records can resolve.
-        above: the figures whose interval lies above guessing; the others claim nothing, and luck need not be asked.
-        below: whether the interval of the headline's AUC lies below.
-        file_holder: the attack of the second headline row, if there is one.
+    Attributes:
+        scores: Attack to (records,) scores.
+        rates: Attack to the false-positive rates that its records can resolve.
+        headline: The headline attack.
+        above: Metrics whose interval lies above guessing; the others claim nothing and need no test.
+        below: Whether the interval of the headline's AUC lies below 0.5.
+        file_holder: The attack of the second headline row, if there is one.
     """
 
     scores: Mapping[str, np.ndarray]
     rates: Mapping[str, Sequence[float]]
     headline: str
-    above: frozenset[Figure]
+    above: frozenset[Metric]
     below: bool
     file_holder: str | None = None
 
@@ -86,43 +87,47 @@ class TestFamily:
 
 
 def is_significant(p_value: float | None) -> bool:
-    """Whether luck does not explain it; results of earlier versions did not ask."""
+    """Return whether an adjusted p-value is significant; results of earlier versions have none."""
     return p_value is None or p_value <= SIGNIFICANCE_LEVEL
 
 
 def adjusted_p(p_value: float, share: str, parts: float = 1) -> float:
-    """A p-value that pays for being one of ``parts`` equal parts of a share of the error."""
+    """Correct a p-value for testing at one of ``parts`` equal parts of a share of the error."""
     return float(min(1.0, p_value * parts / SHARES[share]))
 
 
 def attack_p_values(
-    seen: TestFamily, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None
+    family: TestFamily, member: np.ndarray, rng: np.random.Generator, persons: np.ndarray | None = None
 ) -> AdjustedPValues:
-    """What luck gives for all attacks together, with the headline apart from the others.
+    """Test all attacks by permuting membership labels, the headline apart from the others.
 
     Args:
-        member: (records,) the truth.
-        persons: (records,) whose records these are.
+        family: Metrics to test.
+        member: (records,) true for members.
+        rng: Source of the permutations.
+        persons: (records,) person of each record.
     """
-    own: Figure = seen.headline, None
-    families = _families(seen)
-    asked = [family for family in families if not seen.above.isdisjoint(family.figures)]
-    needed = {statistic for family in asked for statistic in family.statistics}
-    needed |= {own} if seen.below else set()
+    headline_auc: Metric = family.headline, None
+    tests = [test for test in _joint_tests(family) if not family.above.isdisjoint(test.metrics)]
+    needed = {statistic for test in tests for statistic in test.statistics}
+    if family.below:
+        needed.add(headline_auc)
     if not needed:
         return AdjustedPValues({}, {}, None)
-    found, drawn = _found_and_drawn(seen.scores, needed, member, permutations(member, DRAWS, rng, clusters=persons))
-    p_values: dict[Figure, float] = {}
-    for family in asked:
-        adjusted = family.adjusted_p_values(found, drawn)
-        p_values |= {
-            f: adjusted_p(p, family.share, family.parts) for f, p in zip(family.figures, adjusted, strict=True)
-        }
-    below = (1 + (drawn[own] <= found[own]).sum()) / (1 + DRAWS) if seen.below else None
+    labels = permutations(member, DRAWS, rng, clusters=persons)
+    observed, permuted = _observed_and_permuted(family.scores, needed, member, labels)
+    p_values: dict[Metric, float] = {}
+    for test in tests:
+        for metric, p_value in zip(test.metrics, test.adjusted_p_values(observed, permuted), strict=True):
+            p_values[metric] = adjusted_p(p_value, test.share, test.parts)
+    reversed_p = None
+    if family.below:
+        count = (permuted[headline_auc] <= observed[headline_auc]).sum()
+        reversed_p = adjusted_p((1 + count) / (1 + DRAWS), "reversed")
     return AdjustedPValues(
-        {name: p_value for (name, fpr), p_value in p_values.items() if fpr is None},
-        {(name, fpr): p_value for (name, fpr), p_value in p_values.items() if fpr is not None},
-        None if below is None else adjusted_p(below, "reversed"),
+        auc={name: p_value for (name, fpr), p_value in p_values.items() if fpr is None},
+        rates={(name, fpr): p_value for (name, fpr), p_value in p_values.items() if fpr is not None},
+        reversed=reversed_p,
     )
 
 
@@ -135,109 +140,118 @@ def group_p_values(
     rng: np.random.Generator,
     persons: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(groups,) p-values of the groups of one column: would one of them have done so well by luck?
+    """Test the AUC within each group of one column, corrected for the number of groups and columns.
 
-    Sides are dealt out within the groups, so that each keeps its number of members.
+    Membership labels are permuted within the groups, so that each keeps its number of members.
 
     Args:
+        scores: (records,) scores of an attack.
+        member: (records,) true for members.
         groups: (records,) masks.
-        strata: (records,) number of the group to which each record belongs.
-        columns: how many columns of groups there are.
+        strata: (records,) number of each record's group.
+        columns: Number of columns of groups.
+        rng: Source of the permutations.
+        persons: (records,) person of each record.
+
+    Returns:
+        (groups,) adjusted p-values.
     """
 
-    def gaps(deals: Permutations) -> np.ndarray:
-        return np.concatenate([rank_sum_z_scores(scores[None, group], deals.within(group)) for group in groups])
+    def z_scores(labels: Permutations) -> np.ndarray:
+        return np.concatenate([rank_sum_z_scores(scores[None, group], labels.within(group)) for group in groups])
 
-    blocks = [gaps(block) for block in permutations(member, DRAWS, rng, clusters=persons, strata=strata)]
-    best = max_t_p_values(gaps(DensePermutations(member[None]))[:, 0], np.concatenate(blocks, axis=1))
+    blocks = [z_scores(block) for block in permutations(member, DRAWS, rng, clusters=persons, strata=strata)]
+    best = max_t_p_values(z_scores(DensePermutations(member[None]))[:, 0], np.concatenate(blocks, axis=1))
     return np.array([adjusted_p(p_value, "groups", columns) for p_value in best])
 
 
 @dataclass(frozen=True)
-class _Family:
+class _JointTest:
     """Metrics that are tested together, and the part of a share of the error that they have.
 
     Attributes:
-        figures: The metrics.
+        metrics: The metrics.
         share: Name of the share in ``SHARES``.
-        parts: Number of families that divide this share.
+        parts: Number of tests that divide this share.
         mixed: Whether the metrics are an AUC and TPRs, which have no common scale: each is then compared by its own
             p-value. Otherwise the largest is compared with the largest under permutation.
     """
 
-    figures: tuple[Figure, ...]
+    metrics: tuple[Metric, ...]
     share: str
     parts: int
     mixed: bool = False
 
     @property
-    def statistics(self) -> tuple[Figure, ...]:
+    def statistics(self) -> tuple[Metric, ...]:
         """Everything that is computed under permutation."""
         if not self.mixed:
-            return self.figures
-        return tuple(statistic for figure in self.figures for statistic in _statistics(figure))
+            return self.metrics
+        return tuple(statistic for metric in self.metrics for statistic in _statistics(metric))
 
-    def adjusted_p_values(self, found: Mapping[Figure, float], drawn: Mapping[Figure, np.ndarray]) -> np.ndarray:
-        """(metrics,) p-values adjusted for testing all of them, before the family's share is accounted for."""
+    def adjusted_p_values(self, observed: Mapping[Metric, float], permuted: Mapping[Metric, np.ndarray]) -> np.ndarray:
+        """(metrics,) p-values adjusted for testing all of them, before the share is accounted for."""
         if not self.mixed:
-            observed = np.array([found[figure] for figure in self.figures])
-            return max_t_p_values(observed, np.stack([drawn[figure] for figure in self.figures]))
-        weights = np.array([AUC_WEIGHT if fpr is None else 1.0 for _, fpr in self.figures])
-        return min_p_values(np.stack([_p_values(figure, found, drawn) for figure in self.figures]), weights)
+            values = np.array([observed[metric] for metric in self.metrics])
+            return max_t_p_values(values, np.stack([permuted[metric] for metric in self.metrics]))
+        weights = np.array([AUC_WEIGHT if fpr is None else 1.0 for _, fpr in self.metrics])
+        return min_p_values(np.stack([_p_values(metric, observed, permuted) for metric in self.metrics]), weights)
 
 
-def _statistics(figure: Figure) -> tuple[Figure, ...]:
+def _statistics(metric: Metric) -> tuple[Metric, ...]:
     """The statistics that test one metric of the headline: for a TPR, the TPRs at stricter rates too."""
-    name, fpr = figure
+    name, fpr = metric
     if fpr is None:
-        return (figure,)
+        return (metric,)
     return tuple((name, fpr * share) for share in STRICTER)
 
 
-def _p_values(figure: Figure, found: Mapping[Figure, float], drawn: Mapping[Figure, np.ndarray]) -> np.ndarray:
+def _p_values(metric: Metric, observed: Mapping[Metric, float], permuted: Mapping[Metric, np.ndarray]) -> np.ndarray:
     """(1 + draws,) permutation p-values of a metric, first the observed one."""
-    statistics = _statistics(figure)
-    observed = np.array([found[statistic] for statistic in statistics])
-    p_values = permutation_p_values(observed, np.stack([drawn[statistic] for statistic in statistics]))
+    statistics = _statistics(metric)
+    values = np.array([observed[statistic] for statistic in statistics])
+    p_values = permutation_p_values(values, np.stack([permuted[statistic] for statistic in statistics]))
     smallest = p_values.min(axis=0)
     return permutation_p_values(-smallest[:1], -smallest[None, 1:])[0]
 
 
-def _families(seen: TestFamily) -> tuple[_Family, ...]:
-    rows, others = seen.rows, [name for name in seen.scores if name not in seen.rows]
-    kinds = sorted({fpr for name in others for fpr in seen.rates[name]})
-    at = {fpr: tuple((name, fpr) for name in others if fpr in seen.rates[name]) for fpr in kinds}
+def _joint_tests(family: TestFamily) -> tuple[_JointTest, ...]:
+    rows = family.rows
+    others = [name for name in family.scores if name not in rows]
+    fprs = sorted({fpr for name in others for fpr in family.rates[name]})
+    by_fpr = [tuple((name, fpr) for name in others if fpr in family.rates[name]) for fpr in fprs]
     return (
         *(
-            _Family(((row, None), *((row, fpr) for fpr in seen.rates[row])), "headline", len(rows), mixed=True)
+            _JointTest(((row, None), *((row, fpr) for fpr in family.rates[row])), "headline", len(rows), mixed=True)
             for row in rows
         ),
-        # Half of what the others have is for their AUCs.
-        _Family(tuple((name, None) for name in others), "others", 2 if kinds else 1),
-        *(_Family(at[fpr], "others", 2 * len(kinds)) for fpr in kinds),
+        # Half of the share of the other attacks is for their AUCs.
+        _JointTest(tuple((name, None) for name in others), "others", 2 if fprs else 1),
+        *(_JointTest(metrics, "others", 2 * len(fprs)) for metrics in by_fpr),
     )
 
 
-def _found_and_drawn(
-    scores: Mapping[str, np.ndarray], needed: Set[Figure], member: np.ndarray, blocks: Iterator[Permutations]
-) -> tuple[dict[Figure, float], dict[Figure, np.ndarray]]:
-    """Every figure that is needed to how large it is, and to (draws,) how large it is by luck."""
-    first = _figures(scores, needed, DensePermutations(member[None]), next(blocks))
-    parts = [first, *(_figures(scores, needed, block) for block in blocks)]
-    drawn = {figure: np.concatenate([part[figure] for part in parts]) for figure in needed}
-    return {figure: values[0] for figure, values in drawn.items()}, {f: values[1:] for f, values in drawn.items()}
+def _observed_and_permuted(
+    scores: Mapping[str, np.ndarray], needed: Set[Metric], member: np.ndarray, blocks: Iterator[Permutations]
+) -> tuple[dict[Metric, float], dict[Metric, np.ndarray]]:
+    """Compute every needed metric with the true labels, and (draws,) with permuted labels."""
+    first = _metrics(scores, needed, DensePermutations(member[None]), next(blocks))
+    parts = [first, *(_metrics(scores, needed, block) for block in blocks)]
+    values = {metric: np.concatenate([part[metric] for part in parts]) for metric in needed}
+    observed = {metric: draws[0] for metric, draws in values.items()}
+    return observed, {metric: draws[1:] for metric, draws in values.items()}
 
 
-def _figures(scores: Mapping[str, np.ndarray], needed: Set[Figure], *deals: Permutations) -> dict[Figure, np.ndarray]:
-    """Every figure that is needed to (draws,) how large it is."""
+def _metrics(scores: Mapping[str, np.ndarray], needed: Set[Metric], *labels: Permutations) -> dict[Metric, np.ndarray]:
+    """Compute every needed metric for (draws,) permuted labels."""
     ranked = [name for name in scores if (name, None) in needed]
-    found: dict[Figure, np.ndarray] = {}
+    values: dict[Metric, np.ndarray] = {}
     if ranked:
-        gaps = rank_sum_z_scores([scores[name] for name in ranked], *deals)
-        found |= {(name, None): row for name, row in zip(ranked, gaps, strict=True)}
+        z_scores = rank_sum_z_scores([scores[name] for name in ranked], *labels)
+        values |= {(name, None): row for name, row in zip(ranked, z_scores, strict=True)}
     for name in scores:
-        fprs = sorted(fpr for one, fpr in needed if one == name and fpr is not None)
+        fprs = sorted(fpr for attack, fpr in needed if attack == name and fpr is not None)
         if fprs:
-            rows = np.hstack([permuted_tprs(scores[name], one, fprs) for one in deals])
-            found |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
-    return found
+            rows = np.hstack([permuted_tprs(scores[name], block, fprs) for block in labels])
+            values |= {(name, fpr): row for fpr, row in zip(fprs, rows, strict=True)}
+    return values

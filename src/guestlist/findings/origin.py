@@ -1,4 +1,4 @@
-"""How an audit was made, so that next steps name commands and calls that work."""
+"""Origin of an audit, so that next steps name commands and calls that work."""
 
 from __future__ import annotations
 

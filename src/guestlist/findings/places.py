@@ -1,4 +1,7 @@
-"""Who stands first where many stand alike: nobody is named because of the letters of an id."""
+"""The k smallest of many records, with ties kept together.
+
+Of records with equal values all are named or none, since naming some of them by their ids would be arbitrary.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,19 @@ from itertools import pairwise
 
 import numpy as np
 
-MAX_P_VALUE = 0.05  # nobody is named whose p-value is larger
+MAX_P_VALUE = 0.05  # no record with a larger p-value is named
 
-Name = tuple[tuple[tuple[int, str], ...], str]
+NaturalKey = tuple[tuple[tuple[int, str], ...], str]
 
 
 @dataclass(frozen=True)
 class TopRanked:
-    """The first places.
+    """The first records.
 
-    Args:
-        rows: positions of those that are named, first place first.
-        tied: how many share the place of each.
-        left_out: how many share the next place, which has more than there is room for; 0 where all are named.
+    Attributes:
+        rows: Positions of the named records, the first one first.
+        tied: Number of records that share each one's values.
+        left_out: Number of records that are tied for the next place and too many to name; 0 if all are named.
     """
 
     rows: np.ndarray = field(repr=False)
@@ -29,14 +32,14 @@ class TopRanked:
     left_out: int
 
 
-def top_k_ties(by: Sequence[np.ndarray], names: Sequence, room: int, most: int) -> TopRanked:
-    """Those who come first, whole places only: of many who share one, naming some would be arbitrary.
+def top_k_ties(by: Sequence[np.ndarray], names: Sequence, k: int, at_most: int) -> TopRanked:
+    """Return the first records by some values, without splitting ties.
 
     Args:
-        by: arrays (rows,), the first of which decides first; smaller comes first, NaN last.
-        names: (rows,) those that share a place stand in their natural_key order.
-        room: how many are named, unless
-        most: those of the place that reaches it are no more than this in all.
+        by: Arrays (rows,), the first of which decides first; smaller comes first, NaN last.
+        names: (rows,) names; records with equal values are in their natural order.
+        k: Number of records to name, unless ties reach beyond it.
+        at_most: Number of records that may be named including such ties.
     """
     values = np.nan_to_num(np.stack(by).astype(np.float64), nan=np.inf, posinf=np.inf, neginf=-np.inf)
     order = np.lexsort(values[::-1])
@@ -44,24 +47,26 @@ def top_k_ties(by: Sequence[np.ndarray], names: Sequence, room: int, most: int) 
     edges = np.flatnonzero(np.concatenate([[True], (ranked[:, 1:] != ranked[:, :-1]).any(axis=0), [True]]))
     rows: list[int] = []
     tied: list[int] = []
+    left_out = 0
     for begin, end in pairwise(edges.tolist() if len(order) else ()):
-        if len(rows) >= room:
+        if len(rows) >= k:
             break
-        if end > most:
-            return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), end - begin)
+        if end > at_most:
+            left_out = end - begin
+            break
         rows += sorted(order[begin:end].tolist(), key=lambda row: natural_key(names[row]))
         tied += [end - begin] * (end - begin)
-    return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), 0)
+    return TopRanked(np.array(rows, dtype=int), np.array(tied, dtype=int), left_out)
 
 
-def natural_key(name: object) -> Name:
-    """A key by which numbers within names count as numbers.
+def natural_key(name: object) -> NaturalKey:
+    """Return a sort key by which numbers within names count as numbers.
 
     >>> sorted(["r10", "r9", "r", "q11"], key=natural_key)
     ['q11', 'r', 'r9', 'r10']
     """
     text = str(name)
     parts = re.split("([0-9]+)", text)
-    # A number is as large as it is long, however long: leading zeros aside.
+    # A number without leading zeros is as large as it is long; of equal length the digits decide.
     keys = [(len(part.lstrip("0")), part.lstrip("0")) if at % 2 else (0, part) for at, part in enumerate(parts)]
     return tuple(keys), text

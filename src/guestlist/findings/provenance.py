@@ -1,4 +1,4 @@
-"""What the numbers depend on."""
+"""Versions and fingerprints that the numbers depend on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGES = ("guestlist", "numpy", "scipy", "scikit-learn", "pandas")
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the numbers depend on."""
+    """Versions of packages, and fingerprints of the data and the recipe."""
 
     versions: Mapping[str, str]
     fingerprints: Mapping[str, str]

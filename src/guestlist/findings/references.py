@@ -1,4 +1,4 @@
-"""Who the target was compared with."""
+"""Number and size of the reference models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from guestlist.case import Case
 
 @dataclass(frozen=True)
 class References:
-    """Who it was compared with: how many, trained on how many records."""
+    """Number of reference models and mean number of records that they trained on."""
 
     count: int
     records: float

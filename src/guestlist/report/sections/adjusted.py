@@ -42,12 +42,12 @@ def weighted_summary(results: Results) -> str:
 def gain_sentence(results: Results) -> str:
     """Compare the headline attack with the larger of guessing and the baseline; empty without a baseline."""
     result = results.gain_over_baseline
-    if result is None or math.isnan(result.gain.value):
+    if result is None or math.isnan(result.difference.value):
         return ""
-    gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(result.gain)}"
-    if result.gain.low > 0:
+    gain = f"its AUC minus the larger of 0.5 and the baseline's AUC is {with_interval(result.difference)}"
+    if result.difference.low > 0:
         return f"The attack {result.attack} does better than the baseline and guessing: {gain}."
-    if result.gain.high < 0:
+    if result.difference.high < 0:
         return f"The attack {result.attack} does worse than the baseline or guessing: {gain}."
     return f"No evidence that the attack {result.attack} does better than the baseline and guessing: {gain}."
 
@@ -66,6 +66,6 @@ def _left(auc: Estimate) -> str:
 def _not_given(weighted: Adjusted) -> str:
     reason = REFUSAL_REASONS.get(weighted.refused, weighted.refused)
     details = reason.format(
-        share=percent(weighted.effective_share), fewest=percent(FEWEST), left=decimal(weighted.left.value)
+        share=percent(weighted.effective_share), fewest=percent(FEWEST), left=decimal(weighted.baseline_auc.value)
     )
     return f"The model's own contribution cannot be estimated: {details}."

@@ -100,7 +100,7 @@ def model_contribution(results: Results) -> float:
     weighted = results.adjusted
     if gain is None or weighted is None or weighted.auc is None:
         return 0.0
-    lows = (gain.gain.low, weighted.auc.low - CHANCE)
+    lows = (gain.difference.low, weighted.auc.low - CHANCE)
     if any(map(math.isnan, lows)):
         return 0.0
     return max(min(lows), 0.0)
