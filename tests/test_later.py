@@ -10,7 +10,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.errors import InputError
-from guestlist.later import Later
+from guestlist.later import LazyArray
 
 
 def some(records: int = 6) -> gl.Data:
@@ -31,7 +31,7 @@ def test_nothing_is_made_before_it_is_read():
     def fail():
         raise AssertionError("nobody asked for it")
 
-    data = gl.Data(np.zeros((3, 1)), np.zeros(3), Later(fail, 3))
+    data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(fail, 3))
     part = data.take(np.array([True, False, True]))
     assert len(part) == 2
     with pytest.raises(AssertionError, match="nobody asked"):
@@ -42,7 +42,7 @@ def test_a_change_of_something_else_does_not_read_them():
     def fail():
         raise AssertionError("nobody asked for it")
 
-    data = gl.Data(np.zeros((3, 1)), np.zeros(3), Later(fail, 3))
+    data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(fail, 3))
     assert data.changed(y=np.ones(3)).y.tolist() == [1, 1, 1]
     assert data.with_x(np.ones((3, 2))).x.shape == (3, 2)
 
@@ -54,7 +54,7 @@ def test_all_who_ask_are_given_what_was_made_once():
         made.append(1)
         return np.array(["a", "b", "c"], dtype=object)
 
-    data = gl.Data(np.zeros((3, 1)), np.zeros(3), Later(make, 3))
+    data = gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(make, 3))
     parts = [data.take(np.array([place])) for place in range(3)]
     assert [part.ids[0] for part in parts] + data.ids.tolist() == ["a", "b", "c"] * 2
     assert len(made) == 1
@@ -127,7 +127,7 @@ def test_a_wrong_number_of_names_is_still_told():
     with pytest.raises(InputError, match="ids: 2"):
         gl.Data(np.zeros((3, 1)), np.zeros(3), np.array(["a", "b"]))
     with pytest.raises(InputError, match="ids: 2"):
-        gl.Data(np.zeros((3, 1)), np.zeros(3), Later(lambda: np.array(["a", "b"]), 2))
+        gl.Data(np.zeros((3, 1)), np.zeros(3), LazyArray(lambda: np.array(["a", "b"]), 2))
 
 
 def test_labels_are_numbered_in_the_order_of_their_appearance():

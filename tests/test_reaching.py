@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import guestlist as gl
 from guestlist.cli import main
 from guestlist.cli.common import Commands
-from guestlist.errors import UnreachedError
-from guestlist.reaching import is_there
+from guestlist.errors import PathError
+from guestlist.reaching import path_exists
 
 LONG = "x" * 300
 COMMANDS = {
@@ -57,7 +57,7 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
     theirs.mkdir(mode=0)
     if os.access(theirs, os.X_OK):
         pytest.skip("every folder is open to this user")
-    with pytest.raises(UnreachedError, match="you may not enter its folder"):
+    with pytest.raises(PathError, match="you may not enter its folder"):
         gl.assert_private(theirs, max_auc=0.6)
     for asked in (["gate", str(theirs / "a"), "--max-auc", "0.6"], ["audit", "--predictions", str(theirs / "p.csv")]):
         found = CliRunner().invoke(main, asked)
@@ -80,11 +80,11 @@ def test_functions_raise_an_error_that_a_user_can_act_on(monkeypatch):
 def test_what_is_there(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "circle").symlink_to("circle")
-    assert is_there(tmp_path / "file")
-    assert not is_there(tmp_path / "nothing")
-    assert not is_there(tmp_path / "file" / "below")
-    with pytest.raises(UnreachedError, match="its links lead in a circle"):
-        is_there(tmp_path / "circle")
+    assert path_exists(tmp_path / "file")
+    assert not path_exists(tmp_path / "nothing")
+    assert not path_exists(tmp_path / "file" / "below")
+    with pytest.raises(PathError, match="its links lead in a circle"):
+        path_exists(tmp_path / "circle")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from errands import alive
 from guestlist.calling import model_code
 from guestlist.cli.common import Commands
-from guestlist.stopping import SIGNALS, Stopped, handlers_kept, stoppable
+from guestlist.stopping import SIGNALS, Stopped, preserve_handlers, stoppable
 from guestlist.store.passing import audit_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such signals on Windows")
@@ -51,7 +51,7 @@ def test_handlers_are_set_where_nobody_else_has_one_and_put_back():
             with pytest.raises(Stopped) as caught:
                 signal.raise_signal(signal.SIGTERM)
             assert caught.value.code == 143
-            with handlers_kept():
+            with preserve_handlers():
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
             assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL)
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
@@ -64,7 +64,7 @@ def test_in_another_thread_it_does_nothing():
     found = []
 
     def work():
-        with stoppable(), handlers_kept():
+        with stoppable(), preserve_handlers():
             found.append(True)
 
     thread = threading.Thread(target=work)

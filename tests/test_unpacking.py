@@ -12,7 +12,7 @@ from guestlist import unpacking
 from guestlist.cli import main
 from guestlist.errors import FolderError, InputError
 from guestlist.tables import read_table
-from guestlist.unpacking import in_bytes, memory, read_parquet
+from guestlist.unpacking import available_memory, format_bytes, read_parquet
 
 MANY = 300_000
 
@@ -20,7 +20,7 @@ MANY = 300_000
 @pytest.fixture
 def small(monkeypatch):
     """A machine with a megabyte of memory."""
-    monkeypatch.setattr(unpacking, "memory", lambda: 1 << 20)
+    monkeypatch.setattr(unpacking, "available_memory", lambda: 1 << 20)
 
 
 def written(path, **columns):
@@ -60,7 +60,7 @@ def test_a_file_that_claims_more_rows_than_it_has(tmp_path):
     path.write_bytes(whole.replace(varint(2 * 70_000), varint(2 * 1_000_000)))
     assert pq.read_metadata(path).num_rows == 1_000_000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unpacking, "memory", lambda: 100 << 20)
+        patch.setattr(unpacking, "available_memory", lambda: 100 << 20)
         with pytest.raises(InputError, match=r"1,000,000 rows of 50 columns unpack from .* to 381 MiB"):
             read_table(path)
 
@@ -94,12 +94,12 @@ def test_what_fits_is_read_as_it_was(tmp_path):
 
 
 def test_memory_is_that_of_the_machine_or_of_the_container(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "CONTAINER", tmp_path / "none")
-    whole = memory()
+    monkeypatch.setattr(unpacking, "CGROUP_LIMIT", tmp_path / "none")
+    whole = available_memory()
     assert whole > 1 << 28
     (tmp_path / "max").write_text("max\n")
-    monkeypatch.setattr(unpacking, "CONTAINER", tmp_path / "max")
-    assert memory() == whole
+    monkeypatch.setattr(unpacking, "CGROUP_LIMIT", tmp_path / "max")
+    assert available_memory() == whole
     (tmp_path / "less").write_text("1048576\n")
-    monkeypatch.setattr(unpacking, "CONTAINER", tmp_path / "less")
-    assert in_bytes(memory()) == "1 MiB"
+    monkeypatch.setattr(unpacking, "CGROUP_LIMIT", tmp_path / "less")
+    assert format_bytes(available_memory()) == "1 MiB"

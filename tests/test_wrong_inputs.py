@@ -22,7 +22,7 @@ from guestlist.errors import InputError
 from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit, Verdict
 from guestlist.findings.risk_spread import Spread
-from guestlist.lines import for_spreadsheets, line
+from guestlist.lines import for_spreadsheets, single_line
 from guestlist.neighbours.encoding import encode_tables
 from guestlist.store.jsonable import from_json, to_json
 from guestlist.tables import read_table
@@ -115,8 +115,8 @@ def test_arguments_give_plain_values():
     assert arguments.number("p", 1, 0, 1, "(]") == 1.0
     with pytest.raises(ValueError, match=r"Expected p=1 in \(0, 1\)"):
         arguments.number("p", 1, 0, 1)
-    assert len(arguments.shown("x" * 500)) == arguments.LONGEST
-    assert "\x1b" not in arguments.shown("\x1b[2J")
+    assert len(arguments.short_repr("x" * 500)) == arguments.LONGEST
+    assert "\x1b" not in arguments.short_repr("\x1b[2J")
 
 
 def test_edited_json_is_refused_by_the_types_of_its_values():
@@ -143,7 +143,7 @@ def test_edited_json_is_refused_by_the_types_of_its_values():
 
 def test_names_speak_neither_to_a_terminal_nor_to_a_spreadsheet():
     assert (
-        line("a\x1b]0;title\x07\nb\u202e")
+        single_line("a\x1b]0;title\x07\nb\u202e")
         == "a\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER} b\N{REPLACEMENT CHARACTER}"
     )
     found = for_spreadsheets(pd.DataFrame({"=x": ["@sum", "-1", "Ada"], "n": [-1, 2, 3]}))

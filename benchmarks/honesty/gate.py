@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 from guestlist.attacks import ATTACKS
 from guestlist.findings.attacks import AttackResult, evaluate_attack
 from guestlist.findings.results import Results
-from guestlist.gate import Gated, Policy, hold
+from guestlist.gate import Gated, Policy, evaluate_policy
 from guestlist.selfcheck.worlds import gaussian_simulation
 
 NAMES = tuple(name for name, attack in ATTACKS.items() if attack.default and not attack.evidence)
@@ -60,19 +60,19 @@ def simulate(audits: int, records: int, references: int) -> dict[str, float]:
     for seed in range(audits):
         nothing = Results(outcomes=outcomes(0.0, records, references, seed, NAMES))
         turned, slightly = (
-            hold(Results(outcomes=outcomes(by, records, references, seed, NAMES, interchanged=True)), limit)
+            evaluate_policy(Results(outcomes=outcomes(by, records, references, seed, NAMES, interchanged=True)), limit)
             for by in (shift, 2 * float(ndtri(LIMIT)))
         )
         small = Results(outcomes=outcomes(0.2, records, 0, seed, ("loss", "entropy", "mentr")))
         # The loss compares margins that differ by difficulty and by noise, each of variance 1: an AUC of Phi(shift / 2).
-        one = hold(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
+        one = evaluate_policy(Results(outcomes=outcomes(shift, records, 0, seed, ("loss",))), at_limit)
         counts = (
-            failed(hold(nothing, limit), "sides"),
+            failed(evaluate_policy(nothing, limit), "sides"),
             any(outcome.auc.high < 0.5 for outcome in nothing.outcomes or ()),
             turned.passed,
             slightly.passed,
-            hold(small, Policy(max_auc=0.7)).passed,
-            hold(small, Policy(max_auc=0.7, without_references=True)).passed,
+            evaluate_policy(small, Policy(max_auc=0.7)).passed,
+            evaluate_policy(small, Policy(max_auc=0.7, without_references=True)).passed,
             one.passed,
         )
         for name, count in zip(found, counts, strict=True):

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.lines import line
+from guestlist.lines import single_line
 
 LONGEST = 80
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value for a message: on one line, and not longer than one."""
     try:
-        text = line(repr(value))
+        text = single_line(repr(value))
     except Exception:  # what cannot even be written down
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def whole(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
+def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
     """A whole number from ``low``; true and false are none.
 
     >>> whole("k", np.int64(3), 1)
@@ -37,7 +37,7 @@ def whole(name: str, value: Any, low: int = 0, high: int | None = None) -> int:
         found = None
     if found is None or isinstance(value, bool | np.bool_) or found < low or (high is not None and found > high):
         end = "" if high is None else f", and {high:,} at most"
-        raise ValueError(f"Expected {name}={shown(value)} to be a whole number, {low} or more{end}.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be a whole number, {low} or more{end}.")
     return found
 
 
@@ -55,7 +55,7 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
     below = found < high if ends[1] == ")" else found <= high
     if not (above and below):
         where = f" in {ends[0]}{low:g}, {high:g}{ends[1]}" if math.isfinite(low) or math.isfinite(high) else ""
-        raise ValueError(f"Expected {name}={shown(value)}{where or ' to be a number'}.")
+        raise ValueError(f"Expected {name}={short_repr(value)}{where or ' to be a number'}.")
     return found
 
 
@@ -71,7 +71,7 @@ def array(name: str, values: Any) -> np.ndarray:
         return np.asarray(values)
     except Exception as error:  # whatever a stranger's class raises; ragged lists among it
         raise ValueError(
-            f"Expected {name} as an array, one value or one row per record: {line(str(error))}."
+            f"Expected {name} as an array, one value or one row per record: {single_line(str(error))}."
         ) from error
 
 
@@ -84,14 +84,14 @@ def numbers(name: str, values: Any) -> np.ndarray:
         try:
             return found.astype(np.float64)
         except Exception as error:
-            raise ValueError(f"Expected {name} as numbers, found {found.dtype}: {line(str(error))}.") from error
+            raise ValueError(f"Expected {name} as numbers, found {found.dtype}: {single_line(str(error))}.") from error
     raise ValueError(f"Expected {name} as numbers, found {found.dtype}.")
 
 
-def one_of(name: str, value: Any, known: Iterable[str]) -> None:
+def choice(name: str, value: Any, known: Iterable[str]) -> None:
     known = tuple(known)
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"Expected {name}={shown(value)} to be one of {', '.join(map(repr, known))}.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be one of {', '.join(map(repr, known))}.")
 
 
 def words(name: str, value: Any) -> tuple[str, ...]:
@@ -102,18 +102,18 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     """
     found = (value,) if isinstance(value, str) else value
     if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
-        raise ValueError(f"Expected {name}={shown(value)} to be a text, or a list of texts.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be a text, or a list of texts.")
     return tuple(found)
 
 
-def place(name: str, value: Any) -> Path:
+def as_path(name: str, value: Any) -> Path:
     """A path, of a file or a folder."""
     if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
-        raise ValueError(f"Expected {name}={shown(value)} to be a path.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be a path.")
     return Path(value)
 
 
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"Expected {name}={shown(value)} to be True or False.")
+        raise ValueError(f"Expected {name}={short_repr(value)} to be True or False.")
     return bool(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from guestlist.arguments import flag, number, whole
+from guestlist.arguments import flag, integer, number
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.chosen import resolve_engine
 from guestlist.collecting.engines.engine import Engine, Progress
@@ -15,7 +15,7 @@ from guestlist.collecting.evidence.gathering import AnyPlan, check_plans
 from guestlist.collecting.inputs import check_about, check_folder
 from guestlist.collecting.progress import progress_of
 from guestlist.collecting.until import UntilWidth
-from guestlist.cover import Cover, noted
+from guestlist.cover import Cover, notes_with_cover
 from guestlist.findings.checks import check_codes
 from guestlist.privacy import Claim
 from guestlist.privacy.claim import claim_about
@@ -54,8 +54,8 @@ class AuditConfig:
 
     def __post_init__(self):
         claim_about(self.claimed)
-        whole("references", self.min_references, high=MAX_REFERENCES)
-        whole("seed", self.seed)
+        integer("references", self.min_references, high=MAX_REFERENCES)
+        integer("seed", self.seed)
         number("prior", self.prior, 0, 1)
         flag("baseline", self.baseline)
         check_about(self.about)
@@ -77,7 +77,10 @@ class AuditConfig:
         """Build a config from options as users pass them: ``jobs`` or ``engine``, ``progress`` as a flag, and a cover."""
         check_about(about)
         return cls(
-            engine=resolve_engine(engine, jobs), progress=progress_of(progress), about=noted(about, cover), **options
+            engine=resolve_engine(engine, jobs),
+            progress=progress_of(progress),
+            about=notes_with_cover(about, cover),
+            **options,
         )
 
     @property

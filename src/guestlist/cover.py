@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.errors import InputError
 
 MOST = 500  # letters
@@ -47,7 +47,7 @@ class Cover:
         return self if other is None else replace(other, **self.said())
 
 
-def agreed(covers: Iterable[Cover | None]) -> Cover | None:
+def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     """What all covers say that say anything of it, but for the title, which is of one model; None where that is nothing."""
     found: dict[str, set[str]] = {}
     for cover in covers:
@@ -57,10 +57,10 @@ def agreed(covers: Iterable[Cover | None]) -> Cover | None:
     return Cover(**same) if same else None
 
 
-def noted(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
+def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
     """What is kept in the manifest for people, a cover among it; where there is none, one that is there stays."""
     if about is not None and not isinstance(about, Mapping):
-        raise ValueError(f"Expected about={shown(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
+        raise ValueError(f"Expected about={short_repr(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
     if cover is not None and not isinstance(cover, Cover):
-        raise InputError(f"Expected cover={shown(cover)} to be gl.Cover(title=…, owner=…, …).")
+        raise InputError(f"Expected cover={short_repr(cover)} to be gl.Cover(title=…, owner=…, …).")
     return {**(about or {}), **({} if cover is None else {"cover": cover.said()})}

@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import array, shown
+from guestlist.arguments import array, short_repr
 from guestlist.errors import InputError
 from guestlist.fit_params import FitParams, concatenated
-from guestlist.later import Later, MadeWhenRead, taken
+from guestlist.later import LazyArray, LazyField, lazy_take
 from guestlist.tables import check_roles, names_of, read_table, require, without_index
 from guestlist.texts import as_unicode, is_text, is_unicode, not_a_text
 
@@ -48,7 +48,7 @@ class Data:
 
     x: np.ndarray | pd.DataFrame
     y: np.ndarray
-    ids: np.ndarray = MadeWhenRead()  # type: ignore[assignment]  # noqa: RUF009
+    ids: np.ndarray = LazyField()  # type: ignore[assignment]  # noqa: RUF009
     groups: Mapping[str, np.ndarray] = field(default_factory=dict)
     persons: np.ndarray | None = None
     marked: np.ndarray | None = None
@@ -60,7 +60,9 @@ class Data:
         for name in ("x", "y"):
             values = getattr(self, name)
             if not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
-                raise InputError(f"Expected {name} as an array or a table, one row per record; found {shown(values)}.")
+                raise InputError(
+                    f"Expected {name} as an array or a table, one row per record; found {short_repr(values)}."
+                )
         if vars(self)["ids"] is None:
             object.__setattr__(self, "ids", _made_up_ids("row", len(self.y)))
         lengths = {"x": len(self.x), "y": len(self.y), "ids": len(vars(self)["ids"])}
@@ -78,7 +80,7 @@ class Data:
         records = _positions(records, len(self))
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
-        ids: Any = taken(vars(self)["ids"], records)
+        ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked, fit_params)
 
@@ -123,7 +125,7 @@ def as_data(
     """
     for name, column in {"label": label, "id": id, "person": person}.items():
         if column is not None and not _is_name(column):
-            raise ValueError(f"Expected {name}={shown(column)} to be the name of a column.")
+            raise ValueError(f"Expected {name}={short_repr(column)} to be the name of a column.")
     found = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
     _check_real(found, side)
     return _in_usual_forms(found, side)
@@ -215,7 +217,7 @@ def column_names(name: str, given) -> tuple:
     """Names of columns: one alone, several, or none."""
     found = (given,) if _is_name(given) else () if given is None else given
     if not isinstance(found, list | tuple) or not all(map(_is_name, found)):
-        raise ValueError(f"Expected {name}={shown(given)} to be the name of a column, or a list of names.")
+        raise ValueError(f"Expected {name}={short_repr(given)} to be the name of a column, or a list of names.")
     return tuple(found)
 
 
@@ -224,7 +226,7 @@ def _is_name(value) -> bool:
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
-def without(data: Data, columns: Sequence[str]) -> Data:
+def without_groups(data: Data, columns: Sequence[str]) -> Data:
     """The same records without some of the columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):
         return data
@@ -383,7 +385,7 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
 
 def _check_levels(table: pd.DataFrame, side: str) -> None:
     if isinstance(table.columns, pd.MultiIndex):
-        first = shown(tuple(table.columns[0])) if len(table.columns) else "none"
+        first = short_repr(tuple(table.columns[0])) if len(table.columns) else "none"
         raise InputError(f"{side} has columns of several levels ({first}): give each one name.")
 
 
@@ -419,7 +421,7 @@ def as_text(column: pd.Series) -> np.ndarray:
 
 
 def _made_up_ids(side: str, records: int) -> Any:
-    return Later(lambda: np.array([f"{side}:{row}" for row in range(records)], dtype=object), records)
+    return LazyArray(lambda: np.array([f"{side}:{row}" for row in range(records)], dtype=object), records)
 
 
 def _is_frame(value) -> bool:

@@ -18,11 +18,11 @@ class FolderError(AuditError):
     """The audit folder is damaged, foreign, or belongs to another audit."""
 
 
-class UnwrittenError(AuditError):
+class WriteError(AuditError):
     """A file cannot be written: the disk is full, nobody may write there, or a folder stands in its place."""
 
 
-class UnreachedError(AuditError):
+class PathError(AuditError):
     """A path that a user named cannot be looked at: nobody may enter its folder, or its name is too long."""
 
 
@@ -38,16 +38,16 @@ class AuditWarning(UserWarning):
     """The audit goes on, but a reader of its numbers should know this."""
 
 
-def unwritten(path: Path, error: OSError) -> UnwrittenError:
+def write_error(path: Path, error: OSError) -> WriteError:
     """What to say where ``path`` cannot be written."""
-    why, remedy = WHY_UNWRITTEN.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
-    return UnwrittenError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
+    why, remedy = WRITE_ERROR_REASONS.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
+    return WriteError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
 
 
 _FULL = ("the disk is full", "Make room")
 _FORBIDDEN = ("you may not write there", "Choose another place, or have it allowed")
 _IN_THE_WAY = ("a folder or a file stands in its way", "Move that away")
-WHY_UNWRITTEN = {
+WRITE_ERROR_REASONS = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: ("your share of the disk is used up", "Make room"),
     errno.EFBIG: ("it would be larger than a file may be here", "Choose another place"),

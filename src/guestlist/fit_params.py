@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.errors import InputError
 
 EXAMPLE = 'fit_params={"sample_weight": (members_weight, nonmembers_weight)}'
@@ -55,7 +55,9 @@ def split_by_side(given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[st
         sizes: name of each set to its number of records.
     """
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise InputError(f"Expected fit_params={shown(given)} to be a dict with names of arguments of fit: {EXAMPLE}.")
+        raise InputError(
+            f"Expected fit_params={short_repr(given)} to be a dict with names of arguments of fit: {EXAMPLE}."
+        )
     options: dict[str, Any] = {}
     values: dict[str, dict[str, np.ndarray]] = {side: {} for side in sizes}
     for name, value in given.items():

@@ -1,7 +1,6 @@
-"""A field of a frozen dataclass whose array is made when somebody first reads it.
+"""Dataclass fields whose array is computed when it is first read.
 
-A million names take as long to write, or to gather, as a quick model to train, and hardly anybody who is handed some of the
-records asks what they are called.
+To write or to select a million ids takes as long as to train a quick model, and most code never reads them.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Later:
-    """An array that is not there yet, and how long it will be."""
+class LazyArray:
+    """An array of known length that is computed when it is first read."""
 
     make: Callable[[], np.ndarray]
     length: int
@@ -24,29 +23,29 @@ class Later:
         return self.length
 
     @cached_property
-    def made(self) -> np.ndarray:
-        """The array: the same one for all who ask."""
+    def value(self) -> np.ndarray:
+        """The array, computed once."""
         return self.make()
 
 
-def taken(whole: np.ndarray | Later, places: np.ndarray) -> Later:
-    """Some of an array."""
-    return Later(lambda: (whole.made if isinstance(whole, Later) else whole)[places], len(places))
+def lazy_take(array: np.ndarray | LazyArray, positions: np.ndarray) -> LazyArray:
+    """Select from an array when the selection is first read."""
+    return LazyArray(lambda: (array.value if isinstance(array, LazyArray) else array)[positions], len(positions))
 
 
-class MadeWhenRead:
-    """The default of the field; what is given for it is an array, a :class:`Later`, or None."""
+class LazyField:
+    """Descriptor of a dataclass field that accepts an array, a :class:`LazyArray` or None."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, one: object | None, owner: type | None = None) -> np.ndarray | None:
-        if one is None:
-            return None  # what the field is where nothing is given
-        found = vars(one).get(self.name)
-        if isinstance(found, Later):
-            found = vars(one)[self.name] = found.made
-        return found
+    def __get__(self, instance: object | None, owner: type | None = None) -> np.ndarray | None:
+        if instance is None:
+            return None  # the default of the field
+        value = vars(instance).get(self.name)
+        if isinstance(value, LazyArray):
+            value = vars(instance)[self.name] = value.value
+        return value
 
-    def __set__(self, one: object, value: np.ndarray | Later | None) -> None:
-        vars(one)[self.name] = value
+    def __set__(self, instance: object, value: np.ndarray | LazyArray | None) -> None:
+        vars(instance)[self.name] = value

@@ -15,7 +15,7 @@ NUMBER = re.compile(r"[+\-]?([0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(e[+\-]?[0-9]+)?%?",
 LONGEST = 300
 
 
-def line(text: str) -> str:
+def single_line(text: str) -> str:
     """Text on one line; what speaks to a terminal or turns the direction of writing becomes U+FFFD.
 
     >>> line("red\\x1b[31m\\nblue")
@@ -32,7 +32,7 @@ def reason(error: BaseException) -> str:
     >>> reason(ValueError("Complex data not supported\\n[[0.125+0.j 0.5+0.j]]\\n"))
     'ValueError: Complex data not supported'
     """
-    words = line(next(iter(str(error).strip().splitlines()), ""))
+    words = single_line(next(iter(str(error).strip().splitlines()), ""))
     words = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 

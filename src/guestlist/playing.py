@@ -25,7 +25,7 @@ from guestlist.collecting.progress import with_description
 from guestlist.collecting.until import UntilWidth
 from guestlist.config import REFERENCES, AuditConfig
 from guestlist.cover import Cover
-from guestlist.data import Data, as_data, column_names, without
+from guestlist.data import Data, as_data, column_names, without_groups
 from guestlist.defences.recipe import Recipe, as_recipe
 from guestlist.defences.refit import Refit
 from guestlist.errors import AuditError, InputError
@@ -107,7 +107,9 @@ def play(
     select_attacks(attacks, config.min_references, EVIDENCE)  # a misspelt name is found before anything is trained
     groups = column_names("group", group)
     needed = tuple(dict.fromkeys((*groups, *hidden_columns(game))))
-    records = without(as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game))
+    records = without_groups(
+        as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
+    )
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
     given = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
     named_once = id is None or person is not None

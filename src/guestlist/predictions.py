@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.arrays.threads import one_thread
 from guestlist.attacks import ATTACKS, select_attacks
 from guestlist.attacks.names import chosen_names
@@ -81,7 +81,7 @@ def audit_predictions(
     about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **config.about}
     for name, given in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(given, Predictions) and not (name == "shadow" and given is None):
-            raise ValueError(f"Expected {name}={shown(given)} to be gl.Predictions(answers, labels, member).")
+            raise ValueError(f"Expected {name}={short_repr(given)} to be gl.Predictions(answers, labels, member).")
     attacks = chosen_names(attacks)
     _check_attacks(attacks or (), shadow)
     says = signals_of(predictions)

@@ -33,20 +33,20 @@ def stoppable() -> Iterator[None]:
         yield
     except Stopped as stop:
         if ours:  # whoever handles a signal says what there is to say
-            print(last_words(stop), file=sys.stderr)
+            print(stop_message(stop), file=sys.stderr)
         raise
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
 
 
-def last_words(stop: BaseException) -> str:
+def stop_message(stop: BaseException) -> str:
     """What to say at the end: that it was stopped, and how to go on."""
     return " ".join(["Stopped.", *getattr(stop, "__notes__", ())])
 
 
 @contextmanager
-def handlers_kept() -> Iterator[None]:
+def preserve_handlers() -> Iterator[None]:
     """Put back the handlers that somebody else replaces meanwhile."""
     main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
@@ -58,7 +58,7 @@ def handlers_kept() -> Iterator[None]:
 
 
 @contextmanager
-def told(sentence: str) -> Iterator[None]:
+def resume_hint(sentence: str) -> Iterator[None]:
     """Have a stop say this: how to go on."""
     try:
         yield

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from guestlist.errors import InputError
-from guestlist.reaching import is_there, unreached
+from guestlist.reaching import path_error, path_exists
 from guestlist.unpacking import read_parquet
 
 # Columns in which pandas keeps the index of a table.
@@ -51,14 +51,14 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
     }
     if path.suffix.lower() not in readers:
         raise InputError(f"Expected a .csv, .tsv or .parquet file, found {path}.")
-    if not is_there(path):
+    if not path_exists(path):
         raise InputError(f"There is no file {path}.")
     try:
         return without_index(readers[path.suffix.lower()](path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start}). Save it in that encoding.") from error
     except PermissionError as error:
-        raise unreached(path, error) from error
+        raise path_error(path, error) from error
     except Exception as error:  # the readers have many words for a damaged file
         words = " ".join(str(error).split()).rstrip(".")
         raise InputError(

@@ -12,11 +12,11 @@ import pandas as pd
 
 # Bytes of a value in memory, by its kind in a Parquet file; of a text, those that say where it stands.
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}
-WIDEST = 8
+MAX_WIDTH = 8
 # Where a machine does not say how much memory it has.
-USUAL = 1 << 35
+DEFAULT_MEMORY = 1 << 35
 # What a container may use, which is less than its machine has.
-CONTAINER = Path("/sys/fs/cgroup/memory.max")
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def read_parquet(path: str | Path) -> pd.DataFrame:
@@ -28,13 +28,13 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
 
     with pyarrow.parquet.ParquetFile(path) as file:
         known = file.metadata
-    most, claimed = memory(), _claimed(known)
+    most, claimed = available_memory(), _claimed(known)
     if claimed <= most:
         claimed += _written_out(path, _long_texts(known, most))
     if claimed > most:
         raise ValueError(
-            f"its {known.num_rows:,} rows of {known.num_columns:,} columns unpack from {in_bytes(os.path.getsize(path))} to "
-            f"{in_bytes(claimed)}, and there are {in_bytes(most)} of memory; give fewer rows or columns"
+            f"its {known.num_rows:,} rows of {known.num_columns:,} columns unpack from {format_bytes(os.path.getsize(path))} to "
+            f"{format_bytes(claimed)}, and there are {format_bytes(most)} of memory; give fewer rows or columns"
         )
     return pd.read_parquet(path)
 
@@ -48,7 +48,7 @@ def _chunks(metadata):
 
 def _claimed(metadata) -> int:
     """Bytes that the table takes at least, by what the file says of itself."""
-    widths = (chunk.num_values * WIDTHS.get(chunk.physical_type, WIDEST) for chunk in _chunks(metadata))
+    widths = (chunk.num_values * WIDTHS.get(chunk.physical_type, MAX_WIDTH) for chunk in _chunks(metadata))
     return max(sum(widths), sum(chunk.total_uncompressed_size for chunk in _chunks(metadata)), metadata.num_rows)
 
 
@@ -79,17 +79,17 @@ def _written_out(path: str | Path, columns: list[str]) -> int:
     return found
 
 
-def memory() -> int:
+def available_memory() -> int:
     """Bytes of memory that there are here, of this machine or of the container."""
-    found = [USUAL]
+    found = [DEFAULT_MEMORY]
     with suppress(AttributeError, OSError, ValueError):  # not on Windows
         found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with suppress(OSError, ValueError):  # "max": as much as the machine has
-        found.append(int(CONTAINER.read_text()))
+        found.append(int(CGROUP_LIMIT.read_text()))
     return min(one for one in found if one > 0)
 
 
-def in_bytes(count: float) -> str:
+def format_bytes(count: float) -> str:
     """For people.
 
     >>> in_bytes(3_000_000), in_bytes(146 * 2**40)

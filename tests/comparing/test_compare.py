@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import guestlist as gl
 from guestlist.cli import main
-from guestlist.comparing import named
+from guestlist.comparing import short_names
 from guestlist.comparing.figures import mean_of_differences
 from guestlist.errors import InputError
 from guestlist.findings.headline import Headline
@@ -158,8 +158,8 @@ def test_each_audit_beside_the_first_and_beside_others():
 
 
 def test_folders_have_short_names_that_differ():
-    assert named(["audits/plain", "audits/smooth/"]) == ["plain", "smooth"]
-    assert named(["a/audit", "b/audit"]) == ["a/audit", "b/audit"]
+    assert short_names(["audits/plain", "audits/smooth/"]) == ["plain", "smooth"]
+    assert short_names(["a/audit", "b/audit"]) == ["a/audit", "b/audit"]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.honesty.compare import ATTACK, by_the_first, two
 
 import guestlist as gl
-from guestlist.comparing.most_exposed import count_of, most_exposed, seen_from
+from guestlist.comparing.most_exposed import count_of, most_exposed_in_either, seen_from
 from guestlist.comparing.pairing import side_of
 from guestlist.evaluate import proportion_difference
 
@@ -18,18 +18,18 @@ def sides(audits):
 
 def test_the_choice_does_not_look_at_scores_and_is_the_same_from_either_side():
     audits = two("smooth", 2000, np.random.default_rng(0), fall=0.5)
-    chosen = most_exposed(*sides(audits))
+    chosen = most_exposed_in_either(*sides(audits))
     assert chosen.sum() == 10
     a, b = sides(audits)
     assert (a.member | ~chosen).all()
     either = np.maximum(a.values("risk_mu"), b.values("risk_mu"))
     assert either[chosen].min() >= either[a.member & ~chosen].max()
-    assert np.array_equal(most_exposed(b, a), chosen)
+    assert np.array_equal(most_exposed_in_either(b, a), chosen)
     other = {
         name: replace(one, records=one.records.assign(**{f"score_{ATTACK}": -one.records[f"score_{ATTACK}"]}))
         for name, one in audits.items()
     }
-    assert np.array_equal(most_exposed(*sides(other)), chosen)
+    assert np.array_equal(most_exposed_in_either(*sides(other)), chosen)
 
 
 def test_those_whom_the_second_model_exposes_are_among_them():
@@ -37,7 +37,7 @@ def test_those_whom_the_second_model_exposes_are_among_them():
     for audit, risen in zip(audits.values(), ("r0", "r2"), strict=True):
         audit.records.loc[audit.records["id"] == risen, "risk_mu"] = 99.0
     a, b = sides(audits)
-    assert {"r0", "r2"} <= set(a.records.index[most_exposed(a, b)])
+    assert {"r0", "r2"} <= set(a.records.index[most_exposed_in_either(a, b)])
 
 
 @pytest.mark.slow

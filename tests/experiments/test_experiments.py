@@ -14,8 +14,8 @@ from guestlist import experiment
 from guestlist.errors import FolderError, InputError
 from guestlist.experiments import ExperimentSetting, as_numbers
 from guestlist.experiments.measures import ACCURACIES, ATTACKS, best_gap, gap, measures
-from guestlist.experiments.shadows import Shadows, leftovers, shadowed, taught
-from guestlist.experiments.summary import Run, mean_of, summed_up
+from guestlist.experiments.shadows import Shadows, shadow_predictions, train_shadows, unused_records
+from guestlist.experiments.summary import Run, mean_of, summarise_runs
 
 pytest.importorskip("torch")
 pytest.importorskip("opacus")
@@ -159,12 +159,12 @@ def test_shadows_teach_an_attack():
         p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
         return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
 
-    shadows = shadowed(answers, labels, left, 2, np.random.default_rng(0))
-    calls = taught(shadows, labels, answers(target))
+    shadows = train_shadows(answers, labels, left, 2, np.random.default_rng(0))
+    calls = shadow_predictions(shadows, labels, answers(target))
     assert (calls[:200] == target[:200]).mean() > 0.95
     assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger
-    assert shadowed(answers, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
-    some = leftovers([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
+    assert train_shadows(answers, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
+    some = unused_records([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
     assert not (some & target).any()
     assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]
 
@@ -218,7 +218,7 @@ def test_equal_arms_are_rarely_told_apart():
             for epsilon in setting.epsilons
             for arm in ("apart", "iid")
         ]
-        found = summed_up({}, setting, runs)
+        found = summarise_runs({}, setting, runs)
         assert len(found.gaps) == 15
         claims += any(gap.difference.low > 0 or gap.difference.high < 0 for gap in found.gaps)
     assert claims <= 11  # 5 on average; 12 or more in 1 of 200 such tests

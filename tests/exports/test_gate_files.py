@@ -14,14 +14,14 @@ import pytest
 import guestlist as gl
 from guestlist.case import Check
 from guestlist.exports import EXPORTS, junit, sarif
-from guestlist.gate import Policy, hold
+from guestlist.gate import Policy, evaluate_policy
 from guestlist.report.gate import gate_lines, gate_texts
 from report_worlds import leaking, quiet
 
 
 @pytest.fixture(scope="module")
 def gated():
-    return hold(leaking(), Policy(max_auc=0.6, max_tpr=("1.0@0.01",)))
+    return evaluate_policy(leaking(), Policy(max_auc=0.6, max_tpr=("1.0@0.01",)))
 
 
 def test_junit_has_a_test_for_each_line(gated):
@@ -54,7 +54,7 @@ def test_sarif_has_a_result_for_each_line_that_fails_and_a_rule_for_all(gated):
 
 def test_sarif_of_what_passes_has_no_alert_and_says_what_was_looked_at():
     sound = replace(leaking(), checks=())
-    (run,) = json.loads(sarif(hold(sound, Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
+    (run,) = json.loads(sarif(evaluate_policy(sound, Policy(max_tpr=("1.0@0.01", "1.0@0.001"))), "r.json"))["runs"]
     assert run["results"] == []
     assert "TPR at 0.01 FPR at most 1; TPR at 0.001 FPR at most 1" in [
         rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]
@@ -94,7 +94,7 @@ def test_assert_private_says_what_fails():
     with pytest.raises(AssertionError, match=r"AUC at most 0\.6") as raised:
         gl.assert_private(leaking(), max_auc=0.6, max_tpr="0.05@0.01")
     assert str(raised.value).splitlines()[1:] == list(
-        gate_texts(hold(leaking(), Policy(max_auc=0.6, max_tpr=("0.05@0.01",))))
+        gate_texts(evaluate_policy(leaking(), Policy(max_auc=0.6, max_tpr=("0.05@0.01",))))
     )
     with pytest.raises(gl.InputError, match="Expected a limit"):
         gl.assert_private(leaking())

@@ -18,7 +18,7 @@ from guestlist.findings import checks, choosing, headline, records
 from guestlist.findings.results import FORMAT, Results, write_results
 from guestlist.findings.table import FINDINGS, evaluate, find_all
 from guestlist.gate import Limit
-from guestlist.gate import judge as hold
+from guestlist.gate import evaluate_limit as hold
 from guestlist.report import fragment, page, summary
 from guestlist.report.section import Section
 from guestlist.report.sections.table import SECTIONS

@@ -5,7 +5,7 @@ import pytest
 
 import guestlist as gl
 from guestlist.errors import FolderError
-from guestlist.gate import Limit, judge, tpr_limit
+from guestlist.gate import Limit, evaluate_limit, tpr_limit
 from guestlist.report.format import decimal
 from guestlist.report.gate import drivers_phrase
 from guestlist.report.gate import limit_text as words
@@ -24,46 +24,46 @@ def results():
 def test_the_upper_end_decides_not_the_estimate(results):
     auc = results.attack("loss").auc
     between = (auc.value + auc.high) / 2
-    assert not judge(results, Limit(between), ("loss",)).passed
-    assert judge(results, Limit(auc.high + 1e-6), ("loss",)).passed
+    assert not evaluate_limit(results, Limit(between), ("loss",)).passed
+    assert evaluate_limit(results, Limit(auc.high + 1e-6), ("loss",)).passed
 
 
 def test_the_worst_attack_is_the_one_that_counts(results):
-    verdict = judge(results, Limit(0.6))
+    verdict = evaluate_limit(results, Limit(0.6))
     assert verdict.estimate.high == max(f.auc.high for f in results.outcomes)
 
 
 def test_records_that_push_are_members_that_are_called(results):
-    verdict = judge(results, tpr_limit("0.01@0.05"), ("loss",))
+    verdict = evaluate_limit(results, tpr_limit("0.01@0.05"), ("loss",))
     records = results.records.set_index("id")
     threshold = np.quantile(records.loc[~records["member"], "score_loss"], 0.95)
     assert verdict.drivers
     assert records.loc[list(verdict.drivers), "member"].all()
     assert (records.loc[list(verdict.drivers), "score_loss"] > threshold).all()
-    assert judge(results, Limit(1.0)).drivers == ()
+    assert evaluate_limit(results, Limit(1.0)).drivers == ()
 
 
 def test_of_many_that_tie_nobody_is_named(results):
     """Nor anybody without a small p-value: a limit on the AUC calls nobody."""
     records = results.records.assign(score_loss=results.records["member"].astype(float))
-    tied = judge(replace(results, records=records), Limit(0.1), ("loss",))
+    tied = evaluate_limit(replace(results, records=records), Limit(0.1), ("loss",))
     assert (tied.drivers, tied.tied) == ((), int(records["member"].sum()))
     assert drivers_phrase(tied) == f"pushed by {tied.tied:,} members who share one score, too many to name"
     first = records["id"][records["member"]].iloc[5]
-    one = judge(
+    one = evaluate_limit(
         replace(results, records=records.assign(score_loss=records["score_loss"] + (records["id"] == first))),
         Limit(0.1),
         ("loss",),
     )
     assert one.drivers == (first,)
     assert drivers_phrase(one).startswith(f"pushed by {first}, and then {tied.tied - 1} members who share")
-    nobody = judge(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
+    nobody = evaluate_limit(replace(results, records=records.assign(score_loss=0.0)), Limit(0.1), ("loss",))
     assert (nobody.drivers, nobody.tied, drivers_phrase(nobody)) == ((), 0, "")
 
 
 def test_a_rate_that_was_not_reported_is_computed_and_one_that_cannot_be_seen_fails(results):
-    assert 0 < judge(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
-    verdict = judge(results, tpr_limit("0.9@0.0001"))
+    assert 0 < evaluate_limit(results, tpr_limit("0.9@0.02"), ("loss",)).estimate.value < 0.9
+    verdict = evaluate_limit(results, tpr_limit("0.9@0.0001"))
     assert not verdict.passed
     assert "too few non-members" in words(verdict)
     assert "at least 10,000" in words(verdict)
@@ -78,8 +78,8 @@ def test_limits_are_checked(text):
 
 def test_the_advantage_has_limits_too(results):
     advantage = results.attack("loss").advantage
-    assert judge(results, Limit(advantage.high + 1e-6, "advantage"), ("loss",)).passed
-    assert not judge(results, Limit(advantage.high - 1e-6, "advantage"), ("loss",)).passed
+    assert evaluate_limit(results, Limit(advantage.high + 1e-6, "advantage"), ("loss",)).passed
+    assert not evaluate_limit(results, Limit(advantage.high - 1e-6, "advantage"), ("loss",)).passed
 
 
 @pytest.mark.parametrize(("measure", "fpr"), [("auc", 0.1), ("tpr", None), ("advantage", 0.1), ("accuracy", None)])
@@ -90,7 +90,7 @@ def test_a_rate_belongs_to_a_tpr_and_to_nothing_else(measure, fpr):
 
 def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
     auc = results.attack("loss").auc
-    close = judge(results, Limit((auc.value + auc.high) / 2), ("loss",))
+    close = evaluate_limit(results, Limit((auc.value + auc.high) / 2), ("loss",))
     assert close.margin == pytest.approx(close.limit.most - auc.high)
     # Half of the room takes about four times the records; there are a thousand on either side.
     assert 3900 < close.sample_size_needed.members == close.sample_size_needed.nonmembers < 4500
@@ -103,14 +103,14 @@ def test_a_verdict_tells_value_limit_margin_and_what_would_settle_it(results):
         "about 4,",
     ):
         assert part in said
-    beyond = judge(results, Limit(auc.value - 0.01), ("loss",))
+    beyond = evaluate_limit(results, Limit(auc.value - 0.01), ("loss",))
     assert beyond.sample_size_needed is None
     assert "no number of records" in words(beyond)
-    below = judge(results, Limit(auc.high + 0.05), ("loss",))
+    below = evaluate_limit(results, Limit(auc.high + 0.05), ("loss",))
     assert (below.sample_size_needed, below.drivers) == (None, ())
     assert "0.050 below the limit" in words(below)
 
 
 def test_an_attack_that_was_not_run_is_named(results):
     with pytest.raises(FolderError, match="'lira' was not run"):
-        judge(results, Limit(0.6), ("lira",))
+        evaluate_limit(results, Limit(0.6), ("lira",))

@@ -18,7 +18,7 @@ from guestlist.errors import InputError
 from guestlist.evaluate import WITHHELD, Estimate
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.diagnostics_core import always, never
-from guestlist.gate import DEMANDS, Gated, Policy, hold, hold_file, keep, read_policy
+from guestlist.gate import DEMANDS, Gated, Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
 from guestlist.gate.demands import compares
 from guestlist.report import gate as words
 from guestlist.report import page
@@ -117,7 +117,7 @@ def test_a_policy_that_is_not_there(tmp_path):
 
 
 def test_a_large_audit_with_references_meets_them_all(tmp_path):
-    gated = hold_file(leaking(), read_policy(write(tmp_path, FULL)))
+    gated = evaluate_policy_file(leaking(), read_policy(write(tmp_path, FULL)))
     assert gated.passed, words.gate_texts(gated)
     assert [demand.code for demand in gated.demands] == ["sides", "comparison", "attacks", "records", "references"]
 
@@ -132,37 +132,37 @@ def test_interchanged_sides_fail_and_say_why():
     straight = leaking()
     results = replace(straight, outcomes=tuple(map(turned, straight.outcomes)))
     limit = Policy(max_auc=0.6)
-    assert not hold(straight, limit).verdicts[0].passed
-    gated = hold(results, limit)
+    assert not evaluate_policy(straight, limit).verdicts[0].passed
+    gated = evaluate_policy(results, limit)
     assert gated.verdicts[0].passed  # so that only the demand keeps it from passing
     assert failed(gated) == ["sides"]
     assert not gated.passed
     assert any("interchanged" in line and line.startswith("FAIL") for line in words.gate_texts(gated))
     # One attack is enough, and chance is not.
     one = replace(straight, outcomes=(turned(straight.attack("lira")), straight.attack("loss")))
-    assert failed(hold(one, limit)) == ["sides"]
-    assert not failed(hold(quiet(), limit))
+    assert failed(evaluate_policy(one, limit)) == ["sides"]
+    assert not failed(evaluate_policy(quiet(), limit))
 
 
 def test_an_auc_that_is_withheld_is_not_below_a_half():
     base = leaking()
     results = replace(base, outcomes=(replace(base.outcomes[0], auc=WITHHELD), *base.outcomes[1:]))
-    gated = hold(results, Policy(max_auc=1.0))
+    gated = evaluate_policy(results, Policy(max_auc=1.0))
     assert not failed(gated)
     assert not gated.passed  # a figure that is lacking passes no limit
 
 
 def test_without_a_comparison_nothing_passes_unless_the_user_says_so():
     results, limits = without_issues(predictions_only()), {"max_auc": 1.0}
-    gated = hold(results, Policy(**limits))
+    gated = evaluate_policy(results, Policy(**limits))
     assert failed(gated) == ["comparison"]
     assert any("--without-references" in line and "no references" in line for line in words.gate_texts(gated))
-    assert hold(results, Policy(**limits, without_references=True)).passed
+    assert evaluate_policy(results, Policy(**limits, without_references=True)).passed
     # References that no judged attack looks at do not count.
-    gated = hold(leaking(), Policy(**limits), ("loss",))
+    gated = evaluate_policy(leaking(), Policy(**limits), ("loss",))
     assert failed(gated) == ["comparison"]
     assert any("none of those judged" in line for line in words.gate_texts(gated))
-    assert hold(leaking(), Policy(**limits), ("loss", "lira")).passed
+    assert evaluate_policy(leaking(), Policy(**limits), ("loss", "lira")).passed
 
 
 def test_which_attacks_compare():
@@ -185,7 +185,7 @@ def test_which_attacks_compare():
 )
 def test_what_the_policy_asks_for_must_be_there(asked, code):
     """2,000 members, 2,400 non-members, 32 references."""
-    gated = hold(leaking(), Policy(max_auc=1.0, **asked))
+    gated = evaluate_policy(leaking(), Policy(max_auc=1.0, **asked))
     assert failed(gated) == [code]
     assert not gated.passed
     (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
@@ -194,7 +194,7 @@ def test_what_the_policy_asks_for_must_be_there(asked, code):
 
 @pytest.mark.parametrize("asked", [{"attacks": ("lira",)}, {"least_records": 2000}, {"least_references": 32}])
 def test_and_is_met_where_it_is(asked):
-    assert hold(leaking(), Policy(max_auc=1.0, **asked)).passed
+    assert evaluate_policy(leaking(), Policy(max_auc=1.0, **asked)).passed
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,7 +204,7 @@ class WithBaseline(gl.Results):
 
 def test_a_baseline_that_was_run_is_recognised():
     found = WithBaseline(outcomes=leaking().outcomes, baseline=1)
-    assert hold(found, Policy(max_auc=1.0, model_free_baseline="required")).passed
+    assert evaluate_policy(found, Policy(max_auc=1.0, model_free_baseline="required")).passed
 
 
 # -- open checks --------------------------------------------------------------------------------------------------------
@@ -242,18 +242,18 @@ UNDERMINING = {
 def test_an_open_check_that_undermines_the_verdict_fails_the_gate_unless_it_is_ignored(code):
     undermining, harmless = UNDERMINING[code]
     results, limits = with_check(leaking(), code, **undermining), {"max_auc": 1.0}
-    gated = hold(results, Policy(**limits))
+    gated = evaluate_policy(results, Policy(**limits))
     assert not gated.passed
     assert not failed(gated)
     (line,) = (line for line in words.gate_texts(gated) if line.startswith("FAIL"))
     assert line.startswith(f"FAIL  {code} ")
     assert f"--ignore {code}" in line
-    gated = hold(results, Policy(**limits, ignore=(code,)))
+    gated = evaluate_policy(results, Policy(**limits, ignore=(code,)))
     assert gated.passed
     assert any(line.startswith(f"skip  {code} ") for line in words.gate_texts(gated))
-    assert hold(with_check(results, code, "ignored"), Policy(**limits)).passed
+    assert evaluate_policy(with_check(results, code, "ignored"), Policy(**limits)).passed
     if harmless is not None:
-        gated = hold(with_check(results, code, **harmless), Policy(**limits))
+        gated = evaluate_policy(with_check(results, code, **harmless), Policy(**limits))
         assert gated.passed
         assert any(line.startswith(f"note  {code} ") for line in words.gate_texts(gated))
 
@@ -267,14 +267,16 @@ def test_every_check_says_whether_it_undermines_a_verdict():
 
 
 def test_an_open_check_that_does_not_undermine_the_verdict_is_a_note():
-    gated = hold(with_check(leaking(), "GL105", target=1000, references=500.0, population=0), Policy(max_auc=1.0))
+    gated = evaluate_policy(
+        with_check(leaking(), "GL105", target=1000, references=500.0, population=0), Policy(max_auc=1.0)
+    )
     assert gated.passed
     assert any(line.startswith("note  GL105 ") for line in words.gate_texts(gated))
 
 
 def test_a_check_of_a_newer_version_is_listed_and_fails_nothing():
     results = replace(leaking(), checks=(*leaking().checks, Check("GL999", "issue", {})))
-    gated = hold(results, Policy(max_auc=1.0))
+    gated = evaluate_policy(results, Policy(max_auc=1.0))
     assert gated.passed
     assert "note  GL999: issue" in words.gate_texts(gated)
 
@@ -357,7 +359,7 @@ def test_the_policy_and_the_verdicts_are_kept_and_nothing_else_changes(audited, 
     assert kept.policy == policy.read_text("utf-8")
     assert kept.sha256 == hashlib.sha256(policy.read_bytes()).hexdigest()
     assert kept.passed
-    assert kept == hold_file(gl.read_results(audited), read_policy(policy))
+    assert kept == evaluate_policy_file(gl.read_results(audited), read_policy(policy))
     assert kept.sha256 in found.stdout
     shown = (audited / "report.html").read_text("utf-8")
     assert "The gate: passed" in shown
@@ -396,7 +398,7 @@ def test_a_policy_says_it_all(audited, tmp_path, more):
 
 @pytest.mark.slow
 def test_new_results_have_passed_no_gate(audited, tmp_path):
-    keep(audited, hold_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
+    write_gate(audited, evaluate_policy_file(gl.read_results(audited), read_policy(write(tmp_path, "max_auc = 0.9"))))
     assert gl.read_results(audited).gate is not None
     assert "The gate" in page(gl.read_results(audited))
     assert "The gate" not in page(replace(gl.read_results(audited), gate=None))

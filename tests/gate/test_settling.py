@@ -6,7 +6,7 @@ from scipy.special import ndtri
 
 from guestlist.evaluate import WITHHELD, Estimate, advantage, auc, tpr_at_fpr
 from guestlist.findings.gated import Limit
-from guestlist.gate.settling import times_as_many
+from guestlist.gate.settling import sample_size_factor
 
 SHIFT = 0.3
 
@@ -33,7 +33,7 @@ def test_so_many_records_bring_the_upper_end_to_the_limit(measure, sizes, room):
     interval, fpr, factor = MEASURES[measure]
     estimate = interval(*sample(*sizes))
     most = estimate.value + room * (estimate.high - estimate.value)
-    times = times_as_many(estimate, Limit(most, measure, fpr))
+    times = sample_size_factor(estimate, Limit(most, measure, fpr))
 
     def high(times: float) -> float:
         return interval(*sample(*(round(times * n) for n in sizes))).high
@@ -42,14 +42,14 @@ def test_so_many_records_bring_the_upper_end_to_the_limit(measure, sizes, room):
 
 
 def test_a_value_beyond_the_limit_is_settled_by_no_number():
-    assert times_as_many(Estimate(0.61, 0.55, 0.65), Limit(0.6)) == np.inf
-    assert times_as_many(Estimate(0.6, 0.55, 0.65), Limit(0.6)) == np.inf
+    assert sample_size_factor(Estimate(0.61, 0.55, 0.65), Limit(0.6)) == np.inf
+    assert sample_size_factor(Estimate(0.6, 0.55, 0.65), Limit(0.6)) == np.inf
 
 
 def test_nothing_is_said_where_the_interval_says_nothing():
-    assert np.isnan(times_as_many(WITHHELD, Limit(0.6)))
-    assert np.isnan(times_as_many(Estimate(0.5, 0.0, 1.0), Limit(0.6)))
+    assert np.isnan(sample_size_factor(WITHHELD, Limit(0.6)))
+    assert np.isnan(sample_size_factor(Estimate(0.5, 0.0, 1.0), Limit(0.6)))
 
 
 def test_where_nobody_was_called_the_upper_end_falls_as_one_over_the_records():
-    assert times_as_many(Estimate(0.0, 0.0, 0.04), Limit(0.01, "tpr", 0.01)) == pytest.approx(4, rel=0.05)
+    assert sample_size_factor(Estimate(0.0, 0.0, 0.04), Limit(0.01, "tpr", 0.01)) == pytest.approx(4, rel=0.05)

@@ -13,7 +13,7 @@ from benchmarks.honesty.compare import two
 import guestlist as gl
 from guestlist.experiments import ExperimentSetting
 from guestlist.experiments.measures import ACCURACIES, ATTACKS
-from guestlist.experiments.summary import Run, summed_up
+from guestlist.experiments.summary import Run, summarise_runs
 from guestlist.report import page
 from guestlist.report.comparison.page import page as comparison_page
 from guestlist.report.drawing import WIDE, Canvas
@@ -56,7 +56,7 @@ def experiment():
         for repeat in range(3)
     ]
     game = {"name": "Sources", "column": HOSTILE, "members_from": "north"}
-    return replace(summed_up(game, setting, runs), cover=gl.Cover(title="Wards <b>", owner="Risk"))
+    return replace(summarise_runs(game, setting, runs), cover=gl.Cover(title="Wards <b>", owner="Risk"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from guestlist.lines import line
+from guestlist.lines import single_line
 from guestlist.report import fragment, words
 from guestlist.report.format import interval
 from guestlist.report.sections import answer
@@ -65,7 +65,7 @@ def test_only_harmless_elements_and_own_styles():
 @pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
     seen = Reader(fragment(hostile()))
-    assert line(HOSTILE) in "".join(seen.text)
+    assert single_line(HOSTILE) in "".join(seen.text)
     assert seen.elements == Reader(fragment(with_check(leaking(), reversed_check("loss")))).elements
 
 

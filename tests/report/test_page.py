@@ -17,7 +17,7 @@ from guestlist.cover import Cover
 from guestlist.evaluate import WITHHELD
 from guestlist.findings.attacks import Curve, Histogram
 from guestlist.findings.results import Results
-from guestlist.lines import line
+from guestlist.lines import single_line
 from guestlist.report import checks, page, words
 from guestlist.report.format import interval
 from guestlist.report.page import json_for_script, page_charts
@@ -123,7 +123,7 @@ def test_hostile_text_adds_no_element_and_no_attribute():
 
 @pytest.mark.slow
 def test_hostile_text_is_shown_as_text():
-    shown, literal = read(hostile).shown, " ".join(line(HOSTILE).split())
+    shown, literal = read(hostile).shown, " ".join(single_line(HOSTILE).split())
     assert f"Membership privacy of {literal}" in shown
     assert f"{literal} = {literal}" in shown  # a group
     assert shown.count(literal) > 30
@@ -229,7 +229,7 @@ def test_the_cover_stands_on_the_page_as_text():
         f"Model{words.model_name(leaking())}",
     ):
         assert words_ in shown
-    assert " ".join(line(HOSTILE).split()) in shown
+    assert " ".join(single_line(HOSTILE).split()) in shown
     assert set(Reader(source).elements) - {"div"} == set(read(leaking).elements) - {"div"}
     assert "Owner" not in read(leaking).shown
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from guestlist.lines import line
+from guestlist.lines import single_line
 from guestlist.report import checks, summary
 from guestlist.report.format import decimal
 from guestlist.report.sections.untested import untested_sentences
@@ -62,4 +62,4 @@ def test_repr_is_the_summary():
     ],
 )
 def test_line(text, shown):
-    assert line(text) == shown
+    assert single_line(text) == shown

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import guestlist as gl
-from guestlist.errors import FolderError, InputError, UnwrittenError
+from guestlist.errors import FolderError, InputError, WriteError
 from guestlist.store import folder_lock, lock
 from guestlist.store.files import write_text
 
@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_locked_is_named(tmp_path, monkeypatch, number):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(lock.FileLock, "_acquire", fail)
-    with pytest.raises(UnwrittenError, match="cannot be written"), folder_lock(tmp_path):
+    with pytest.raises(WriteError, match="cannot be written"), folder_lock(tmp_path):
         pass
 
 

@@ -13,7 +13,7 @@ import pytest
 import guestlist as gl
 from guestlist.cli import main
 from guestlist.collecting.engines.local import Local
-from guestlist.errors import UnwrittenError
+from guestlist.errors import WriteError
 from guestlist.store import files, lock
 from guestlist.store.files import write_bytes, write_text
 from guestlist.store.lock import LOCK
@@ -37,7 +37,7 @@ def test_why_a_file_cannot_be_written(call, number, message, tmp_path, monkeypat
 
     write_text(tmp_path / "a.txt", "before")
     monkeypatch.setattr(files.os, call, fails)
-    with pytest.raises(UnwrittenError, match=message) as caught:
+    with pytest.raises(WriteError, match=message) as caught:
         write_text(tmp_path / "a.txt", "after")
     assert str(tmp_path / "a.txt") in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
@@ -59,7 +59,7 @@ def test_what_ends_with_the_process_is_not_flushed_to_the_disk_and_what_is_kept_
 def test_a_disk_that_is_really_full(tmp_path, monkeypatch):
     plain = os.open
     monkeypatch.setattr(files.os, "open", lambda name, flags, mode=0o777: plain("/dev/full", os.O_WRONLY))
-    with pytest.raises(UnwrittenError, match="the disk is full"):
+    with pytest.raises(WriteError, match="the disk is full"):
         write_bytes(tmp_path / "a.bin", b"x" * 100_000)
 
 
@@ -78,7 +78,7 @@ def test_a_folder_in_a_files_place_is_told(name, tree, blobs, tmp_path):
 
 def test_a_file_in_a_folders_place_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(UnwrittenError, match="a folder or a file stands in its way"):
+    with pytest.raises(WriteError, match="a folder or a file stands in its way"):
         write_text(tmp_path / "file" / "a.txt", "x")
 
 
@@ -101,7 +101,7 @@ def test_records_that_do_not_fit_on_the_disk_end_the_work_with_a_sentence(tmp_pa
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("guestlist.collecting.engines.local.joblib.dump", full)
-    with pytest.raises(UnwrittenError, match="the disk is full"):
+    with pytest.raises(WriteError, match="the disk is full"):
         run(errand(tmp_path), tmp_path, Local(2), numbers=[1, 2])
     check_nothing_is_left(tmp_path)
 

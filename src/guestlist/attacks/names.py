@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.attacks.attack import Attack
 from guestlist.attacks.combined import Combination, parse_combination
 from guestlist.attacks.table import ATTACKS
@@ -65,7 +65,7 @@ def chosen_names(names: Any) -> Sequence[str | Callable] | None:
         return None
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) or callable(one) for one in names):
         raise ValueError(
-            f"Expected attacks={shown(names)} to be a list of names and functions, such as ['loss', 'lira']."
+            f"Expected attacks={short_repr(names)} to be a list of names and functions, such as ['loss', 'lira']."
         )
     return names
 

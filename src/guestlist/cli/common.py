@@ -15,9 +15,9 @@ import click
 from guestlist.cli.kinds import JOBS
 from guestlist.errors import AuditError, AuditWarning, InputError
 from guestlist.extras import EXTRAS, missing
-from guestlist.lines import for_spreadsheets, line
-from guestlist.reaching import unreached
-from guestlist.stopping import Stopped, last_words
+from guestlist.lines import for_spreadsheets, single_line
+from guestlist.reaching import path_error
+from guestlist.stopping import Stopped, stop_message
 
 USER_ERROR = 2
 INTERRUPTED = 130  # as by Ctrl-C
@@ -40,14 +40,14 @@ class Commands(click.Group):
             # One that names no file is a bug; a reader of ours that has gone away is for click, which ends without a word.
             if error.errno == errno.EPIPE or not isinstance(error.filename, str | bytes | os.PathLike):
                 raise
-            _refuse(context, unreached(os.fsdecode(error.filename), error))
+            _refuse(context, path_error(os.fsdecode(error.filename), error))
         except (KeyboardInterrupt, Stopped) as stop:
-            click.echo(line(last_words(stop)), err=True)
+            click.echo(single_line(stop_message(stop)), err=True)
             context.exit(INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code)
 
 
 def _refuse(context: click.Context, error: AuditError) -> None:
-    click.echo(f"Error: {line(str(error))}", err=True)
+    click.echo(f"Error: {single_line(str(error))}", err=True)
     context.exit(USER_ERROR)
 
 
@@ -154,7 +154,7 @@ def show_warnings():
 
         def show(message, category, *rest, **more):
             if issubclass(category, AuditWarning):
-                click.echo(f"Note: {line(str(message))}", err=True)
+                click.echo(f"Note: {single_line(str(message))}", err=True)
             else:
                 usual(message, category, *rest, **more)
 

@@ -34,14 +34,14 @@ def compare(folders, fpr, beside, out, as_json, **options):
     guestlist compare audits/plain audits/adv_reg audits/stopped --beside audits/adv_reg audits/stopped
     """
     from guestlist.comparing import compare as compared
-    from guestlist.comparing import named
+    from guestlist.comparing import short_names
     from guestlist.findings.results import read_results
     from guestlist.store.jsonable import to_json
 
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):
         raise click.UsageError("A folder is given twice. Give each of them once.")
-    names = dict(zip(paths, named(paths), strict=True))
+    names = dict(zip(paths, short_names(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
     found = compared(audits, fpr=fpr, beside=_beside(beside, names))
     found = replace(found, cover=updated_cover(options, found.cover))
@@ -66,18 +66,18 @@ def _beside(pairs, names: dict[str, str]) -> dict[str, list[str]]:
 
 def _show(found) -> None:
     from guestlist.cli.show import show_table
-    from guestlist.lines import line
+    from guestlist.lines import single_line
     from guestlist.report.comparison import wording
 
     rows = []
     for pair in found:
         for row in pair.differences:
-            first, second, difference, interval = wording.cells(pair, row)
+            first, second, difference, interval = wording.difference_cells(pair, row)
             rows.append(
                 {
-                    "figure": line(wording.figure(pair, row)),
-                    "model": line(pair.second),
-                    "against": line(pair.first),
+                    "figure": single_line(wording.metric_name(pair, row)),
+                    "model": single_line(pair.second),
+                    "against": single_line(pair.first),
                     "there": first,
                     "here": second,
                     "difference": difference,
@@ -87,5 +87,6 @@ def _show(found) -> None:
             )
     show_table(rows)
     for pair in found:
-        click.echo(line(f"{pair.second} against {pair.first}: {wording.exposed(pair)} {wording.moved(pair)}"))
+        sentences = f"{wording.exposed_sentence(pair)} {wording.risk_changes_sentence(pair)}"
+        click.echo(single_line(f"{pair.second} against {pair.first}: {sentences}"))
     click.echo(wording.TOGETHER)

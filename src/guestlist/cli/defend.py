@@ -20,7 +20,7 @@ from guestlist.cli.request import (
     stored_request,
     subject_options,
 )
-from guestlist.lines import line
+from guestlist.lines import single_line
 
 if TYPE_CHECKING:
     from guestlist.defending.forecast import Forecast
@@ -183,7 +183,7 @@ def show_defences(found: Defended, fpr: float) -> None:
     if rows:
         show_table(rows)
     for said in defence_lines(found):
-        click.echo("  " * said.startswith("  ") + line(said))
+        click.echo("  " * said.startswith("  ") + single_line(said))
 
 
 def defence_lines(found: Defended) -> list[str]:

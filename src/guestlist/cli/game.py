@@ -10,7 +10,7 @@ import click
 from guestlist.cli.common import address, as_json, build_engine, engine, jobs, quiet
 from guestlist.cli.cover import cover_from, cover_options
 from guestlist.cli.kinds import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
-from guestlist.lines import line
+from guestlist.lines import single_line
 
 
 @click.group()
@@ -165,7 +165,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     from guestlist.collecting.progress import show_progress
     from guestlist.errors import InputError
     from guestlist.experiments import ExperimentSetting, experiment
-    from guestlist.report.experiment.page import answer, described
+    from guestlist.report.experiment.page import answer, game_description
     from guestlist.tables import read_table
 
     table = read_table(data)
@@ -195,7 +195,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval
 
-    click.echo(line(described(found)))
+    click.echo(single_line(game_description(found)))
     show_table(
         [
             {
@@ -210,5 +210,5 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         ]
     )
     for said in answer(found):
-        click.echo(line(said))
+        click.echo(single_line(said))
     click.echo(f"Page: {page}")

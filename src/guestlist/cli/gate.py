@@ -53,7 +53,7 @@ def gate(
 ):
     """Exit with status 1 if an interval exceeds a limit, or if the audit may have missed a leak."""
     from guestlist.findings.results import read_results
-    from guestlist.gate import Policy, hold, hold_file, keep, read_policy
+    from guestlist.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy, write_gate
     from guestlist.report import gate as words
     from guestlist.store.jsonable import to_json
 
@@ -66,8 +66,8 @@ def gate(
                 "--policy cannot be combined with --max-*, --attack, --without-references or --ignore. Put them into the policy "
                 "file."
             )
-        gated = hold_file(read_results(folder), read_policy(path))
-        keep(folder, gated)
+        gated = evaluate_policy_file(read_results(folder), read_policy(path))
+        write_gate(folder, gated)
         if (folder / "report.html").exists():  # it shows what is in the results
             read_results(folder).to_html(folder / "report.html")
     else:
@@ -77,7 +77,7 @@ def gate(
             policy = Policy(**limits, without_references=without_references, ignore=ignore)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-        gated = hold(read_results(folder), policy, attacks)
+        gated = evaluate_policy(read_results(folder), policy, attacks)
     _write(gated, junit, sarif, folder)
     if not show_ids:
         gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))

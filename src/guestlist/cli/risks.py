@@ -9,7 +9,7 @@ import click
 
 from guestlist.cli.common import as_json, check_table_path, write_table
 from guestlist.cli.kinds import FILE, PATH, WholeNumber
-from guestlist.lines import line
+from guestlist.lines import single_line
 
 TOP = 20
 
@@ -73,7 +73,7 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     if as_json:
         _as_json(listed, groups)
         for note in notes:  # the standard output is JSON
-            click.echo(line(note), err=True)
+            click.echo(single_line(note), err=True)
         return
     if listed is not None:
         _show_members(listed, notes)
@@ -135,7 +135,7 @@ def _show_members(listed, notes: list[str]) -> None:
     short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
     show_table([{name: _told(cell) for name, cell in row.items()} for row in short.to_dict("records")])
     for note in notes:
-        click.echo(line(note))
+        click.echo(single_line(note))
 
 
 def _show_groups(found) -> None:
@@ -163,7 +163,7 @@ def _show_groups(found) -> None:
         *group_contradictions(found),
         *(too_small_sentence(found, kind) for kind in kinds),
     ):
-        click.echo(line(said))
+        click.echo(single_line(said))
 
 
 def _predictive_values(case, names, custom: Path | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, fields
 import click
 
 from guestlist.cli.common import as_json
-from guestlist.lines import line
+from guestlist.lines import single_line
 
 TABLES = (
     "attacks",
@@ -44,7 +44,7 @@ def show_table(rows: list[dict]) -> None:
     from rich.text import Text
 
     def told(cell) -> Text:  # Text: what others wrote is not to be read as markup
-        return Text(line(str(cell)))
+        return Text(single_line(str(cell)))
 
     heads = [Column(told(name), no_wrap=place == 0) for place, name in enumerate(rows[0])]
     table = Table(*heads, box=None, pad_edge=False)

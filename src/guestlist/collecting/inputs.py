@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist import checks
-from guestlist.arguments import one_of, place, shown
+from guestlist.arguments import as_path, choice, short_repr
 from guestlist.calling import numpy_defaults
 from guestlist.data import Data, as_data, column_names, concatenate, ordered_like
 from guestlist.errors import FolderError, InputError
@@ -114,7 +114,7 @@ def prepare(
     if population is not None:
         sources["population"] = population
     groups = column_names("group", group)
-    one_of("duplicates", duplicates, ("warn", "drop"))
+    choice("duplicates", duplicates, ("warn", "drop"))
     sides = {
         side: as_data(source, side=side, label=label, group=groups, id=id, person=person)
         for side, source in sources.items()
@@ -169,17 +169,17 @@ def _drop_duplicates(
 def check_about(about) -> None:
     """Raise unless the notes for the manifest are a mapping of JSON values."""
     if about is not None and not isinstance(about, Mapping):
-        raise ValueError(f"Expected about={shown(about)} to be a dict of texts and numbers.")
+        raise ValueError(f"Expected about={short_repr(about)} to be a dict of texts and numbers.")
     try:
         json.dumps(to_json(about), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Expected about={shown(about)} to hold texts and numbers alone ({error}).") from error
+        raise ValueError(f"Expected about={short_repr(about)} to hold texts and numbers alone ({error}).") from error
 
 
 def check_folder(folder) -> None:
     """Raise unless the folder of an audit is a path or None."""
     if folder is not None:
-        place("folder", folder)
+        as_path("folder", folder)
 
 
 def reset_rows(pool: Data) -> Data:

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import signature
 from threading import Timer
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.collecting.engines.engine import Progress
 
 WAIT = 2.0  # seconds of work before anything is shown by default
@@ -22,7 +22,7 @@ def progress_of(progress: Progress | bool | None) -> Progress | None:
         return interactive_progress
     if not callable(progress):
         raise ValueError(
-            f"Expected progress={shown(progress)} to be True, False, or what wraps an iterable, such as tqdm."
+            f"Expected progress={short_repr(progress)} to be True, False, or what wraps an iterable, such as tqdm."
         )
     return progress
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from guestlist.arguments import number, whole
+from guestlist.arguments import integer, number
 from guestlist.errors import InputError
 
 # With fewer references than this, stand-in targets have too few of their own to compare attacks.
@@ -43,8 +43,8 @@ class UntilWidth:
 
     def __post_init__(self):
         number("width", self.width, 0, 1)
-        whole("start", self.start)
-        whole("at_most", self.at_most)
+        integer("start", self.start)
+        integer("at_most", self.at_most)
         if not MIN_MOCKS <= self.start <= self.at_most:
             raise ValueError(f"Expected {MIN_MOCKS} <= start={self.start} <= at_most={self.at_most}.")
 

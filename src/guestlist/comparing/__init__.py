@@ -1,16 +1,16 @@
 """Audits of the same records, held against each other: readers of Results."""
 
-from guestlist.comparing.comparison import Audited, Comparison, Comparisons, Difference, MostExposed, Moved
-from guestlist.comparing.whole import LEVELS, compare, named
+from guestlist.comparing.comparison import AuditMetrics, Comparison, Comparisons, Difference, MostExposed, RiskChanges
+from guestlist.comparing.whole import LEVELS, compare, short_names
 
 __all__ = [
     "LEVELS",
-    "Audited",
+    "AuditMetrics",
     "Comparison",
     "Comparisons",
     "Difference",
     "MostExposed",
-    "Moved",
+    "RiskChanges",
     "compare",
-    "named",
+    "short_names",
 ]

@@ -57,7 +57,7 @@ class MostExposed:
 
 
 @dataclass(frozen=True)
-class Moved:
+class RiskChanges:
     """Members whose mu is shown to have changed.
 
     Args:
@@ -93,7 +93,7 @@ class Comparison:
     fpr: float
     differences: tuple[Difference, ...]
     most_exposed: MostExposed | None = None
-    moved: Moved | None = None
+    moved: RiskChanges | None = None
 
     @property
     def table(self) -> pd.DataFrame:
@@ -116,7 +116,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditMetrics:
     """One of the audits, by itself: each figure with its own 95 % interval.
 
     Args:
@@ -152,7 +152,7 @@ class Comparisons:
     """
 
     fpr: float
-    audits: tuple[Audited, ...]
+    audits: tuple[AuditMetrics, ...]
     pairs: tuple[Comparison, ...]
     cover: Cover | None = None
 
@@ -190,7 +190,7 @@ class Comparisons:
         return Path(path)
 
 
-def _row(audit: Audited) -> dict[str, object]:
+def _row(audit: AuditMetrics) -> dict[str, object]:
     row: dict[str, object] = {"audit": audit.name, "attack": audit.attack}
     row |= {"attacker": None if audit.training is None else audit.training.attacker}
     for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):

@@ -80,7 +80,7 @@ def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confiden
     return Estimate(float(values.mean()), low, high)
 
 
-def apart(first: Estimate, second: Estimate) -> Estimate:
+def paired_difference(first: Estimate, second: Estimate) -> Estimate:
     """Second minus first of shares, each estimated on its own.
 
     That pairs resemble each other makes the interval wider than it need be.
@@ -106,12 +106,12 @@ def _auc(first: Side, second: Side, rows: np.ndarray, what: str, confidence: flo
 
 def _tpr(first: Side, second: Side, rows: np.ndarray, what: str, fpr: float, confidence: float) -> Difference:
     """Thresholds are estimated too, each on its own."""
-    gap = apart(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
+    gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
     return Difference(what, _attacks(first, second), tpr_of(first, rows, fpr), tpr_of(second, rows, fpr), gap)
 
 
 def _calibration(first: Side, second: Side, confidence: float) -> Difference:
-    gap = apart(*(calibration_of(side, confidence) for side in (first, second)))
+    gap = paired_difference(*(calibration_of(side, confidence) for side in (first, second)))
     return Difference("calibration_error", "non-members", calibration_of(first), calibration_of(second), gap)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from guestlist.comparing.comparison import MostExposed
-from guestlist.comparing.figures import apart
+from guestlist.comparing.figures import paired_difference
 from guestlist.comparing.pairing import Side
 from guestlist.evaluate import tpr_at_fpr
 
@@ -18,7 +18,7 @@ SHARE = 0.01
 CHOSEN_BY = "risk_mu"
 
 
-def most_exposed(first: Side, second: Side) -> np.ndarray | None:
+def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
     """(records,) true for the members that are most exposed in either audit; None where one has no mu."""
     if not all(side.has(CHOSEN_BY) for side in (first, second)):
         return None
@@ -36,7 +36,7 @@ def count_of(members: int) -> int:
     return max(1, round(SHARE * members)) if members else 0
 
 
-def told(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
+def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
     """How many they are, and what could have been seen with so many."""
     members = int(chosen.sum())
     return MostExposed(SHARE, members, seen_from(members, nonmembers, fpr, confidence))
@@ -50,7 +50,7 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
     """
 
     def shown(left: int) -> bool:
-        found = apart(*(_found(members, some, nonmembers, fpr, confidence) for some in (members, left)))
+        found = paired_difference(*(_found(members, some, nonmembers, fpr, confidence) for some in (members, left)))
         return found.high < 0  # False where it is withheld
 
     if not shown(0):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from guestlist.arrays.conformal import conformal_p_values
-from guestlist.comparing.comparison import Moved
+from guestlist.comparing.comparison import RiskChanges
 from guestlist.comparing.pairing import Side
 from guestlist.risks.steadiness import standardised_difference
 
@@ -20,7 +20,7 @@ Q = 0.1
 NEEDED = ("mu_estimate", "mu_error", "mu_halves")
 
 
-def moved(first: Side, second: Side) -> Moved | None:
+def risk_changes(first: Side, second: Side) -> RiskChanges | None:
     """The members whose mu is shown to have changed; None where one audit did not record how sure it is."""
     if not all(side.has(*NEEDED) for side in (first, second)):
         return None
@@ -33,7 +33,7 @@ def moved(first: Side, second: Side) -> Moved | None:
     chance = np.concatenate([halves, -halves])  # which half is the first says nothing
     ids = first.records.index.astype(str)
     rose, fell = (tuple(ids[rows]) for rows in (_named(far, chance), _named(-far, chance)))
-    return Moved(Q, int(np.isfinite(far).sum()), rose, fell)
+    return RiskChanges(Q, int(np.isfinite(far).sum()), rose, fell)
 
 
 def _named(far: np.ndarray, chance: np.ndarray) -> np.ndarray:

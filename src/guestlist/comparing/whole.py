@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from guestlist.calling import numpy_defaults
-from guestlist.comparing.comparison import Audited, Comparison, Comparisons
+from guestlist.comparing.comparison import AuditMetrics, Comparison, Comparisons
 from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, figures, tpr_of
-from guestlist.comparing.most_exposed import most_exposed, told
-from guestlist.comparing.moved import moved
+from guestlist.comparing.most_exposed import exposed_summary, most_exposed_in_either
+from guestlist.comparing.moved import risk_changes
 from guestlist.comparing.pairing import Side, check_pairs, side_of
-from guestlist.cover import Cover, agreed, noted
+from guestlist.cover import Cover, common_cover, notes_with_cover
 from guestlist.errors import InputError
 from guestlist.findings.results import Results
 from guestlist.risks import RISKS
@@ -59,8 +59,8 @@ def compare(
     first, *others = sides.values()
     for other in others:  # all are paired, or all is refused
         check_pairs(first, other)
-    noted(None, cover)  # refuses what is none
-    common = agreed(results.cover for results in audits.values())
+    notes_with_cover(None, cover)  # refuses what is none
+    common = common_cover(results.cover for results in audits.values())
     pairs = [(first, other) for other in others]
     pairs += [pair for pair in _asked(sides, beside or {}) if pair not in pairs]
     return Comparisons(
@@ -71,7 +71,7 @@ def compare(
     )
 
 
-def named(paths: Sequence[str]) -> list[str]:
+def short_names(paths: Sequence[str]) -> list[str]:
     """Short names for folders: the last part of each, or the whole where two end alike."""
     last = [path.rstrip("/").rsplit("/", 1)[-1] for path in paths]
     return last if len(set(last)) == len(last) else list(paths)
@@ -90,9 +90,9 @@ def _asked(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> li
     return [(sides[other], sides[name]) for name, others in beside.items() for other in others]
 
 
-def _audited(side: Side, fpr: float) -> Audited:
+def _audited(side: Side, fpr: float) -> AuditMetrics:
     everyone, right = np.ones(len(side.member), dtype=bool), side.has("correct")
-    return Audited(
+    return AuditMetrics(
         name=side.name,
         attack=side.attack,
         accuracy=accuracy_of(side, "non-members") if right else None,
@@ -113,7 +113,7 @@ def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
 
 
 def _compared(first: Side, second: Side, fpr: float) -> Comparison:
-    chosen, outside = most_exposed(first, second), int((~first.member).sum())
+    chosen, outside = most_exposed_in_either(first, second), int((~first.member).sum())
     found = figures(first, second, fpr, chosen)
     together = 1 - ERROR / len(found)  # one interval for each figure
     return Comparison(
@@ -123,6 +123,6 @@ def _compared(first: Side, second: Side, fpr: float) -> Comparison:
         nonmembers=outside,
         fpr=fpr,
         differences=tuple(figure(together) for figure in found),
-        most_exposed=None if chosen is None else told(chosen, outside, fpr, together),
-        moved=moved(first, second),
+        most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, together),
+        moved=risk_changes(first, second),
     )

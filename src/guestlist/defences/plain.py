@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from guestlist.arguments import number, whole
+from guestlist.arguments import integer, number
 from guestlist.data import Data
 from guestlist.defences.objective import Batch, Objective, Start
 from guestlist.errors import InputError
@@ -48,7 +48,7 @@ class Fit:
         if self.loss not in ("cross_entropy", "squared"):
             raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
         for name in ("epochs", "batch_size"):
-            whole(name, getattr(self, name), 1)
+            integer(name, getattr(self, name), 1)
         number("learning_rate", self.learning_rate, 0)
         number("weight_decay", self.weight_decay, 0, ends="[)")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):

@@ -13,7 +13,7 @@ from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
 from guestlist.collecting.inputs import Columns, Inputs, prepare
 from guestlist.config import REFERENCES, AuditConfig
-from guestlist.cover import Cover, noted
+from guestlist.cover import Cover, notes_with_cover
 from guestlist.data import as_data
 from guestlist.defences import Recipe
 from guestlist.defending.candidates import PLAIN, Situation, candidates
@@ -184,7 +184,7 @@ def _check_whole(references: int) -> None:
 
 def _of_defences(plain: Results) -> dict[str, Any]:
     """What is noted of every defence: the cover of the audit that found the leak, whose title names another model."""
-    return noted(None, None if plain.cover is None else replace(plain.cover, title=""))
+    return notes_with_cover(None, None if plain.cover is None else replace(plain.cover, title=""))
 
 
 def _check_not_fewer(folder: Path, references: int) -> None:

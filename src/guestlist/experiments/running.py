@@ -16,15 +16,15 @@ from guestlist.collecting.engines.engine import Engine, Files, Progress, clear_w
 from guestlist.collecting.progress import with_description
 from guestlist.config import AuditConfig
 from guestlist.cover import Cover
-from guestlist.data import Data, as_data, without
+from guestlist.data import Data, as_data, without_groups
 from guestlist.defences.networks import mlp
 from guestlist.defences.recipe import Recipe
 from guestlist.errors import FolderError, InputError
 from guestlist.experiments.encoding import as_numbers
 from guestlist.experiments.measures import ACCURACIES, ATTACKS, log_probabilities, measures
 from guestlist.experiments.setting import SHADOWS, ExperimentSetting
-from guestlist.experiments.shadows import FEWEST, leftovers, shadowed, taught
-from guestlist.experiments.summary import Experiment, Run, summed_up
+from guestlist.experiments.shadows import FEWEST, shadow_predictions, train_shadows, unused_records
+from guestlist.experiments.summary import Experiment, Run, summarise_runs
 from guestlist.games import Clusters, Sources, check_game, draw, hidden_columns, options_of
 from guestlist.games.clusters import clustered
 from guestlist.games.mixture import Mixture, Parts, like_members
@@ -87,17 +87,17 @@ def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: Audi
         clear_work(path)
         noise_progress = with_description(config.progress, "Looking for the noise")
         recipes = tuple(setting.recipe(epsilon, members, noise_progress) for epsilon in setting.epsilons)
-        work = Runs(played, setting, recipes, path, config.seed)
+        work = ExperimentRuns(played, setting, recipes, path, config.seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]
         run_all(work, missing, pool, path, engine=config.engine, progress=config.progress)
-        summary = summed_up(options_of(game), setting, [work.read(k) for k in range(work.count)])
+        summary = summarise_runs(options_of(game), setting, [work.read(k) for k in range(work.count)])
         summary = replace(summary, cover=cover)
         write_json(path / "experiment.json", summary.to_dict())
         return summary
 
 
 @dataclass(frozen=True)
-class Runs:
+class ExperimentRuns:
     """All runs, by number: the repeats one after the other, so that more of them leave the earlier ones as they were.
 
     Args:
@@ -163,10 +163,10 @@ class Runs:
         calls, average = None, None
         if self.setting.shadows:
             left = _left(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
-            shadows = shadowed(
+            shadows = train_shadows(
                 lambda rows, shadow: train(rows, 1 + shadow), labels, left, self.setting.shadows, chances
             )
-            calls = None if shadows is None else taught(shadows, labels, own)
+            calls = None if shadows is None else shadow_predictions(shadows, labels, own)
             if self.setting.average_of == SHADOWS:
                 average = np.nan if shadows is None else shadows.average_loss
         return measures(own, labels, split.members, split.nonmembers, unseen, calls, average)
@@ -174,11 +174,11 @@ class Runs:
 
 def _left(parts: Parts, taken: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     sides = [np.logical_or.reduce([draw.mask for draw in side]) for side in (parts.members, parts.nonmembers)]
-    return leftovers(sides, taken, most, rng)
+    return unused_records(sides, taken, most, rng)
 
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
-    records = without(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
+    records = without_groups(as_data(data, side="data", label=label, group=hidden_columns(game)), hidden_columns(game))
     x = as_numbers(records.x) if hasattr(records.x, "columns") else np.asarray(records.x)
     if x.ndim != 2:
         raise InputError(

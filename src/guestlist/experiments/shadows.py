@@ -34,7 +34,7 @@ class Shadows(NamedTuple):
         return float(-self.answers[self.member, self.labels[self.member]].mean())
 
 
-def shadowed(
+def train_shadows(
     train: Callable[[np.ndarray, int], np.ndarray],
     labels: np.ndarray,
     left: np.ndarray,
@@ -60,7 +60,7 @@ def shadowed(
     return Shadows(np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members))
 
 
-def taught(shadows: Shadows, labels: np.ndarray, own: np.ndarray) -> np.ndarray:
+def shadow_predictions(shadows: Shadows, labels: np.ndarray, own: np.ndarray) -> np.ndarray:
     """(records,) whom a network per class calls a member, from what shadows say about their members and non-members.
 
     Args:
@@ -85,7 +85,7 @@ def _calls(
     return fitted(sorted_features(own, labels)) > 0
 
 
-def leftovers(parts: Sequence[np.ndarray], asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def unused_records(parts: Sequence[np.ndarray], asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """(records,) the adversary's own records: of each part of the people at most so many that are not asked about."""
     left = np.zeros(len(asked), dtype=bool)
     for part in parts:

@@ -135,7 +135,7 @@ class Experiment:
         )
 
 
-def summed_up(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
+def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
     """Means over repeats; figures that nobody measured are left out."""
     points, apart = [], []
     for epsilon in setting.epsilons:

@@ -13,7 +13,7 @@ from guestlist.errors import AuditError, AuditWarning, InputError
 from guestlist.findings.checks import CHECKS
 from guestlist.findings.gated import Gated, OpenCheck
 from guestlist.findings.results import Results, read_results
-from guestlist.gate import Policy, hold, hold_file, read_policy
+from guestlist.gate import Policy, evaluate_policy, evaluate_policy_file, read_policy
 from guestlist.report.gate import gate_texts, open_check_text
 
 logger = logging.getLogger(__name__)
@@ -81,10 +81,10 @@ def _gated(
                 "policy= cannot be combined with max_auc=, max_advantage=, max_tpr=, attacks=, without_references= or ignore=. "
                 "Put them into the policy file."
             )
-        return hold_file(results, read_policy(policy))
+        return evaluate_policy_file(results, read_policy(policy))
     try:
         own = Policy(**limits, without_references=without_references, ignore=words("ignore", ignore))
         only = words("attacks", attacks)
     except ValueError as error:
         raise InputError(str(error)) from error
-    return hold(results, own, only)
+    return evaluate_policy(results, own, only)

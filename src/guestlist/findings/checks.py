@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.case import Case, Check
 from guestlist.errors import InputError
 from guestlist.findings.diagnostics_attacks import ATTACK_RESULTS
@@ -63,7 +63,7 @@ def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
     if isinstance(codes, str):
         raise InputError(f"Expected ignore=(...), a list of codes such as ({codes!r},), found {codes!r}.")
     if not isinstance(codes, list | tuple | set | frozenset):
-        raise ValueError(f"Expected ignore={shown(codes)} to be a list of codes, such as ['GL104'].")
+        raise ValueError(f"Expected ignore={short_repr(codes)} to be a list of codes, such as ['GL104'].")
     unknown = [code for code in codes if not isinstance(code, str) or code not in CHECKS]
     if unknown:
         known = ", ".join(f"{code} ({row.title})" for code, row in CHECKS.items())

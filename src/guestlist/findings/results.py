@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import place
+from guestlist.arguments import as_path
 from guestlist.blind.baseline import Baseline
 from guestlist.case import Check, Origin
 from guestlist.cover import Cover
@@ -39,7 +39,7 @@ from guestlist.findings.references import References
 from guestlist.findings.risk_spread import RiskDistribution
 from guestlist.findings.sampling import Sampling
 from guestlist.findings.subject import Subject
-from guestlist.reaching import is_there, unreached
+from guestlist.reaching import path_error, path_exists
 from guestlist.risks import PredictiveValue
 from guestlist.store.files import read_json, write_json, write_npy, write_parquet, write_text
 from guestlist.store.jsonable import from_json, to_json
@@ -152,7 +152,7 @@ class Results:
         from guestlist.report.features import with_features
         from guestlist.report.page import page
 
-        target = place("path", path)
+        target = as_path("path", path)
         write_text(target, page(self if features is None else with_features(self, features)))
         return target
 
@@ -177,9 +177,9 @@ def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarra
 
 def read_results(folder: str | Path) -> Results:
     """Read the results in an audit folder."""
-    folder = place("folder", folder)
+    folder = as_path("folder", folder)
     path = folder / "results.json"
-    if not is_there(path):
+    if not path_exists(path):
         raise FolderError(f"{folder} has no results.json: it is not an audit folder, or the audit was not finished.")
     try:
         content = read_json(path)
@@ -190,7 +190,7 @@ def read_results(folder: str | Path) -> Results:
             )
         results = Results.from_document(content)
     except PermissionError as error:
-        raise unreached(path, error) from error
+        raise path_error(path, error) from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FolderError(f"{path} is damaged ({type(error).__name__}: {error}). Run the audit again.") from error
     path = folder / "records.parquet"

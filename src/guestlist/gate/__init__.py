@@ -6,8 +6,8 @@ passes only what the audit could show, and only where the audit is one that coul
 
 from guestlist.findings.gated import Demand, Gated, Limit, OpenCheck, Sizes, Verdict
 from guestlist.gate.demands import DEMANDS
-from guestlist.gate.holding import hold, hold_file, keep
-from guestlist.gate.judging import judge
+from guestlist.gate.holding import evaluate_policy, evaluate_policy_file, write_gate
+from guestlist.gate.judging import evaluate_limit
 from guestlist.gate.policy import Policy, PolicyFile, read_policy, tpr_limit
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "PolicyFile",
     "Sizes",
     "Verdict",
-    "hold",
-    "hold_file",
-    "judge",
-    "keep",
+    "evaluate_limit",
+    "evaluate_policy",
+    "evaluate_policy_file",
     "read_policy",
     "tpr_limit",
+    "write_gate",
 ]

@@ -9,21 +9,21 @@ from guestlist.findings.checks import undermines_verdict
 from guestlist.findings.gated import Gated, OpenCheck
 from guestlist.findings.results import Results
 from guestlist.gate.demands import DEMANDS
-from guestlist.gate.judging import judge, judged
+from guestlist.gate.judging import evaluate_limit, limited_attacks
 from guestlist.gate.policy import Policy, PolicyFile
 from guestlist.store import folder_lock
 from guestlist.store.files import read_json, write_json
 from guestlist.store.jsonable import to_json
 
 
-def hold(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
+def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] = ()) -> Gated:
     """Hold an audit against all limits and demands of a policy.
 
     Args:
         attacks: judge only these; by default all that were run.
     """
-    against = judged(results, attacks)
-    verdicts = tuple(judge(results, limit, attacks) for limit in policy.limits)
+    against = limited_attacks(results, attacks)
+    verdicts = tuple(evaluate_limit(results, limit, attacks) for limit in policy.limits)
     asked = [demand(results, against, policy) for demand in DEMANDS.values()]
     demands = tuple(demand for demand in asked if demand is not None)
     checks = open_checks(results, policy)
@@ -43,12 +43,12 @@ def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
     return tuple(found)
 
 
-def hold_file(results: Results, file: PolicyFile) -> Gated:
+def evaluate_policy_file(results: Results, file: PolicyFile) -> Gated:
     """Hold an audit against the policy in a file, and say which file that was."""
-    return replace(hold(results, file.policy), policy=file.text, sha256=file.sha256)
+    return replace(evaluate_policy(results, file.policy), policy=file.text, sha256=file.sha256)
 
 
-def keep(folder: Path, gated: Gated) -> None:
+def write_gate(folder: Path, gated: Gated) -> None:
     """Write what a gate said into the results of an audit folder; all else in them stays as it is."""
     with folder_lock(folder):  # an audit that ends meanwhile would have its results overwritten by older ones
         path = folder / "results.json"

@@ -10,12 +10,12 @@ from guestlist.findings.attacks import AttackResult
 from guestlist.findings.gated import Limit, Sizes, Verdict
 from guestlist.findings.places import MAX_P_VALUE, top_k_ties
 from guestlist.findings.results import Results
-from guestlist.gate.settling import times_as_many
+from guestlist.gate.settling import sample_size_factor
 
-PUSHING = 10
+MAX_DRIVERS = 10
 
 
-def judged(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
+def limited_attacks(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResult, ...]:
     """The attacks that limits are held against: those named, or all that were run."""
     outcomes = tuple(results.attack(name) for name in attacks) or (results.outcomes or ())
     if not outcomes:
@@ -23,9 +23,9 @@ def judged(results: Results, attacks: tuple[str, ...] = ()) -> tuple[AttackResul
     return outcomes
 
 
-def judge(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
+def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()) -> Verdict:
     """Hold the audit's attacks (all of them, or those named) against one limit."""
-    estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in judged(results, attacks)}
+    estimates = {outcome.name: _estimate(results, outcome, limit) for outcome in limited_attacks(results, attacks)}
     # A withheld number cannot pass, so NaN counts as the worst.
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     estimate = estimates[worst]
@@ -60,7 +60,7 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
 
 
 def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
-    times = times_as_many(estimate, limit)
+    times = sample_size_factor(estimate, limit)
     if results.subject is None or not np.isfinite(times):
         return None
     return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
@@ -79,5 +79,5 @@ def _pushing(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
     if limit.fpr is not None:
         pushes &= scores >= threshold_at_fpr(outside, limit.fpr)
     names = results.records["id"].to_numpy()[pushes]
-    places = top_k_ties([-scores[pushes]], names, PUSHING, PUSHING)
+    places = top_k_ties([-scores[pushes]], names, MAX_DRIVERS, MAX_DRIVERS)
     return tuple(str(names[row]) for row in places.rows), places.left_out

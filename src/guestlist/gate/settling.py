@@ -13,7 +13,7 @@ from guestlist.evaluate import Estimate
 from guestlist.findings.gated import Limit
 
 
-def times_as_many(estimate: Estimate, limit: Limit) -> float:
+def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     """How many times the records of the audit it takes: infinite where no number would do, NaN where it cannot be told.
 
     It cannot be told from an upper end of 1, which says nothing about the next record.

@@ -70,12 +70,14 @@ def minimisation_curve(
     y, y_test = checks.check_labels(y, len(x), "y"), checks.check_labels(y_test, len(x_test), "y_test")
     checks.check_comparable(x, y, x_test, y_test)
     values, steps = _values(values, len(x)), _shares(shares)
-    arguments.one_of("first", first, ("lowest", "highest"))
-    repeats = arguments.whole("repeats", repeats)
+    arguments.choice("first", first, ("lowest", "highest"))
+    repeats = arguments.integer("repeats", repeats)
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"Expected rng={arguments.shown(rng)} to be a generator: np.random.default_rng(0).")
+        raise ValueError(f"Expected rng={arguments.short_repr(rng)} to be a generator: np.random.default_rng(0).")
     if not isinstance(model, Knn) and not (hasattr(model, "get_params") and hasattr(model, "fit")):
-        raise ValueError(f"Expected model={arguments.shown(model)} to be a Knn, or a scikit-learn-style classifier.")
+        raise ValueError(
+            f"Expected model={arguments.short_repr(model)} to be a Knn, or a scikit-learn-style classifier."
+        )
     ranked = values if first == "lowest" else -values
     orders = [np.lexsort((rng.random(len(x)), ranked)), *(rng.permutation(len(x)) for _ in range(repeats))]
     curves = []
@@ -129,7 +131,9 @@ def onion_effect(x, y, value: Callable, *, share: float = 0.1) -> OnionEffect:
     y = checks.check_labels(y, len(x), "y")
     share = arguments.number("share", share, 0, 1)
     if not callable(value):
-        raise ValueError(f"Expected value={arguments.shown(value)} to be a function (x, y) to (n,), such as self_waka.")
+        raise ValueError(
+            f"Expected value={arguments.short_repr(value)} to be a function (x, y) to (n,), such as self_waka."
+        )
     before = _values(value(x, y), len(x))
     count = max(round(share * len(x)), 1)
     removed = np.zeros(len(x), dtype=bool)

@@ -56,7 +56,7 @@ def check_comparable(x: np.ndarray, y: np.ndarray, x_test: np.ndarray, y_test: n
 
 def check_k(k) -> int:
     """``k`` as an integer of at least 1."""
-    return arguments.whole("k", k, 1, MOST_NEIGHBOURS)
+    return arguments.integer("k", k, 1, MOST_NEIGHBOURS)
 
 
 def check_keep_probability(p) -> float:
@@ -97,7 +97,7 @@ def check_jobs(n_jobs) -> int:
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not whole or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise ValueError(
-            f"Expected n_jobs={arguments.shown(n_jobs)} to be a whole number from 1 to {MOST_THREADS}, or -1 for all cores."
+            f"Expected n_jobs={arguments.short_repr(n_jobs)} to be a whole number from 1 to {MOST_THREADS}, or -1 for all cores."
         )
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 

@@ -64,7 +64,7 @@ def neighbour_lists(
     The other arguments are those of ``self_waka``.
     """
     knn, p, n_jobs = require_average_ties(knn), checks.check_keep_probability(p), checks.check_jobs(n_jobs)
-    spare = arguments.whole("spare", spare)
+    spare = arguments.integer("spare", spare)
     pool, buffers = make_pool(x, y, knn), Buffers()
     radius = min(banzhaf_radius(pool.n, knn.k, p) + spare, pool.n)
 

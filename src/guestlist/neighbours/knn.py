@@ -34,9 +34,9 @@ class Knn:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checks.check_k(self.k))  # integers of numpy, too
-        arguments.one_of("metric", self.metric, METRICS)
-        arguments.one_of("precision", self.precision, checks.LARGEST)
-        arguments.one_of("ties", self.ties, TIES)
+        arguments.choice("metric", self.metric, METRICS)
+        arguments.choice("precision", self.precision, checks.LARGEST)
+        arguments.choice("ties", self.ties, TIES)
 
 
 def require_average_ties(knn: Knn) -> Knn:
@@ -52,5 +52,5 @@ def require_average_ties(knn: Knn) -> Knn:
 def require_knn(knn: Knn) -> Knn:
     """``knn`` itself, refused if it is something else, such as the number of neighbours."""
     if not isinstance(knn, Knn):
-        raise ValueError(f"Expected knn={arguments.shown(knn)} to be a Knn, such as Knn(k=3).")
+        raise ValueError(f"Expected knn={arguments.short_repr(knn)} to be a Knn, such as Knn(k=3).")
     return knn

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.findings.results import Results
@@ -27,7 +27,7 @@ def with_features(results: Results, members: Data) -> Results:
     """
     if not isinstance(members, Data):
         raise InputError(
-            f"Expected features={shown(members)} to be the members of the audit with their ids: gl.Data(x, y, ids=…)."
+            f"Expected features={short_repr(members)} to be the members of the audit with their ids: gl.Data(x, y, ids=…)."
         )
     listed = {record.id for record in results.exposed or ()}
     rows_per_id = Counter(str(id) for id in members.ids)

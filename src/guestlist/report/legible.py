@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from guestlist.findings.results import Results
-from guestlist.lines import line
+from guestlist.lines import single_line
 from guestlist.store.jsonable import from_json, to_json
 
 T = TypeVar("T")
@@ -23,9 +23,9 @@ def sanitize_value(form: type[T], value: T) -> T:
 
 def _sanitized(content):
     if isinstance(content, str):
-        return line(content)
+        return single_line(content)
     if isinstance(content, dict):
-        return {line(key): _sanitized(value) for key, value in content.items()}
+        return {single_line(key): _sanitized(value) for key, value in content.items()}
     if isinstance(content, list):
         return [_sanitized(item) for item in content]
     return content

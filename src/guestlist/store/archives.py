@@ -11,7 +11,7 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from guestlist.unpacking import in_bytes
+from guestlist.unpacking import format_bytes
 
 # Arrays of numbers rarely compress by more than this factor; deflate reaches 1,000 with only zeros.
 MAX_COMPRESSION = 100
@@ -42,8 +42,8 @@ def checked_archive(file: BinaryIO) -> np.lib.npyio.NpzFile:
     unpacked = sum(part.file_size for part in archive.infolist())
     if unpacked > max(HARMLESS, MAX_COMPRESSION * size):
         raise ValueError(
-            f"it is {in_bytes(size)} that unpack to {in_bytes(unpacked)}; if that is right, write it with np.savez, which "
-            "does not compress"
+            f"it is {format_bytes(size)} that unpack to {format_bytes(unpacked)}; if that is right, write it with np.savez, "
+            "which does not compress"
         )
     for part in archive.infolist():
         if part.filename.endswith(".npy"):
@@ -78,7 +78,9 @@ def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
         claimed = _claimed_size(part, file)
         held = part.file_size - file.tell()
         if claimed is not None and claimed != held:
-            raise ValueError(f"{part.filename} claims {in_bytes(claimed)} of numbers and holds {in_bytes(held)}")
+            raise ValueError(
+                f"{part.filename} claims {format_bytes(claimed)} of numbers and holds {format_bytes(held)}"
+            )
 
 
 def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
@@ -98,5 +100,5 @@ def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
         shape, _, dtype = readers[version](file, max_header_size=MAX_HEADER)
     claimed = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0:
-        raise ValueError(f"{part.filename} claims {in_bytes(claimed)} of numbers, which is less than none")
+        raise ValueError(f"{part.filename} claims {format_bytes(claimed)} of numbers, which is less than none")
     return None if dtype.hasobject else claimed

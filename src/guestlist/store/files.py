@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 
 import numpy as np
 
-from guestlist.errors import unwritten
+from guestlist.errors import write_error
 from guestlist.store.archives import checked_archive, opened_archive
 from guestlist.store.lock import PRIVATE, is_private, is_running
 from guestlist.store.passing import is_temporary
@@ -55,7 +55,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with _replacing(path, private) as file:
             yield file
     except OSError as error:
-        raise unwritten(path, error) from error
+        raise write_error(path, error) from error
 
 
 @contextmanager

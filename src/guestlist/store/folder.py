@@ -27,11 +27,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import place
+from guestlist.arguments import as_path
 from guestlist.arrays.columns import as_slice
 from guestlist.errors import FolderError
 from guestlist.games import Split
-from guestlist.reaching import is_there
+from guestlist.reaching import path_exists
 from guestlist.store.files import write_parquet
 from guestlist.store.lock import check_not_a_file
 from guestlist.store.manifest import Manifest, differences, read_manifest, write_manifest
@@ -345,10 +345,10 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
         folder: The audit folder.
         manifest: Of the audit to come; by default the folder must exist, and has its own.
     """
-    folder = place("folder", folder)
+    folder = as_path("folder", folder)
     path = folder / "manifest.json"
     check_not_a_file(folder)
-    if not is_there(path):
+    if not path_exists(path):
         if manifest is None:
             raise FolderError(f"{folder} is not an audit folder: it has no manifest.json.")
         if folder.exists() and any(p for p in folder.iterdir() if not p.name.startswith(".")):

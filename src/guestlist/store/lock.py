@@ -10,8 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from guestlist.errors import FolderError, unwritten
-from guestlist.reaching import is_there
+from guestlist.errors import FolderError, write_error
+from guestlist.reaching import path_exists
 
 LOCK = ".guestlist.lock"
 PRIVATE = 0o700
@@ -25,7 +25,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
     Raises:
         FolderError: Another process holds the lock, or the path is a file.
-        UnwrittenError: The folder cannot be written.
+        WriteError: The folder cannot be written.
     """
     check_not_a_file(folder)
     # The lock file stays: it marks the folder as private. Without it a lock would also be replaced by a mere marker on
@@ -42,7 +42,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     except Timeout as error:
         raise FolderError(f"Another audit is writing to {folder}. Wait for it, or choose another folder.") from error
     except OSError as error:
-        raise unwritten(folder, error) from error
+        raise write_error(folder, error) from error
     try:
         yield
     except BaseException:
@@ -63,7 +63,7 @@ def is_private(path: Path) -> bool:
 
 def check_not_a_file(folder: Path) -> None:
     """Raise if the path of an audit folder is a file."""
-    if is_there(folder) and not folder.is_dir():
+    if path_exists(folder) and not folder.is_dir():
         raise FolderError(f"{folder} is a file; an audit needs a folder.")
 
 

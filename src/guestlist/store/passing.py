@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from guestlist.errors import unwritten
-from guestlist.stopping import stoppable, told
+from guestlist.errors import write_error
+from guestlist.stopping import resume_hint, stoppable
 from guestlist.store.lock import is_running
 
 PREFIX = "guestlist-"
@@ -24,7 +24,7 @@ def audit_folder(folder: str | Path | None) -> Iterator[Path]:
             with temporary_folder(PREFIX) as parent:
                 yield parent / "audit"
             return
-        with told(f"What was finished is kept in {folder}: the same once more goes on from there."):
+        with resume_hint(f"What was finished is kept in {folder}: the same once more goes on from there."):
             yield Path(folder).absolute()  # The code of a model may change the working directory.
 
 
@@ -44,7 +44,7 @@ def temporary_folder(prefix: str, parent: str | None = None) -> Iterator[Path]:
     try:
         folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent)
     except OSError as error:
-        raise unwritten(Path(parent), error) from error
+        raise write_error(Path(parent), error) from error
     try:
         yield Path(folder)
     finally:

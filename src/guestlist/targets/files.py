@@ -8,7 +8,7 @@ from typing import Any
 
 from guestlist.errors import InputError
 from guestlist.lines import reason
-from guestlist.reaching import is_there
+from guestlist.reaching import path_exists
 from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.sound_trees import check_trees
 
@@ -52,7 +52,7 @@ def load_model(
         classes: what the columns of an ONNX file's answers stand for, if it does not say.
     """
     path = Path(path)
-    if not is_there(path):
+    if not path_exists(path):
         raise InputError(f"There is no file {path}.")
     for framework in FRAMEWORKS.values():
         if framework.load is not None and path.suffix in framework.suffixes:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import place
+from guestlist.arguments import as_path
 from guestlist.errors import InputError
 from guestlist.extras import extra
-from guestlist.reaching import is_there
+from guestlist.reaching import path_exists
 from guestlist.targets.scales import Scale, as_scale
 from guestlist.targets.target import Reads, Target, function_target
 
@@ -56,7 +56,7 @@ def onnx_target(
             it has one output of one column, and ``logits`` otherwise.
         recipe: text that identifies ``train`` across runs.
     """
-    path = place("path", path)
+    path = as_path("path", path)
     session, content = _session(path)
     asked = _Graph(session, tuple(session.get_inputs()), *_outputs(path, session))
     chosen = as_scale(asked.usual_scale(classes) if scale is None else scale)
@@ -158,10 +158,10 @@ class OnnxAnswers:
     def _check_labels(self, found: np.ndarray, label: np.ndarray) -> None:
         """The labels that the file answers with must be the likeliest of the classes, or the classes stand in another order."""
         assert self.classes is not None
-        place = pd.Index(self.classes).get_indexer(pd.Index(label))
+        positions = pd.Index(self.classes).get_indexer(pd.Index(label))
         if found.shape[1] != len(self.classes):
             return  # which is told where answers are checked
-        wrong = (place < 0) | (found[np.arange(len(found)), place] < found.max(axis=1) - 1e-6)
+        wrong = (positions < 0) | (found[np.arange(len(found)), positions] < found.max(axis=1) - 1e-6)
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
@@ -173,7 +173,7 @@ class OnnxAnswers:
 
 def _session(path: Path) -> tuple[Any, bytes]:
     onnxruntime = extra("onnxruntime", "A model in an ONNX file")
-    if not is_there(path) or not path.is_file():
+    if not path_exists(path) or not path.is_file():
         raise InputError(f"There is no file {path}.")
     options = onnxruntime.SessionOptions()
     # One thread, as everything here: the bits do not depend on how many there are.

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import place
+from guestlist.arguments import as_path
 from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
-from guestlist.reaching import is_there
+from guestlist.reaching import path_exists
 from guestlist.store.files import read_npz
 from guestlist.tables import check_roles, read_table
 from guestlist.targets.predictions import Predictions
@@ -78,10 +78,10 @@ def read_predictions(
             ``id``, matched by that.
     """
     columns = PredictionColumns(label, member, answer, positive, tuple(group), id, person, labelled)
-    found = _read(place("path", path), scale, columns)
+    found = _read(as_path("path", path), scale, columns)
     if features is None:
         return found
-    return replace(found, features=_features(place("features", features), found, id, person))
+    return replace(found, features=_features(as_path("features", features), found, id, person))
 
 
 def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> Predictions:
@@ -96,7 +96,7 @@ def _read(path: Path, scale: Scale | str | None, columns: PredictionColumns) -> 
 
 
 def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predictions:
-    if not is_there(path):
+    if not path_exists(path):
         raise InputError(f"There is no file {path}.")
     try:
         arrays = read_npz(path)
@@ -319,18 +319,18 @@ def _spelt(path: Path, labels: pd.Series) -> set[str]:
 
 def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray:
     """(records,) place of each label among the classes. True and false are also 1 and 0, and may be in capitals."""
-    words, place = _words(path, labels), {str(one): at for at, one in enumerate(classes)}
-    if pd.api.types.is_bool_dtype(labels) and not set(words) <= set(place):
-        spelt = {one.capitalize(): at for one, at in place.items()}
-        numbers = {"False": place.get("0"), "True": place.get("1")}
-        place = spelt if {"True", "False"} <= set(spelt) else {k: v for k, v in numbers.items() if v is not None}
-    unknown = sorted({one for one in words if one not in place})
+    words, position = _words(path, labels), {str(one): at for at, one in enumerate(classes)}
+    if pd.api.types.is_bool_dtype(labels) and not set(words) <= set(position):
+        spelt = {one.capitalize(): at for one, at in position.items()}
+        numbers = {"False": position.get("0"), "True": position.get("1")}
+        position = spelt if {"True", "False"} <= set(spelt) else {k: v for k, v in numbers.items() if v is not None}
+    unknown = sorted({one for one in words if one not in position})
     if unknown:
         shown = ", ".join(unknown[:5])
         raise InputError(
             f"{path} has labels without a column of answers: {shown}. The columns are of {', '.join(map(str, classes))}."
         )
-    return np.array([place[one] for one in words])
+    return np.array([position[one] for one in words])
 
 
 def _features(path: Path, of: Predictions, id: str | None, person: str | None) -> pd.DataFrame:
@@ -338,10 +338,10 @@ def _features(path: Path, of: Predictions, id: str | None, person: str | None) -
     table = read_table(path, text=[name for name in (id, person) if name is not None])
     names = [name for name in (id, person, "member") if name in table]
     if id in table and of.ids is not None:
-        place = pd.Index(as_text(table[id]))
-        if not place.is_unique:
+        index = pd.Index(as_text(table[id]))
+        if not index.is_unique:
             raise InputError(f"{path} has several rows of one {id!r}, so predictions cannot be matched with them.")
-        rows = place.get_indexer(pd.Index(of.ids))
+        rows = index.get_indexer(pd.Index(of.ids))
         if (rows < 0).any():
             first = of.ids[(rows < 0).argmax()]
             raise InputError(f"{path} lacks {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import array, flag, numbers, shown
+from guestlist.arguments import array, flag, numbers, short_repr
 from guestlist.data import as_text
 from guestlist.errors import InputError
 from guestlist.tables import without_index
@@ -60,7 +60,9 @@ class Predictions:
         scale.check(answers)
         member = _truth(self.member)
         if not isinstance(self.groups, Mapping):
-            raise InputError(f"Expected groups={shown(self.groups)} to be names with (records,) values: {{'sex': …}}.")
+            raise InputError(
+                f"Expected groups={short_repr(self.groups)} to be names with (records,) values: {{'sex': …}}."
+            )
         labelled = flag("labelled", self.labelled)
         texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
         known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
@@ -161,8 +163,8 @@ def _truth(values: Any) -> np.ndarray:
     ]
     if not all(known):
         others = [str(one) for one, fine in zip(found.ravel().tolist(), known, strict=True) if not fine]
-        shown = ", ".join(sorted(set(others))[:5])
-        raise InputError(f"Expected 'member' to hold true/false or 1/0, found {shown} in {len(others)} records.")
+        examples = ", ".join(sorted(set(others))[:5])
+        raise InputError(f"Expected 'member' to hold true/false or 1/0, found {examples} in {len(others)} records.")
     return found.astype(bool)
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.arrays.probability import SMALLEST_PROBABILITY
 from guestlist.errors import InputError
 from guestlist.targets import signals
@@ -258,7 +258,7 @@ def as_scale(given: str | Scale) -> Scale:
         return given
     if not isinstance(given, str) or given not in SCALES:
         *most, final = map(repr, SCALES)
-        raise ValueError(f"Expected scale={shown(given)} to be {', '.join(most)} or {final}.")
+        raise ValueError(f"Expected scale={short_repr(given)} to be {', '.join(most)} or {final}.")
     return SCALES[given]()
 
 

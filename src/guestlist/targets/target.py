@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.calling import query
 from guestlist.data import Data, encode
 from guestlist.defences.recipe import Recipe, as_function
@@ -189,11 +189,11 @@ class Target:
         if not self.scale.has_classes:
             if np.size(self.classes):
                 raise InputError(
-                    f"A model that predicts values has no classes; found {shown(np.asarray(self.classes).tolist())}."
+                    f"A model that predicts values has no classes; found {short_repr(np.asarray(self.classes).tolist())}."
                 )
         elif np.ndim(self.classes) != 1:
             raise InputError(
-                f"Expected classes={shown(np.asarray(self.classes).tolist())} to be a list of labels, one per column of the "
+                f"Expected classes={short_repr(np.asarray(self.classes).tolist())} to be a list of labels, one per column of the "
                 "answers: [0, 1]."
             )
         elif not len(self.classes):
@@ -365,8 +365,8 @@ def by_class(found: Any, classes: np.ndarray) -> Any:
     order = [at[0] for at in places if len(at) == 1]
     if sorted(order) != list(range(len(names))):
         raise InputError(
-            f"The model's outputs have columns named {shown(names)}, and its classes are {shown(classes.tolist())}: guestlist "
-            "cannot match them. Name the columns after the classes, or return an array in the order of the classes."
+            f"The model's outputs have columns named {short_repr(names)}, and its classes are {short_repr(classes.tolist())}: "
+            "guestlist cannot match them. Name the columns after the classes, or return an array in the order of the classes."
         )
     return np.asarray(found.to_numpy())[:, order]
 

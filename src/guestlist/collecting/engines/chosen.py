@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.collecting.engines.engine import Engine
 from guestlist.collecting.engines.local import ALL_CORES, Local
 
@@ -13,8 +13,9 @@ def resolve_engine(engine: Engine | None, jobs: int | None) -> Engine:
         return ALL_CORES if jobs is None else Local(jobs)
     if jobs is not None:
         raise ValueError(
-            f"Expected either jobs={shown(jobs)} or engine={shown(engine)}; jobs is short for engine=gl.Local({shown(jobs)})."
+            f"Expected either jobs={short_repr(jobs)} or engine={short_repr(engine)}; "
+            f"jobs is short for engine=gl.Local({short_repr(jobs)})."
         )
     if isinstance(engine, type) or not isinstance(engine, Engine):
-        raise ValueError(f"Expected engine={shown(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
+        raise ValueError(f"Expected engine={short_repr(engine)} to be gl.Local(), gl.Here() or gl.Ray().")
     return engine

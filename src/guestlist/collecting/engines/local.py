@@ -31,7 +31,7 @@ import cloudpickle
 import joblib
 import numpy as np
 
-from guestlist.arguments import shown
+from guestlist.arguments import short_repr
 from guestlist.collecting.engines.engine import (
     ONE_THREAD,
     Files,
@@ -42,7 +42,7 @@ from guestlist.collecting.engines.engine import (
     pickle_task,
 )
 from guestlist.data import Data
-from guestlist.errors import AuditError, unwritten
+from guestlist.errors import AuditError, write_error
 
 # Number of attempts if the process of a number dies.
 TRIES = 2
@@ -81,7 +81,7 @@ class Local:
         is_integer = isinstance(self.jobs, int | np.integer) and not isinstance(self.jobs, bool)
         if not is_integer or self.jobs == 0 or self.jobs > MOST_JOBS:
             raise ValueError(
-                f"Expected jobs={shown(self.jobs)} to be a number of processes, {MOST_JOBS} at most, or -1 for one per core."
+                f"Expected jobs={short_repr(self.jobs)} to be a number of processes, {MOST_JOBS} at most, or -1 for one per core."
             )
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
@@ -115,7 +115,7 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritten(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _write_order(task: Task, path: Path) -> None:

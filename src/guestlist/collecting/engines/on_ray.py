@@ -30,7 +30,7 @@ from guestlist.collecting.engines.engine import (
 from guestlist.data import Data
 from guestlist.errors import AuditError
 from guestlist.extras import extra
-from guestlist.stopping import handlers_kept
+from guestlist.stopping import preserve_handlers
 from guestlist.store.passing import temporary_folder
 
 # Number of Ray tasks in the cluster for each of its cores.
@@ -91,7 +91,7 @@ def _connected(ray, address: str | None) -> Iterator[None]:
 def _existing_cluster(ray, address: str, quiet: dict[str, Any]) -> Iterator[None]:
     try:
         _check_listening(address)
-        with handlers_kept():
+        with preserve_handlers():
             ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise AuditError(
@@ -116,7 +116,7 @@ def _new_cluster(ray, quiet: dict[str, Any]) -> Iterator[None]:
     # The folder is for logs and sockets. Its path must be short, since the name of a socket has a limit.
     with temporary_folder("guestlist-ray-", "/tmp" if os.name == "posix" else None) as folder:
         try:
-            with _without_network(ray), handlers_kept():
+            with _without_network(ray), preserve_handlers():
                 ray.init(address="local", include_dashboard=False, _temp_dir=str(folder), **quiet)
             yield
         finally:

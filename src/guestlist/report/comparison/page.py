@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from guestlist.comparing import LEVELS, Audited, Comparison, Comparisons
+from guestlist.comparing import LEVELS, AuditMetrics, Comparison, Comparisons
 from guestlist.evaluate import Estimate
 from guestlist.report.charts import DASHES, MARKS, Axis, Chart, Series, interval_ends
 from guestlist.report.comparison import wording
@@ -47,7 +47,7 @@ def _filled(template: str, **content) -> Markup:
 
 
 def _answer(found: Comparisons) -> Section:
-    lines = [wording.said(pair) for pair in found.pairs]
+    lines = [wording.difference_sentence(pair) for pair in found.pairs]
     return Section("answer", "What is different?", _filled("answer.html", lines=lines), css_class="answer")
 
 
@@ -57,7 +57,7 @@ def _audits(found: Comparisons) -> Section:
     return Section("audits", "Each model by itself", body)
 
 
-def _attacker(audit: Audited) -> str:
+def _attacker(audit: AuditMetrics) -> str:
     return "not recorded" if audit.training is None else audit.training.attacker
 
 
@@ -77,7 +77,7 @@ def _trade(found: Comparisons) -> Section | None:
     return Section("trade", "Privacy against usefulness", _filled("trade.html", told=told, charts=drawn), drawn)
 
 
-def _points(audits: list[Audited], figure: str, title: str) -> Chart:
+def _points(audits: list[AuditMetrics], figure: str, title: str) -> Chart:
     marks, found = tuple(MARKS), []
     for i, audit in enumerate(audits):
         y, x = getattr(audit, figure), audit.accuracy
@@ -95,13 +95,16 @@ def _value(estimate: Estimate | None) -> float:
 def _pairs(found: Comparisons) -> Section:
     tables = []
     for pair in found.pairs:
-        rows = [(wording.figure(pair, row), wording.cells(pair, row), wording.verdict(row)) for row in pair.differences]
+        rows = [
+            (wording.metric_name(pair, row), wording.difference_cells(pair, row), wording.verdict(row))
+            for row in pair.differences
+        ]
         missing = (
             ""
             if _calibrated(pair)
             else "Calibration error was not recorded in one of the audits, or there are no classes."
         )
-        tables.append((pair, rows, wording.exposed(pair), missing))
+        tables.append((pair, rows, wording.exposed_sentence(pair), missing))
     body = _filled("pairs.html", tables=tables, together=wording.TOGETHER)
     return Section("pairs", "Pair by pair", body)
 
@@ -123,13 +126,13 @@ def _risks(found: Comparisons) -> Section | None:
     return Section("risks", "How risk is spread, before and after", body, drawn)
 
 
-def _told(risk: str, audits: list[Audited]) -> str:
+def _told(risk: str, audits: list[AuditMetrics]) -> str:
     middle = LEVELS.index(0.5)
     medians = "; ".join(f"{audit.name}: {decimal(audit.risks[risk][middle])}" for audit in audits)
     return f"Shares of members whose {risk} is larger. Medians: {medians}."
 
 
-def _spread(risk: str, audits: tuple[Audited, ...]) -> Chart:
+def _spread(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
     """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
     dashes, above = tuple(DASHES), tuple(1 - level for level in LEVELS)
     lines = tuple(
@@ -150,7 +153,10 @@ def _spread(risk: str, audits: tuple[Audited, ...]) -> Chart:
 
 
 def _risen(found: Comparisons) -> Section:
-    parts = [(pair, wording.moved(pair), pair.moved.rose[:MOST_IDS] if pair.moved else ()) for pair in found.pairs]
+    parts = [
+        (pair, wording.risk_changes_sentence(pair), pair.moved.rose[:MOST_IDS] if pair.moved else ())
+        for pair in found.pairs
+    ]
     named = any(ids for *_, ids in parts)
     return Section("risen", "Whose risk rose", _filled("risen.html", parts=parts, named=named, most=MOST_IDS))
 

@@ -19,7 +19,7 @@ TOGETHER = (
 )
 
 
-def figure(pair: Comparison, row: Difference) -> str:
+def metric_name(pair: Comparison, row: Difference) -> str:
     """What a difference is about."""
     share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
     return FIGURES[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
@@ -34,13 +34,13 @@ def verdict(row: Difference) -> str:
     return "more" if row.difference.value > 0 else "less"
 
 
-def cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
+def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
     """The first value, the second, their difference, and its interval."""
     values = (row.first.value, row.second.value, row.difference.value)
     return *(decimal(value) for value in values), interval(row.difference)  # type: ignore[return-value]
 
 
-def said(pair: Comparison) -> str:
+def difference_sentence(pair: Comparison) -> str:
     """What is different about the second audit, in one sentence."""
     rows = {(row.what, row.of): row for row in pair.differences}
     leaks = [row for row in rows.values() if row.what in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
@@ -56,10 +56,10 @@ def _change(pair: Comparison, row: Difference) -> str:
     by = decimal(abs(row.difference.value))
     low, high = sorted(abs(end) for end in (row.difference.low, row.difference.high))
     way = "higher" if row.difference.value > 0 else "lower"
-    return f"{figure(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
+    return f"{metric_name(pair, row)} is {way} by {by} ({decimal(low, -1)} to {decimal(high, 1)})"
 
 
-def exposed(pair: Comparison) -> str:
+def exposed_sentence(pair: Comparison) -> str:
     """Who the most exposed are, and what could have been seen about them."""
     found = pair.most_exposed
     if found is None:
@@ -72,7 +72,7 @@ def exposed(pair: Comparison) -> str:
     return f"{few}: if all of them were found at first, a fall of {fall} or more would have been seen. {chosen}"
 
 
-def moved(pair: Comparison) -> str:
+def risk_changes_sentence(pair: Comparison) -> str:
     """How many members' risk rose and fell."""
     found = pair.moved
     if found is None:

@@ -36,11 +36,11 @@ def page(found: Experiment) -> str:
     sections = [_answer(found), _advantage(found), _accuracy(found), _reading()]
     cover = None if found.cover is None else sanitize_value(Cover, found.cover)
     return render_page(
-        "Dependent records:", described(found), sections, made_from="experiment.json", cover=cover, what="Game"
+        "Dependent records:", game_description(found), sections, made_from="experiment.json", cover=cover, what="Game"
     )
 
 
-def described(found: Experiment) -> str:
+def game_description(found: Experiment) -> str:
     """Name and options of the game, without those that are not set."""
     options = ((name, value) for name, value in found.game.items() if name not in ("name", "iid") and value is not None)
     return f"{found.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
@@ -60,12 +60,12 @@ def _said(found: Experiment, attack: str) -> str | None:
     gaps = [gap for gap in found.gaps if gap.attack == attack]
     if not gaps:
         return None
-    more, less = ([gap for gap in gaps if shown(gap.difference, side)] for side in (1, -1))
+    more, less = ([gap for gap in gaps if is_significant(gap.difference, side)] for side in (1, -1))
     name = name_of(found, attack)
     if more:
         most = max(more, key=lambda gap: gap.difference.value)
         by = f"{decimal(most.difference.value)} ({interval(most.difference)})"
-        at = f"at epsilon {told(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
+        at = f"at epsilon {epsilon_text(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
         line = f"{name}: dependent records add up to {by} to its advantage ({at})."
     else:
         line = f"{name}: it is not shown that dependent records add to its advantage."
@@ -74,12 +74,13 @@ def _said(found: Experiment, attack: str) -> str | None:
     above = [epsilon for epsilon in found.epsilons if _above(found, attack, epsilon)]
     if above:
         line += (
-            f" At epsilon {', '.join(map(told, above))} it is above what the promise allows for records that are alike."
+            f" At epsilon {', '.join(map(epsilon_text, above))} it is above "
+            "what the promise allows for records that are alike."
         )
     return line[0].upper() + line[1:]
 
 
-def shown(difference: Estimate, side: int) -> bool:
+def is_significant(difference: Estimate, side: int) -> bool:
     """Whether the whole interval lies on one side of 0."""
     return (difference.low if side > 0 else -difference.high) > 0
 
@@ -88,7 +89,7 @@ def _above(found: Experiment, attack: str, epsilon: float) -> bool:
     return not math.isinf(epsilon) and found.mean(attack, epsilon).low > humphries(epsilon, found.delta)
 
 
-def told(epsilon: float) -> str:
+def epsilon_text(epsilon: float) -> str:
     return "∞" if math.isinf(epsilon) else f"{epsilon:g}"
 
 
@@ -114,7 +115,7 @@ def _advantage(found: Experiment) -> Section:
     rows = [
         (
             name_of(found, gap.attack),
-            told(gap.epsilon),
+            epsilon_text(gap.epsilon),
             _bound(found, gap.epsilon),
             *(found.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
             gap.difference,
@@ -144,7 +145,7 @@ def _accuracy(found: Experiment) -> Section:
         "accuracy.html",
         charts=drawn,
         rows=rows,
-        epsilons=[told(epsilon) for epsilon in found.epsilons],
+        epsilons=[epsilon_text(epsilon) for epsilon in found.epsilons],
         validated=("validation", "apart") in known,
     )
     return Section("accuracy", "How often the model is right", body, drawn)
@@ -165,7 +166,7 @@ def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound:
     if bound:
         allowed = tuple(_bound(found, epsilon) for epsilon in found.epsilons)
         series.append(Series("allowed, were records alike", places, allowed, "quiet", line=1.2, dash="dot"))
-    names = tuple(told(epsilon) for epsilon in found.epsilons)
+    names = tuple(epsilon_text(epsilon) for epsilon in found.epsilons)
     return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), full_width=not bound)
 
 
