@@ -75,5 +75,5 @@ def expected(tmp_path_factory):
 def in_the_order_given():
     """Records are not shuffled: for tests that look at arrays inside a folder by where a record stood."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "shuffled", lambda rows, seed: rows)
+        patch.setattr(inputs, "shuffle_rows", lambda rows, seed: rows)
         yield

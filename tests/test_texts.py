@@ -9,7 +9,7 @@ import guestlist as gl
 from guestlist.blind.baseline import evaluate_baseline
 from guestlist.cli import main
 from guestlist.collecting.evidence.perturbations import column_scales, perturbed
-from guestlist.collecting.evidence.regression import features
+from guestlist.collecting.evidence.regression import regression_features
 from guestlist.collecting.inputs import prepare
 from guestlist.data import as_data
 from guestlist.errors import InputError
@@ -254,7 +254,7 @@ def test_free_text_is_told_from_categories():
 
 def test_a_quantile_regression_and_a_report_read_texts():
     x = np.array(texts(50, 1)[0], dtype=object)
-    read = features(x, np.zeros(50, dtype=int))
+    read = regression_features(x, np.zeros(50, dtype=int))
     assert read.values.shape == (50, 193)
     assert not read.categorical[:-1].any()
     assert _columns(gl.Data(x, np.zeros(50))) == {"text": list(x)}

@@ -368,7 +368,7 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     """Raise for a misspelt or faulty attack before a folder is created."""
     planned = {plan.name for plan in plans}
     # The folder may already hold evidence of any stored type.
-    possible = planned | {name for name, kind in EVIDENCE.items() if kind.kept}
+    possible = planned | {name for name, kind in EVIDENCE.items() if kind.stored}
     signal_names = inputs.target.scale.signal_names
     attacks = select_attacks(config.attacks, config.min_references, possible, missing_evidence(), signal_names)
     if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):

@@ -138,7 +138,7 @@ def prepare(
     near = checks.twins_among(
         pool.take(retained), hashes[retained], member[retained], outside[retained], repeated[retained]
     )
-    rows = stream(seed, "pool").permutation(np.flatnonzero(retained & ~repeated))
+    rows = shuffle_rows(np.flatnonzero(retained & ~repeated), seed)
     return Inputs(
         target=target,
         pool=reset_rows(pool.take(rows)),
@@ -180,6 +180,11 @@ def check_folder(folder) -> None:
     """Raise unless the folder of an audit is a path or None."""
     if folder is not None:
         as_path("folder", folder)
+
+
+def shuffle_rows(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return the rows in random order."""
+    return stream(seed, "pool").permutation(rows)
 
 
 def reset_rows(pool: Data) -> Data:

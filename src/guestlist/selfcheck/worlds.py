@@ -122,7 +122,7 @@ def gaussian(
         others=_others(models, together),
         seed=_seeds(seed),
         classes=classes,
-        says=says,
+        output=says,
         signals_of=signals_of,
     )
     return world, together

@@ -33,7 +33,7 @@ def test_every_row_is_whole(name):
     assert kind.plan() == kind.plan(**{field.name: field.default for field in fields(kind.plan)})
     assert kind.view.__name__.endswith("View")
     assert hasattr(kind.view, "take")
-    assert (isinstance(kind.plan(), Plan), isinstance(kind.plan(), FromTarget)) == (kind.kept, not kind.kept)
+    assert (isinstance(kind.plan(), Plan), isinstance(kind.plan(), FromTarget)) == (kind.stored, not kind.stored)
     assert getattr(gl, kind.plan.__name__) is kind.plan
     if kind.simulate:
         made = gaussian_simulation(1.0, records=20, models=5).evidence(0).need(name)

@@ -1,1 +1,1 @@
-"""What can be collected about a target beyond what ordinary references say, one file per kind."""
+"""Evidence about a target beyond the signals of references, one file per type."""

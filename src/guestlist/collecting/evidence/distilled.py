@@ -1,7 +1,7 @@
-"""Models taught by the target: trained as it was, on records that carry its answers in the place of labels.
+"""Distilled models: trained as the target was, on records with the target's outputs instead of labels.
 
-Whatever the target has learnt about the population passes on to them; what it knows of one record because it trained
-on it does not, unless that record is among theirs (Ye et al. 2022, attack D).
+They inherit the target's knowledge of the population, but not its memory of single training records, unless such a record is
+among their own (Ye et al. 2022, attack D).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Distilled:
     """Train models on records that the target has labelled.
 
     Args:
-        models: how many.
-        records: which ones they train on: ``population``, or the whole ``pool``, where a record is compared only with
-            models that did not train on it. ``auto`` takes the population if it has twice as many records as the
-            members: with fewer, all models would train on much the same ones.
+        models: Number of models.
+        records: Records to train on: ``population``, or the whole ``pool``, in which case a record is compared only with models
+            that did not train on it. ``auto`` takes the population if it has at least twice the number of members: with fewer,
+            all models would train on much the same records.
     """
 
     models: int = 64
@@ -64,41 +64,51 @@ class Distilled:
             )
 
     def collect(self, context: CollectContext) -> None:
-        plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
-        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
-        soft, train = context.extractor.scale.soft(context.store.required_answers()), context.target.needs("distil")
-        taught = self._taught(context)
-        # As many records as the target had; all of them where there are no more.
-        rate = float(min(context.store.split.members.sum() / taught.sum(), 1 - 1e-9))
-        task = Distilling(train, taught, rate, context.seed, soft, context.extractor, folder)
-        context.run(task, [k for k in range(1, 1 + plan.models) if k not in there])
+        plan = begin_plan(context.store, self)
+        folder = evidence_folder(context.store, self.name)
+        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        eligible = self._eligible(context)
+        # The same number of records as the target had; all of them if there are no more.
+        rate = float(min(context.store.split.members.sum() / eligible.sum(), 1 - 1e-9))
+        task = DistilModel(
+            train=context.target.needs("distil"),
+            eligible=eligible,
+            rate=rate,
+            seed=context.seed,
+            soft=context.extractor.scale.soft(context.store.required_answers()),
+            extractor=context.extractor,
+            folder=folder,
+        )
+        context.run(task, [k for k in range(1, 1 + plan.models) if k not in collected])
 
-    def _taught(self, context: CollectContext) -> np.ndarray:
-        """(records,) true for those that may be trained on."""
+    def _eligible(self, context: CollectContext) -> np.ndarray:
+        """Return (records,) true for those that may be trained on."""
         split = context.store.split
-        enough = split.population.sum() >= 2 * split.members.sum()
-        chosen = enough if self.records == "auto" else self.records == "population"
-        return split.population if chosen else np.ones(len(context.pool), dtype=bool)
+        use_population = self.records == "population"
+        if self.records == "auto":
+            use_population = split.population.sum() >= 2 * split.members.sum()
+        return split.population if use_population else np.ones(len(context.pool), dtype=bool)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
-        plan, folder = plan_of(store, Distilled.name), evidence_folder(store, Distilled.name)
+        plan = plan_of(store, Distilled.name)
         if plan is None:
             return None
-        there = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
-        if not there:
+        folder = evidence_folder(store, Distilled.name)
+        numbers = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
+        if not numbers:
             return None
-        parts = [store.read(_path(folder, k)) for k in there]
+        parts = [store.read(_path(folder, k)) for k in numbers]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         return ModelsView(values, values.pop("member"))
 
 
 @dataclass(frozen=True)
-class Distilling:
-    """How one distilled model comes to be."""
+class DistilModel:
+    """Task that trains one distilled model and writes its signals."""
 
     train: SoftTrainer
-    taught: np.ndarray
+    eligible: np.ndarray
     rate: float
     seed: int
     soft: np.ndarray
@@ -106,7 +116,7 @@ class Distilling:
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.taught
+        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.eligible
         rng = stream(self.seed, "distilled training", k)
         name = f"Distilled model {k} ({rows.sum()} records)"
         answers = self.extractor.train_and_query(

@@ -1,7 +1,7 @@
-"""Whole answers of the references: attacks that learn a classifier read more than what is said of the true class.
+"""Outputs of the references for every class, which attacks with a fitted classifier read.
 
-A reference is trained once. One that is not there yet is trained here, and its signals are written beside its answers;
-one that is there already is trained once more, with the same random stream and so to the same bits.
+A reference that does not exist yet is trained here, and its signals are written with its outputs. One that exists is trained
+again with the same random stream, so that it is bitwise identical.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from guestlist.views.evidence import FullAnswersView
 
 @dataclass(frozen=True)
 class FullAnswers:
-    """Keep everything that the references answer, for every class."""
+    """Keep the outputs of the references for every class."""
 
     name: ClassVar[str] = "full_answers"
     grows: ClassVar[tuple[str, ...]] = ()
@@ -47,41 +47,43 @@ class FullAnswers:
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
-        task = Answering(train_reference(context), frozenset(context.store.models()), folder)
-        context.run(task, [k for k in range(1, 1 + context.references) if k not in there])
+        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
+        task = QueryReference(train_reference(context), frozenset(context.store.models()), folder)
+        context.run(task, [k for k in range(1, 1 + context.references) if k not in collected])
 
     @staticmethod
     def read(store: Store) -> FullAnswersView | None:
-        """Answers of the references whose signals are there, in the same order."""
+        """Read the outputs of the references that have signals, in the same order."""
         if plan_of(store, FullAnswers.name) is None:
             return None
-        folder, signals = evidence_folder(store, FullAnswers.name), set(store.models())
-        there = [k for k in file_numbers(folder, "model") if k in signals]
-        if not there:
+        folder = evidence_folder(store, FullAnswers.name)
+        models = set(store.models())
+        numbers = [k for k in file_numbers(folder, "model") if k in models]
+        if not numbers:
             return None
-        kept = [store.read(_path(folder, k))["log_p"] for k in there]
-        return FullAnswersView(np.stack(kept), store.split.member[there])
+        log_p = [store.read(_path(folder, k))["log_p"] for k in numbers]
+        return FullAnswersView(np.stack(log_p), store.split.member[numbers])
 
 
 @dataclass(frozen=True)
-class Answering:
-    """How one reference's answers come to be."""
+class QueryReference:
+    """Task that trains one reference and writes its outputs, and its signals unless the folder holds them."""
 
     reference: TrainReference
-    there: frozenset[int]
+    with_signals: frozenset[int]
     folder: Path
 
     def files(self, k: int, pool: Data) -> Files:
-        extractor, answers = self.reference.extractor, self.reference.answers(k, pool)
-        kept = {_path(self.folder, k): {"log_p": extractor.scale.log_probabilities(answers)}}
-        if k in self.there:
-            return kept
-        return {model_path(self.reference.folder, k): extractor.signals(answers), **kept}
+        extractor = self.reference.extractor
+        answers = self.reference.answers(k, pool)
+        files = {_path(self.folder, k): {"log_p": extractor.scale.log_probabilities(answers)}}
+        if k in self.with_signals:
+            return files
+        return {model_path(self.reference.folder, k): extractor.signals(answers), **files}
 
 
 def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
-    """Write what model ``k`` answered where it was not trained by us: (records, classes), NaN where it was not asked."""
+    """Write (records, classes) log-probabilities of a model that the user trained; NaN where it was not queried."""
     begin_plan(store, FullAnswers())
     store.write(_path(evidence_folder(store, FullAnswers.name), k), {"log_p": log_p})
 

@@ -1,4 +1,4 @@
-"""Everything that is known about one kind of evidence: a row of the table, at the end of the kind's own file."""
+"""Facts about one type of evidence: a row of the table, which stands at the end of the type's file."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from guestlist.views.evidence import Part
 Access = Literal["queries", "model file"]
 QUERIES: Access = "queries"
 MODEL_FILE: Access = "model file"
-_HOW = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
+_REMEDY = "Add evidence=[gl.{plan}()] to gl.audit, or --evidence {name} to the command: guestlist collect DIR --evidence {name}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceType:
-    """One kind of evidence.
+    """One type of evidence.
 
     Args:
-        plan: makes a plan from options. One without ``collect`` takes its view from the target at once, and nothing of
-            it is written: it may hold features.
-        view: what attacks get.
-        summary, cost: what it is and what it takes, for people.
-        missing: what an attack does with it, and that it is not there: the rest of a sentence about the attack.
-        attacker: what an attacker is or has beyond the model's answers: "knows all other members"; the rest of a sentence
-            about someone. Empty: nothing.
-        access: what of the model it takes: ``queries`` if its outputs do, ``model file`` if its parameters must be read.
-        target: the targets that have it, if it is only some: "a K-NN target".
-        owner: whether it takes the truth to compute, so that only whoever trained the model has it: risks look at it, and
-            no attack is given it.
-        default: whether it is collected unasked, where the target can give it.
-        default_scales: scales of targets of which it is collected unasked too: they tell little else.
-        on_mocks: whether references, as mock targets, have the same: they are models of the same kind.
-        simulate: a made-up world and the number of a model to the view of it; None: it cannot be made up.
-        known_membership: the view to (records,) those whose membership it tells, which attacks on it then do not score.
-        perfect_fit: the view to that of a target that fits every record without fault: nothing looks more like a member.
-            None: it says nothing about how well the target fits, or the signals say it.
+        plan: Class of its plans. A plan without ``collect`` takes the view from the target at once, and nothing is written,
+            because it may hold features.
+        view: Class of the data that attacks get.
+        summary: Description.
+        cost: Description of the cost.
+        missing: Use of the evidence in an attack, and that it is missing: the rest of a sentence about the attack.
+        attacker: Knowledge of an attacker beyond the model's outputs, as the rest of a sentence: "knows all other members".
+        access: ``queries`` if the model's outputs are enough, ``model file`` if its parameters must be read.
+        target: Targets that have it, if not all: "a K-NN target".
+        owner: Whether it is computed from the true membership, so that only the model owner has it. Risks read it, and no
+            attack does.
+        default: Whether it is collected by default if the target supports it.
+        default_scales: Scales of outputs for which it is collected by default, because they reveal little else.
+        on_mocks: Whether stand-in targets share it, because they are models of the same type.
+        simulate: Function from a simulation and the number of a model to a view; None if it cannot be simulated.
+        known_membership: Function from a view to (records,) true for those with known membership, which attacks do not score.
+        perfect_fit: Function from a view to that of a target that fits every record perfectly. None if it does not measure the
+            fit, or the signals do.
     """
 
     plan: type[Plan] | type[FromTarget]
@@ -61,17 +61,17 @@ class EvidenceType:
     perfect_fit: Callable[[Any], Any] | None = None
 
     @property
-    def kept(self) -> bool:
+    def stored(self) -> bool:
         """Whether it is written into the audit folder."""
         return hasattr(self.plan, "collect")
 
     def read(self, store: Store) -> Part | None:
-        """What of it is in the audit folder; None if nothing is."""
+        """Read it from the audit folder; None if there is none."""
         return self.plan.read(store) if hasattr(self.plan, "read") else None
 
     @property
     def missing_message(self) -> str:
-        """The rest of a sentence about an attack that lacks it: what it is, and how to get it."""
+        """Rest of a sentence about an attack that lacks it, with a remedy."""
         if self.default or self.owner:
             return self.missing
-        return f"{self.missing} {_HOW.format(plan=self.plan.__name__, name=self.plan.name)}"
+        return f"{self.missing} {_REMEDY.format(plan=self.plan.__name__, name=self.plan.name)}"

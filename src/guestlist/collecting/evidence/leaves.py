@@ -1,4 +1,4 @@
-"""Where records fall in the trees of the target, and what its file tells about the training records that did."""
+"""Leaves of the records in a tree model, and the training counts in its file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from guestlist.views.evidence import LeavesView
 
 @dataclass(frozen=True)
 class Leaves:
-    """Look up the leaves of every record. They say much about its features, so nothing of it is written."""
+    """Look up the leaves of every record. They reveal features, so they are not written."""
 
     name: ClassVar[str] = "leaves"
 
@@ -26,15 +26,22 @@ class Leaves:
         target.needs("leaves", "{name} is not a model of trees that we know{why}. Leave 'leaves' out.")
 
     def take(self, target: Target, pool: Data, split: Split) -> LeavesView:
-        rate, asked = share_of_members(split)
+        rate, evaluated = share_of_members(split)
         leaf, tables, weight = query(target.needs("leaves"), pool.x)
         if tables is None:
-            return LeavesView(leaf, None, False, None, rate, asked)
+            return LeavesView(leaf=leaf, held=None, by_class=False, bag=None, rate=rate, evaluated=evaluated)
         by_class = tables[0].ndim == 2
-        own = (target.classes_of(pool.y),) if by_class else ()
-        held = np.stack([table[(leaf[:, tree], *own)] for tree, table in enumerate(tables)], axis=1)
-        bag = np.array([table.sum() for table in tables])
-        return LeavesView(leaf, held, by_class, bag, rate, asked, weight)
+        classes = (target.classes_of(pool.y),) if by_class else ()
+        held = np.stack([table[(leaf[:, tree], *classes)] for tree, table in enumerate(tables)], axis=1)
+        return LeavesView(
+            leaf=leaf,
+            held=held,
+            by_class=by_class,
+            bag=np.array([table.sum() for table in tables]),
+            rate=rate,
+            evaluated=evaluated,
+            weight=weight,
+        )
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -1,11 +1,11 @@
-"""Models trained as the target was, without the one record that they are asked about (Ye et al. 2022, attack L).
+"""Models trained as the target was, without the one record that they are queried about (Ye et al. 2022, attack L).
 
-Every chosen record has models of its own, so it is done for few. A non-member is left out of the target's training set as
-it is: its models train on all members, with seeds of their own. One set of models for all non-members would do with fewer,
-but whatever chance made of those models would move the scores of all non-members together, and against the members'; an
-interval that takes records to be independent then excludes one half far too often where nothing leaks.
+Every chosen record has its own models, so it is done for few records. A non-member is not in the target's training set: its
+models train on all members, with their own seeds. One set of models for all non-members would be cheaper. But chance in those
+models would move the scores of all non-members together, and an interval that assumes independent records would then exclude
+an AUC of 0.5 far too often if nothing leaks.
 
-    record-00042.npz   a chosen record: name to (models,) what the models trained without it say about it
+    record-00042.npz   a chosen record: name to (models,) signals of the models trained without it
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from guestlist.store import Store, file_numbers
 from guestlist.targets.target import Predict, Target, Trainer
 from guestlist.views.evidence import ModelsView
 
-# The first number of the stream "left out" says what is drawn. Part of every audit folder; never change them.
-_CHOICE, _WITHOUT = 1, 2
+# First number of the stream "left out". Every audit folder depends on these numbers; never change them.
+_CHOICE = 1
+_WITHOUT = 2
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class LeftOut:
     """Train models without single records.
 
     Args:
-        records: how many members, drawn at random, and as many non-members; all of them where there are no more.
-        models: how many for each of them.
-        ids: exactly these members and non-members instead of some drawn at random.
+        records: Number of members, drawn at random, and of non-members; all of them if there are no more.
+        models: Number of models for each of them.
+        ids: Exactly these members and non-members instead of a random draw.
     """
 
     records: int = 100
@@ -64,51 +65,56 @@ class LeftOut:
             "train",
             "{name} has no recipe to train models without a record by{why}. Give train=… in Python, or leave 'left_out' out.",
         )
-        _chosen(pool.ids, split, self.records, self.ids, seed=0)  # are the ids known?
+        _chosen(pool.ids, split, self.records, self.ids, seed=0)  # raises if an id is unknown
 
     def collect(self, context: CollectContext) -> None:
-        plan, folder, split = (
-            begin_plan(context.store, self),
-            evidence_folder(context.store, self.name),
-            context.store.split,
-        )
-        chosen, member = _chosen(context.pool.ids, split, plan.records, plan.ids, context.seed), split.members
+        plan = begin_plan(context.store, self)
+        split = context.store.split
+        chosen = _chosen(context.pool.ids, split, plan.records, plan.ids, context.seed)
         begun = _by_record(context.store, chosen)
         short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
-        there = {i: begun[i] for i in short if i in begun}
-        context.run(
-            Without(context.target.needs("train"), member, plan.models, context.seed, context.extractor, folder, there),
-            short,
+        task = TrainWithout(
+            train=context.target.needs("train"),
+            member=split.members,
+            models=plan.models,
+            seed=context.seed,
+            extractor=context.extractor,
+            folder=evidence_folder(context.store, self.name),
+            begun={i: begun[i] for i in short if i in begun},
         )
+        context.run(task, short)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
         plan = plan_of(store, LeftOut.name)
         if plan is None:
             return None
-        ids, member = store.pool["id"].to_numpy(), store.split.members
+        ids = store.pool["id"].to_numpy()
+        member = store.split.members
         chosen = _chosen(ids, store.split, plan["records"], tuple(plan["ids"]), store.manifest.seed)
-        there = _by_record(store, chosen)
-        missing = [side for side in (chosen & member, chosen & ~member) if side.any() and not side[list(there)].any()]
-        if not there or missing:  # one side alone is nothing to compare: it is not finished
+        by_record = _by_record(store, chosen)
+        missing = [
+            side for side in (chosen & member, chosen & ~member) if side.any() and not side[list(by_record)].any()
+        ]
+        if not by_record or missing:  # Only members, or only non-members: the collection is not finished.
             return None
-        # As many for everyone: how many models a record has must not tell whether it is a member.
-        shape = min(map(_count, there.values())), len(ids)
-        values = {name: np.full(shape, np.nan) for name in next(iter(there.values()))}
+        # The same number for every record: it must not reveal whether a record is a member.
+        shape = min(map(_count, by_record.values())), len(ids)
+        values = {name: np.full(shape, np.nan) for name in next(iter(by_record.values()))}
         for name, matrix in values.items():
-            for i, part in there.items():
+            for i, part in by_record.items():
                 matrix[:, i] = part[name][: len(matrix)]
         return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
 @dataclass(frozen=True)
-class Without:
-    """How the file of one record comes to be: as many models without it as are missing, asked about it alone.
+class TrainWithout:
+    """Task that trains the missing models without one record, and writes their signals of it.
 
     Args:
-        member: (records,) whom the target was trained on.
-        models: how many there are to be.
-        begun: what is there already; it travels along, since a worker may not see the folder.
+        member: (records,) true for the target's members.
+        models: Number of models that the record should have.
+        begun: Signals of earlier models; they are sent along, since a worker may not see the folder.
     """
 
     train: Trainer
@@ -120,38 +126,39 @@ class Without:
     begun: Mapping[int, Mapping[str, np.ndarray]]
 
     def files(self, i: int, pool: Data) -> Files:
-        rows, only = self.member.copy(), np.array([i])
+        rows = self.member.copy()
         rows[i] = False
-        x, extractor = pool.take(only).x, self.extractor.take(only)
+        record = np.array([i])
+        x = pool.take(record).x
+        extractor = self.extractor.take(record)
         parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
         for k in range(1 + sum(map(_count, parts)), 1 + self.models):
             rng = stream(self.seed, "left out", _WITHOUT, i, k)
             name = f"Model {k} without record {pool.ids[i]!r}"
-            # Each model gets its own copy of the records: the one before it may have written on them.
-            train = partial(_trained, self.train, pool, rows, rng)
+            # Each model gets its own copy of the records: the one before it may have changed them.
+            train = partial(_train_on_copy, self.train, pool, rows, rng)
             parts.append(extractor.signals(extractor.train_and_query(name, train, x, rng)))
-        return {
-            _record_path(self.folder, i): {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        }
+        signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {_record_path(self.folder, i): signals}
 
 
-def _trained(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> Predict:
+def _train_on_copy(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> Predict:
     return train(pool.copied(rows), rng)
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
-    """(records,) true for those that are left out; more of them later keep those drawn before.
+    """Return (records,) true for those that are left out; a larger number later keeps those drawn before.
 
     Args:
-        ids: (records,) of the pool.
-        named: exactly these, if any are.
+        ids: (records,) ids of the pool.
+        named: Exactly these ids, if any are given.
     """
     if named:
         chosen = np.isin(ids.astype(str), named) & split.evaluated[0]
         unknown = [name for name in named if name not in set(ids[chosen])]
         if unknown:
-            told = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
-            raise InputError(f"No member or non-member has the id {told}; there are such as {ids[0]!r}.")
+            listed = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+            raise InputError(f"No member or non-member has the id {listed}; there are such as {ids[0]!r}.")
         return chosen
     chosen = np.zeros(len(ids), dtype=bool)
     for number, side in enumerate((split.members & split.evaluated[0], split.nonmembers)):
@@ -161,14 +168,14 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
 
 
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
-    """What is there of each chosen record."""
+    """Read the signals of each chosen record that has some."""
     folder = evidence_folder(store, LeftOut.name)
     numbers = [i for i in file_numbers(folder, "record", width=5) if i < len(chosen) and chosen[i]]
     return {i: store.read(_record_path(folder, i)) for i in numbers}
 
 
 def _count(part: Mapping[str, np.ndarray] | None) -> int:
-    """How many models a record's file holds."""
+    """Return the number of models in a record's file."""
     return 0 if part is None else len(next(iter(part.values())))
 
 

@@ -1,4 +1,4 @@
-"""How far the target's answer about each record follows the record's own label."""
+"""Leverage: how strongly the target's output for each record follows the record's own label."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.owners import collect_values, kept_values
+from guestlist.collecting.evidence.owners import collect_values, read_values
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -20,10 +20,10 @@ from guestlist.views.evidence import OwnersView
 
 @dataclass(frozen=True)
 class Leverage:
-    """Compute the leverage of every record that is asked about.
+    """Compute the leverage of every evaluated record.
 
     Args:
-        most: how many multiplications it may take; with more it is left out of audits that do not ask for it.
+        most: Largest number of multiplications; with more it is not collected by default.
     """
 
     most: float = 1e11
@@ -57,7 +57,7 @@ class Leverage:
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
-        return kept_values(store, Leverage.name)
+        return read_values(store, Leverage.name)
 
 
 EVIDENCE_TYPE = EvidenceType(

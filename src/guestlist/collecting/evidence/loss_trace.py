@@ -1,4 +1,4 @@
-"""How the loss of each record moved in the course of the target's training."""
+"""Loss trace: variation of the loss of each record during the target's training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.owners import collect_values, kept_values
+from guestlist.collecting.evidence.owners import collect_values, read_values
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.games import Split
@@ -19,7 +19,7 @@ from guestlist.views.evidence import OwnersView
 
 @dataclass(frozen=True)
 class LossTrace:
-    """Ask the target's checkpoints about every record, and keep the interquartile range of its losses."""
+    """Query the target's checkpoints about every record, and keep the interquartile range of its losses."""
 
     name: ClassVar[str] = "loss_trace"
     grows: ClassVar[tuple[str, ...]] = ()
@@ -33,11 +33,13 @@ class LossTrace:
         )
 
     def collect(self, context: CollectContext) -> None:
-        target, scale = context.target, context.extractor.scale
+        target = context.target
+        scale = context.extractor.scale
 
         def compute(data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-            course, labels = target.needs("checkpoints"), target.labels_of(data.y)
-            trace = [scale.signals(said.reshape(len(data), target.columns), labels)["loss"] for said in course(data.x)]
+            labels = target.labels_of(data.y)
+            outputs = target.needs("checkpoints")(data.x)
+            trace = [scale.signals(each.reshape(len(data), target.columns), labels)["loss"] for each in outputs]
             low, high = np.quantile(trace, [0.25, 0.75], axis=0)
             return {"spread": high - low}
 
@@ -45,7 +47,7 @@ class LossTrace:
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
-        return kept_values(store, LossTrace.name)
+        return read_values(store, LossTrace.name)
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -1,4 +1,4 @@
-"""Where a K-NN target looks for neighbours: what other models would say can then be computed instead of trained."""
+"""Feature space of a K-NN target: outputs of other models are then computed instead of trained."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from guestlist.views.evidence import NeighboursView
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Take the space of the target's distances. It holds features, so nothing of it is written."""
+    """Take the space of the target's distances. It holds features, so it is not written."""
 
     name: ClassVar[str] = "neighbours"
 
@@ -25,8 +25,8 @@ class Neighbours:
 
     def take(self, target: Target, pool: Data, split: Split) -> NeighboursView:
         x, k, metric = query(target.needs("neighbours"), pool.x)
-        rate, asked = share_of_members(split)
-        return NeighboursView(x, k, metric, rate, asked)
+        rate, evaluated = share_of_members(split)
+        return NeighboursView(x=x, k=k, metric=metric, rate=rate, evaluated=evaluated)
 
 
 EVIDENCE_TYPE = EvidenceType(

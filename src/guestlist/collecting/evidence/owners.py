@@ -1,4 +1,4 @@
-"""Values of each record that take the truth and the target to compute: kept as one number per record, without features."""
+"""Values of each record that the model owner computes from the target and the true membership."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from guestlist.views.evidence import OwnersView
 def collect_values(
     context: CollectContext, plan: Plan, compute: Callable[[Data, np.ndarray], Mapping[str, np.ndarray]]
 ) -> None:
-    """Keep what ``compute`` finds, unless it was kept before.
+    """Compute and write values, unless they were written before.
 
     Args:
-        compute: all members and all records that are asked about, and which of them are members, to values by name; kept
-            are those of records that are asked about.
+        compute: Function from members and evaluated records, and a mask of the members, to values by name. Values of evaluated
+            records are written.
     """
     begin_plan(context.store, plan)
     path = _path(context.store, plan.name)
@@ -31,17 +31,18 @@ def collect_values(
         return
     split = context.store.split
     rows = np.flatnonzero(split.members | split.evaluated[0])
-    with one_thread():  # the same bits on any number of cores
+    with one_thread():  # identical results on any number of cores
         values = compute(context.pool.copied(rows), split.members[rows])
-    asked, kept = split.evaluated[0][rows], {}
-    for name, found in values.items():
-        kept[name] = np.full(len(context.pool), np.nan)
-        kept[name][rows[asked]] = found[asked]
-    context.store.write(path, kept)
+    evaluated = split.evaluated[0][rows]
+    arrays = {}
+    for name, computed in values.items():
+        arrays[name] = np.full(len(context.pool), np.nan)
+        arrays[name][rows[evaluated]] = computed[evaluated]
+    context.store.write(path, arrays)
 
 
-def kept_values(store: Store, name: str) -> OwnersView | None:
-    """What was kept; None if nothing was."""
+def read_values(store: Store, name: str) -> OwnersView | None:
+    """Read values that :func:`collect_values` wrote; None if there are none."""
     path = _path(store, name)
     if plan_of(store, name) is None or not path.exists():
         return None

@@ -1,7 +1,6 @@
-"""What the target answers about records that were changed a little: how far its labels can be trusted around each.
+"""The target's labels of perturbed records: a measure of each record's distance to the decision boundary.
 
-Members lie further from where a model changes its mind than other records do, and that shows in labels alone: no
-confidence is looked at (Choquette-Choo et al. 2021).
+Members are further from the decision boundary than other records, which labels alone reveal (Choquette-Choo et al. 2021).
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from guestlist.store import Store, file_numbers
 from guestlist.targets.target import Predict, Target, answers
 from guestlist.views.evidence import PerturbedView
 
-# How many numbers a batch of copies holds. Part of what a seed means, since a batch draws its noise at once.
+# Numbers in a batch of copies. Results depend on it, since a batch draws its noise at once.
 BATCH = 2**24
-TRIED = 20  # records of which a perturbed copy is tried before the long work
+N_TRIED = 20  # perturbed copies that are tried before the long work
 
 
 @dataclass(frozen=True)
 class Perturbed:
-    """Ask the target about perturbed copies of every record.
+    """Query the target about perturbed copies of every record.
 
     Args:
-        copies: of each record.
-        noise: standard deviation of the noise on a number, in standard deviations of its column.
-        flips: chance that a 0 or 1 becomes the other, or that a category, or a word of a text, is drawn anew.
+        copies: Number of copies of each record.
+        noise: Standard deviation of the noise on a number, in standard deviations of its column.
+        flips: Probability that a 0 or 1 becomes the other, or that a category or a word is replaced at random.
     """
 
     copies: int = 50
@@ -62,47 +61,56 @@ class Perturbed:
             raise ValueError(f"Expected noise={self.noise} or flips={self.flips} to be larger: nothing would change.")
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        """Every classifier can be asked about more records, if it can read them: a few are tried."""
+        """Raise unless the target is a classifier that reads a few perturbed records."""
         if not target.scale.has_classes:
             raise InputError(
                 f"{target.name} predicts values, and 'perturbed' counts how often labels stay right: it needs classes. "
                 "Leave it out."
             )
-        rows, rng = np.flatnonzero(split.evaluated[0])[:TRIED], stream(0, "evidence", *Perturbed.name.encode())
+        rows = np.flatnonzero(split.evaluated[0])[:N_TRIED]
+        rng = stream(0, "evidence", *Perturbed.name.encode())
         copies = perturbed(pool.x, rows, column_scales(pool.x), rng, noise=self.noise, flips=self.flips)
-        AskPerturbed(target.predict)(copies)
+        PerturbedPredict(target.predict)(copies)
 
     def collect(self, context: CollectContext) -> None:
-        plan, folder = begin_plan(context.store, self), evidence_folder(context.store, self.name)
-        there = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "copy")})
-        asked = np.flatnonzero(context.store.split.evaluated[0])
-        task = Asking(
-            context.target.predict, self, column_scales(context.pool.x), asked, context.seed, context.extractor, folder
+        plan = begin_plan(context.store, self)
+        folder = evidence_folder(context.store, self.name)
+        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "copy")})
+        task = QueryCopies(
+            predict=context.target.predict,
+            plan=self,
+            scales=column_scales(context.pool.x),
+            evaluated=np.flatnonzero(context.store.split.evaluated[0]),
+            seed=context.seed,
+            extractor=context.extractor,
+            folder=folder,
         )
-        # In this process: a target may be something that cannot travel, such as a service or a model on a device.
-        replace(context, engine=Here()).run(task, [k for k in range(1, 1 + plan.copies) if k not in there])
+        # In this process: a target may be a service or a model on a device, which cannot be pickled.
+        missing = [k for k in range(1, 1 + plan.copies) if k not in collected]
+        replace(context, engine=Here()).run(task, missing)
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
-        plan, folder = plan_of(store, Perturbed.name), evidence_folder(store, Perturbed.name)
+        plan = plan_of(store, Perturbed.name)
         if plan is None:
             return None
-        there = [k for k in file_numbers(folder, "copy") if k <= plan["copies"]]
-        if not there:
+        folder = evidence_folder(store, Perturbed.name)
+        numbers = [k for k in file_numbers(folder, "copy") if k <= plan["copies"]]
+        if not numbers:
             return None
-        asked = store.split.evaluated[0]
-        share = np.full(len(asked), np.nan)
-        share[asked] = np.mean([store.read(_path(folder, k))["right"] for k in there], axis=0)
-        return PerturbedView(share, len(there))
+        evaluated = store.split.evaluated[0]
+        share = np.full(len(evaluated), np.nan)
+        share[evaluated] = np.mean([store.read(_path(folder, k))["right"] for k in numbers], axis=0)
+        return PerturbedView(share, len(numbers))
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How the target is asked about one copy of every record."""
+class QueryCopies:
+    """Task that queries the target about one copy of every record."""
 
     predict: Predict
     plan: Perturbed
-    spreads: ColumnScales
+    scales: ColumnScales
     evaluated: np.ndarray
     seed: int
     extractor: SignalExtractor
@@ -115,18 +123,18 @@ class Asking:
         return {_path(self.folder, k): {"right": np.concatenate([self._right(pool, rows, rng) for rows in batches])}}
 
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(rows,) whether the target labels a perturbed copy rightly."""
-        x = perturbed(pool.x, rows, self.spreads, rng, noise=self.plan.noise, flips=self.plan.flips)
-        found = answers(AskPerturbed(self.predict), x, self.extractor.columns, self.extractor.scale)
-        return self.extractor.scale.correct(found, self.extractor.labels[rows]).astype(bool)
+        """Return (rows,) true where the target labels a perturbed copy correctly."""
+        x = perturbed(pool.x, rows, self.scales, rng, noise=self.plan.noise, flips=self.plan.flips)
+        outputs = answers(PerturbedPredict(self.predict), x, self.extractor.columns, self.extractor.scale)
+        return self.extractor.scale.correct(outputs, self.extractor.labels[rows]).astype(bool)
 
 
 @dataclass(frozen=True)
-class AskPerturbed:
-    """Query the target about perturbed records, and report it if the target cannot read them."""
+class PerturbedPredict:
+    """Prediction function that reports perturbed records which the target cannot read."""
 
     predict: Predict
-    leaves_input: ClassVar[bool] = True  # the target gets a copy below
+    leaves_input: ClassVar[bool] = True  # the target gets a copy
 
     def __call__(self, x) -> np.ndarray:
         try:
@@ -144,14 +152,14 @@ def _path(folder: Path, k: int) -> Path:
     return folder / f"copy-{k:04d}.npz"
 
 
-# How many perturbed copies each record of a made-up world has.
-MADE_UP = 20
+# Number of perturbed copies of each record of a simulation.
+N_SIMULATED = 20
 
 
 def _simulate(world: Simulation, k: int) -> PerturbedView:
-    """Copies are labelled rightly as often as the target's probability says."""
-    right = world.rng(3, k).binomial(MADE_UP, expit(world.margin[k]))
-    return PerturbedView(right / MADE_UP, MADE_UP)
+    """Simulate labels that are correct with the target's probability."""
+    right = world.rng(3, k).binomial(N_SIMULATED, expit(world.margin[k]))
+    return PerturbedView(right / N_SIMULATED, N_SIMULATED)
 
 
 EVIDENCE_TYPE = EvidenceType(

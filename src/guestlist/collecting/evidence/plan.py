@@ -1,4 +1,4 @@
-"""A plan says what evidence to collect, and carries its own options."""
+"""Plans: which evidence to collect, with its options."""
 
 from __future__ import annotations
 
@@ -28,58 +28,59 @@ class AnyPlan(Protocol):
     name: ClassVar[str]
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
-        """Raise, before any long work, where this target or these records cannot give it."""
+        """Raise, before any long work, if this target or these records do not support it."""
 
 
 @runtime_checkable
 class Plan(AnyPlan, Protocol):
-    """What to collect."""
+    """A plan whose evidence is written into the audit folder."""
 
-    grows: ClassVar[tuple[str, ...]]  # options that may be larger the next time; all others must stay the same
+    grows: ClassVar[tuple[str, ...]]  # Options that may increase in a later run; all others must stay equal.
 
     def collect(self, context: CollectContext) -> None:
-        """Bring the folder to hold it; whatever is there already is kept."""
+        """Collect the evidence that the folder does not hold yet."""
 
     @staticmethod
     def read(store: Store) -> Part | None:
-        """What was collected, as a part of ``Evidence``; None if nothing was."""
+        """Read the collected evidence; None if there is none."""
 
 
 @runtime_checkable
 class FromTarget(AnyPlan, Protocol):
-    """What to take from the target whenever it is at hand: it is there at once, and not kept."""
+    """A plan whose evidence is taken from the target at once, and not written."""
 
     def take(self, target: Target, pool: Data, split: Split) -> Part:
-        """It, as a part of ``Evidence``."""
+        """Return the evidence."""
 
 
 def evidence_folder(store: Store, name: str) -> Path:
-    """The folder of one kind of evidence."""
+    """Return the folder of one type of evidence."""
     return store.folder / "evidence" / name
 
 
 def begin_plan(store: Store, plan: P) -> P:
-    """Note the plan in the folder and return it, as large as it was ever asked for.
+    """Write the plan into the folder and return it with its growing options at their largest.
 
-    One whose options differ from what is there already is refused.
+    Raises:
+        FolderError: The folder holds this evidence with different options.
     """
     path = evidence_folder(store, plan.name) / "plan.json"
-    wanted = to_json(plan)  # as it is read again: a tuple comes back as a list
+    options = to_json(plan)  # In the form of the file, where a tuple becomes a list.
     if path.exists():
-        kept = store.read_plan(path)
-        differ = [name for name in wanted if name not in plan.grows and kept.get(name) != wanted[name]]
-        if differ:
-            was = ", ".join(f"{name}={kept.get(name)!r}" for name in differ)
+        stored = store.read_plan(path)
+        different = [name for name in options if name not in plan.grows and stored.get(name) != options[name]]
+        if different:
+            before = ", ".join(f"{name}={stored.get(name)!r}" for name in different)
             raise FolderError(
-                f"{store.folder} holds {plan.name!r} collected with {was}. Ask for the same, or remove {path.parent}."
+                f"{store.folder} holds {plan.name!r} collected with {before}. Ask for the same, or remove {path.parent}."
             )
-        wanted |= {name: max(wanted[name], kept[name]) for name in plan.grows}
-    store.write_plan(path, wanted, {name: wanted[name] for name in wanted if name not in plan.grows})
-    return type(plan)(**wanted)
+        options |= {name: max(options[name], stored[name]) for name in plan.grows}
+    store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})
+    return type(plan)(**options)
 
 
-def forget_if_empty(store: Store, name: str) -> None:
-    """Take back a plan that failed before anything was collected: the folder then serves as if it had not been."""
+def remove_if_empty(store: Store, name: str) -> None:
+    """Remove a plan that failed before anything was collected."""
     folder = evidence_folder(store, name)
     if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
         shutil.rmtree(folder)
@@ -94,12 +95,12 @@ def check_counts(plan: Plan, *names: str) -> None:
 
 
 def plan_of(store: Store, name: str) -> dict | None:
-    """The options that one kind of evidence was collected with; None if it was not."""
+    """Return the options that one type of evidence was collected with; None if it was not."""
     path = evidence_folder(store, name) / "plan.json"
     return store.read_plan(path) if path.exists() else None
 
 
 def share_of_members(split: Split) -> tuple[float, np.ndarray]:
-    """Share of the asked records that the target trained on, and (records,) which those asked about are."""
-    asked = split.evaluated[0]
-    return float(split.members[asked].mean()), asked
+    """Return the share of members among the evaluated records, and the (records,) mask of these."""
+    evaluated = split.evaluated[0]
+    return float(split.members[evaluated].mean()), evaluated

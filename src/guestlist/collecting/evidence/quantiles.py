@@ -1,9 +1,8 @@
-"""How sure the target is of records that it did not train on, learnt from those that are known to be such.
+"""Quantile regression of the target's confidence on known non-members, which replaces references.
 
-One regressor learns what the target's hinge (the logit of the true class minus the largest other one) rarely exceeds
-on non-members like this one (Bertran et al. 2023). It takes the place of references: nothing is trained as the target
-was. Where the target tells probabilities, their logarithms take the place of logits, with the same stand-in for zeros
-as in all other signals.
+One regressor predicts a high quantile of the target's hinge (the logit of the true class minus the largest other one) on
+non-members with given features (Bertran et al. 2023). For probabilities, logarithms replace logits, with the same replacement
+of zeros as in all other signals.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.made_up import Simulation
 from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
-from guestlist.collecting.evidence.regression import features, quantile_regression
+from guestlist.collecting.evidence.regression import quantile_regression, regression_features
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -29,20 +28,20 @@ from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Degenerate, QuantilesView
 
-# Fewer records than this beyond a quantile do not say where it is.
+# Number of records beyond a quantile that an estimate of it needs.
 BEYOND = 5
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Regress how sure the target is on known non-members.
+    """Fit a quantile regression of the target's hinge on known non-members.
 
-    The population serves as known non-members if it has enough records for the level: twice as many as bring five
-    beyond it, 200 for 0.95. Otherwise some of the non-members do, and have no score.
+    The population is the set of known non-members if it has enough records for the level: twice the number with five expected
+    beyond it, 200 for 0.95. Otherwise some of the non-members are known, and have no score.
 
     Args:
-        known: share of the non-members that are known, where the population does not serve.
-        level: of the quantile.
+        known: Share of the non-members that are known, if the population is too small.
+        level: Level of the quantile.
     """
 
     known: float = 0.5
@@ -57,17 +56,18 @@ class Quantiles:
                 raise ValueError(f"Expected {option}={getattr(self, option)} in (0, 1).")
 
     @property
-    def fewest(self) -> int:
-        """How many known non-members it takes: half of them are fitted, half check the fit."""
+    def min_known(self) -> int:
+        """Smallest number of known non-members: one half is for the fit, the other to check it."""
         return 2 * math.ceil(round(BEYOND / min(self.level, 1 - self.level), 6))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         if "margin" not in target.scale.signal_names:
             raise InputError(f"{target.name} tells labels alone, and 'quantiles' learn how sure it is. Leave them out.")
-        population, nonmembers = int(split.population.sum()), int(split.nonmembers.sum())
-        if max(population, int(self.known * nonmembers)) < self.fewest:
+        population = int(split.population.sum())
+        nonmembers = int(split.nonmembers.sum())
+        if max(population, int(self.known * nonmembers)) < self.min_known:
             raise InputError(
-                f"A quantile of level {self.level:g} is learnt from {self.fewest} known non-members or more. The "
+                f"A quantile of level {self.level:g} is learnt from {self.min_known} known non-members or more. The "
                 f"population has {population} records, and a share of {self.known:g} of the non-members are "
                 f"{int(self.known * nonmembers)}. Give more of them, or a level nearer to 0.5."
             )
@@ -79,14 +79,21 @@ class Quantiles:
             context.store.check(path)
             return
         known = self.known_nonmembers(context.store.split, context.seed)
-        said = context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels)
-        context.run(Regressing(self.level, known, said, context.extractor.labels, context.seed, path), [1])
+        task = FitQuantiles(
+            level=self.level,
+            known=known,
+            hinge=context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels),
+            labels=context.extractor.labels,
+            seed=context.seed,
+            path=path,
+        )
+        context.run(task, [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
-        """Positions of the records that the regressor may learn from, in random order."""
+        """Return the positions of the known non-members, in random order."""
         rng = stream(seed, "evidence", *self.name.encode(), 0)
         population = np.flatnonzero(split.population)
-        if len(population) >= self.fewest:
+        if len(population) >= self.min_known:
             return rng.permutation(population)
         nonmembers = np.flatnonzero(split.nonmembers)
         return rng.permutation(nonmembers)[: int(self.known * len(nonmembers))]
@@ -96,14 +103,14 @@ class Quantiles:
         path = _path(store)
         if plan_of(store, Quantiles.name) is None or not path.exists():
             return None
-        kept = store.read(path)
-        degenerate = Degenerate(*kept["degenerate"]) if kept["degenerate"].size else None
-        return QuantilesView(kept["hinge"], kept["ceiling"], kept["beyond"], degenerate)
+        arrays = store.read(path)
+        degenerate = Degenerate(*arrays["degenerate"]) if arrays["degenerate"].size else None
+        return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
 
 @dataclass(frozen=True)
-class Regressing:
-    """How the regressor comes to be, and what is kept of it."""
+class FitQuantiles:
+    """Task that fits the regressor and writes its predictions."""
 
     level: float
     known: np.ndarray
@@ -115,25 +122,26 @@ class Regressing:
     def files(self, k: int, pool: Data) -> Files:
         fit, check = np.array_split(self.known, 2)
         rng = stream(self.seed, "evidence", *Quantiles.name.encode(), k)
-        found = quantile_regression(features(pool.x, self.labels), self.hinge, fit, check, self.level, rng)
-        ceiling = found.quantile.copy()
+        fitted = quantile_regression(
+            regression_features(pool.x, self.labels), self.hinge, fit=fit, check=check, level=self.level, rng=rng
+        )
+        ceiling = fitted.quantile.copy()
         ceiling[self.known] = np.nan
-        beyond = np.sort(self.hinge[check] - found.quantile[check])
-        degenerate = np.array(found.degenerate or (), dtype=np.float64)
-        kept = {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}
-        return {self.path: kept}
+        beyond = np.sort(self.hinge[check] - fitted.quantile[check])
+        degenerate = np.array(fitted.degenerate or (), dtype=np.float64)
+        return {self.path: {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
 
 
 def _path(store: Store) -> Path:
     return evidence_folder(store, Quantiles.name) / "regression.npz"
 
 
-# How far the regressor of a made-up world is from a record's true difficulty, in standard deviations of a margin.
+# Standard deviation of the simulated regressor's error, in standard deviations of a margin.
 ERROR = 0.5
 
 
 def _simulate(world: Simulation, k: int) -> QuantilesView:
-    """The 95 % quantile of a non-member's margin, were its difficulty known up to an error."""
+    """Simulate the 95% quantile of a non-member's margin with an error in its difficulty."""
     noise = world.rng(4, k).normal(size=(3, len(world.labels)))
     above = 1.645 * world.deviation
     beyond = world.deviation * noise[0] - above - ERROR * noise[1]

@@ -1,8 +1,8 @@
-"""Quantile regression with gradient-boosted trees, and whether it learnt anything.
+"""Quantile regression with gradient-boosted trees, and a check that it beats a constant.
 
-The records that it may learn from come in two parts: one is fitted, the other is kept to check. A regressor whose
-pinball loss on the second part is not surely below that of a constant has degenerated, as such regressors do where the
-features say nothing, or where there are few records; the constant is then taken instead.
+The known records have two parts: one for the fit, one for the check. If the pinball loss on the second part is not
+significantly below that of a constant, the regressor is degenerate, because the features are uninformative or the records are
+few. The constant is then used instead.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from guestlist.collecting.evidence.perturbations import as_table, numbers_of
 from guestlist.texts import grams, is_free
 from guestlist.views.evidence import Degenerate
 
-# Categories that the trees can tell apart in one feature.
-MOST_CATEGORIES = 255
-# The regressor must beat the constant by this many standard errors of the difference: once in 20 if it knows nothing.
-SURELY = 1.645
+# Number of categories in one feature that the trees can distinguish.
+MAX_CATEGORIES = 255
+# The regressor must beat the constant by this many standard errors of the difference: a one-sided test at 5%.
+CRITICAL_VALUE = 1.645
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the regressor reads: (records, features) numbers, and which of the features are codes of categories."""
+    """Inputs of the regressor: (records, features) numbers, and a mask of the features that are category codes."""
 
     values: np.ndarray
     categorical: np.ndarray
 
 
-class Fitted(NamedTuple):
-    """Quantiles predicted for all records, and why they are a constant if they are."""
+class FittedQuantiles(NamedTuple):
+    """Quantiles predicted for all records, and the losses of a regressor that a constant replaces."""
 
     quantile: np.ndarray
     degenerate: Degenerate | None
 
 
-def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
-    """Records and their labels as the regressor reads them.
+def regression_features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
+    """Return records and labels as inputs of the regressor.
 
-    Categories become codes, and the label is one more of these features (a number where it is a true value); one with more
-    than 255 values is described by how frequent each value is. Free text becomes numbers by what it is made of. Arrays with
-    more than two axes are flattened; missing values stay.
+    Categories become codes, or frequencies if there are more than 255. The label is one more category, or a number for
+    regression. Free text becomes counts of its character n-grams. Arrays with more than two axes are flattened; missing values
+    stay.
     """
     if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
         columns = [(x.reshape(len(x), -1).astype(np.float64), False)]
@@ -59,33 +59,37 @@ def features(x: np.ndarray | pd.DataFrame, labels: np.ndarray) -> Features:
 
 
 def quantile_regression(
-    described: Features,
+    features: Features,
     y: np.ndarray,
     fit: np.ndarray,
     check: np.ndarray,
     level: float,
     rng: np.random.Generator,
-) -> Fitted:
-    """The ``level`` quantile of ``y`` given the features, learnt on some records and checked on others.
+) -> FittedQuantiles:
+    """Estimate the ``level`` quantile of ``y`` given the features.
 
     Args:
-        y: (records,) only the values of the two parts are read.
-        fit, check: positions of the records to learn from, and of those to check on.
+        features: Inputs of the regressor for all records.
+        y: (records,) outcomes; only those of the two parts are read.
+        fit: Positions of the records for the fit.
+        check: Positions of the records for the check.
+        level: Level of the quantile.
+        rng: Random stream.
     """
     constant = float(np.quantile(y[fit], level))
-    predicted = _predicted(described, y, fit, level, rng)
+    predicted = _predicted_quantiles(features, y, fit, level, rng)
     plain = pinball(y[check], np.full(len(check), constant), level)
     if np.ptp(predicted[check]) == 0:
-        return Fitted(np.full(len(y), constant), Degenerate(len(check), math.nan, float(plain.mean())))
-    ours = pinball(y[check], predicted[check], level)
-    gain = plain - ours
-    if gain.mean() > SURELY * gain.std(ddof=1) / math.sqrt(len(gain)):
-        return Fitted(predicted, None)
-    return Fitted(np.full(len(y), constant), Degenerate(len(check), float(ours.mean()), float(plain.mean())))
+        return FittedQuantiles(np.full(len(y), constant), Degenerate(len(check), math.nan, float(plain.mean())))
+    losses = pinball(y[check], predicted[check], level)
+    gain = plain - losses
+    if gain.mean() > CRITICAL_VALUE * gain.std(ddof=1) / math.sqrt(len(gain)):
+        return FittedQuantiles(predicted, None)
+    return FittedQuantiles(np.full(len(y), constant), Degenerate(len(check), float(losses.mean()), float(plain.mean())))
 
 
 def pinball(y: np.ndarray, quantile: np.ndarray, level: float) -> np.ndarray:
-    """What a quantile costs, record by record: its mean is smallest at the true one.
+    """Return the pinball loss of each record; its mean is smallest at the true quantile.
 
     >>> pinball(np.array([1.0, 3.0]), np.array([2.0, 2.0]), 0.75)
     array([0.25, 0.75])
@@ -93,36 +97,38 @@ def pinball(y: np.ndarray, quantile: np.ndarray, level: float) -> np.ndarray:
     return np.where(y > quantile, level * (y - quantile), (1 - level) * (quantile - y))
 
 
-def _predicted(described: Features, y: np.ndarray, fit: np.ndarray, level: float, rng: np.random.Generator):
+def _predicted_quantiles(features: Features, y: np.ndarray, fit: np.ndarray, level: float, rng: np.random.Generator):
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     model = HistGradientBoostingRegressor(
         loss="quantile",
         quantile=level,
-        categorical_features=described.categorical,
+        categorical_features=features.categorical,
         max_iter=300,
         max_leaf_nodes=8,
-        # A leaf holds at least one record that is expected beyond the quantile, whichever side is rarer.
+        # At least one record of a leaf is expected beyond the quantile, on its rarer side.
         min_samples_leaf=max(20, math.ceil(1 / min(level, 1 - level))),
         early_stopping=True,
         validation_fraction=0.2,
         random_state=int(rng.integers(2**31 - 1)),
     )
-    with threadpool_limits(limits=1):  # the bits must not depend on the number of cores
-        return model.fit(described.values[fit], y[fit]).predict(described.values)
+    with threadpool_limits(limits=1):  # identical results on any number of cores
+        return model.fit(features.values[fit], y[fit]).predict(features.values)
 
 
 def _column(column: pd.Series) -> tuple[np.ndarray, bool]:
     numbers = numbers_of(column)
-    if numbers is None and is_free(column):
+    if numbers is not None:
+        return numbers, False
+    if is_free(column):
         return grams(column), False
-    return _coded(column) if numbers is None else (numbers, False)
+    return _coded(column)
 
 
 def _coded(column: pd.Series) -> tuple[np.ndarray, bool]:
     codes, values = pd.factorize(column)
     missing = codes < 0
-    if len(values) > MOST_CATEGORIES:
+    if len(values) > MAX_CATEGORIES:
         frequency = np.bincount(codes[~missing], minlength=len(values))
         return np.where(missing, np.nan, frequency[codes]), False
     return np.where(missing, np.nan, codes), True

@@ -1,4 +1,4 @@
-"""What each member is worth to a K-NN model of the others, in spaces that the target makes of the features: SHAPr."""
+"""SHAPr of each member in feature spaces of the target, such as a layer of a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.owners import collect_values, kept_values
+from guestlist.collecting.evidence.owners import collect_values, read_values
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -25,7 +25,7 @@ class Spaces:
     """Compute SHAPr in some spaces.
 
     Args:
-        names: ``first_layer``, ``last_hidden`` or ``inputs``. That of the target's outputs needs no evidence.
+        names: ``first_layer``, ``last_hidden`` or ``inputs``. The space of the target's outputs needs no evidence.
     """
 
     names: tuple[str, ...] = ("first_layer",)
@@ -58,7 +58,7 @@ class Spaces:
 
     @staticmethod
     def read(store: Store) -> OwnersView | None:
-        return kept_values(store, Spaces.name)
+        return read_values(store, Spaces.name)
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -1,4 +1,4 @@
-"""Facts about evidence: collecting, the command line, the docs, messages and made-up worlds read this table."""
+"""Table of all types of evidence; collection, command line, docs, messages and simulations read it."""
 
 from __future__ import annotations
 
@@ -34,29 +34,28 @@ EVIDENCE: dict[str, EvidenceType] = {
 
 
 def access_of(evidence: str) -> Access:
-    """Return what of the model an attack on this evidence takes; ``queries`` where it takes no evidence."""
+    """Return the access to the model that an attack on this evidence needs; ``queries`` without evidence."""
     return EVIDENCE[evidence].access if evidence in EVIDENCE else QUERIES
 
 
 def missing_evidence() -> dict[str, str]:
-    """EvidenceType to the rest of a sentence about an attack that lacks it: what it is, and how to get it."""
-    return {name: kind.missing_message for name, kind in EVIDENCE.items()}
+    """Return, by type of evidence, the rest of a sentence about an attack that lacks it."""
+    return {name: row.missing_message for name, row in EVIDENCE.items()}
 
 
 def shared_with_mocks() -> frozenset[str]:
-    """The kinds that references, as mock targets, have as the target has them."""
-    return frozenset(name for name, kind in EVIDENCE.items() if kind.on_mocks)
+    """Return the types of evidence that stand-in targets share with the target."""
+    return frozenset(name for name, row in EVIDENCE.items() if row.on_mocks)
 
 
 def owner_evidence() -> frozenset[str]:
-    """The kinds that only whoever trained the model has: they say who is a member."""
-    return frozenset(name for name, kind in EVIDENCE.items() if kind.owner)
+    """Return the types of evidence that only the model owner has, since they depend on membership."""
+    return frozenset(name for name, row in EVIDENCE.items() if row.owner)
 
 
 def with_perfect_fit(evidence: Evidence) -> Evidence:
-    """The same evidence about a target that fits every record without fault."""
-    for name, kind in EVIDENCE.items():
-        part = evidence.get(name) if kind.perfect_fit else None
-        if kind.perfect_fit and part is not None:
-            evidence = evidence.with_part(name, kind.perfect_fit(part))
+    """Return the evidence about a target that fits every record perfectly."""
+    for name, row in EVIDENCE.items():
+        if row.perfect_fit is not None and name in evidence.parts:
+            evidence = evidence.with_part(name, row.perfect_fit(evidence.need(name)))
     return evidence

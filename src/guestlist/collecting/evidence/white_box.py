@@ -1,7 +1,7 @@
-"""What the target's own parameters say about each record, to an attacker who knows a part of the answer.
+"""White-box features from the target's parameters, for an attacker who knows the membership of some records.
 
-The attacker holds the model itself, and knows of some records whether it trained on them; those teach a classifier, and
-the others are asked about (Nasr et al. 2019).
+The attacker holds the model. A classifier is fitted on the records with known membership, and the others are evaluated
+(Nasr et al. 2019).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from guestlist.views.evidence import WhiteBoxView
 
 @dataclass(frozen=True)
 class WhiteBox:
-    """Look into the target: gradients, activations, logits.
+    """Compute gradients, activations and logits of the target.
 
     Args:
-        known: share of the members, and of the non-members, that the attacker knows; these get no score.
+        known: Share of the members, and of the non-members, that the attacker knows; these get no score.
     """
 
     known: float = 0.5
@@ -62,17 +62,19 @@ class WhiteBox:
             context.store.check(path)
             return
         split = context.store.split
-        asked = np.flatnonzero(split.evaluated[0])
-        found = context.target.needs("white_box")(context.pool.copied(asked).x, context.extractor.labels[asked])
-        features = np.full((len(context.pool), len(found.names)), np.nan)
-        features[asked] = found.features
+        evaluated = np.flatnonzero(split.evaluated[0])
+        compute = context.target.needs("white_box")
+        computed = compute(context.pool.copied(evaluated).x, context.extractor.labels[evaluated])
+        features = np.full((len(context.pool), len(computed.names)), np.nan)
+        features[evaluated] = computed.features
         known = self._known(split, context.seed)
-        context.store.write(path, {"features": features, "names": np.array(found.names), "known": known})
+        context.store.write(path, {"features": features, "names": np.array(computed.names), "known": known})
 
     def _known(self, split: Split, seed: int) -> np.ndarray:
-        """(records,) true for those drawn: the same share of members as of non-members."""
-        # What the kind was called first: the bytes are part of what a seed means.
-        rng, known = stream(seed, "evidence", *b"inner"), np.zeros(split.member.shape[1], dtype=bool)
+        """Draw known records, (records,): the same share of members as of non-members."""
+        # The first name of this evidence: results depend on these bytes.
+        rng = stream(seed, "evidence", *b"inner")
+        known = np.zeros(split.member.shape[1], dtype=bool)
         for side in (split.members & split.evaluated[0], split.nonmembers):
             records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
@@ -80,12 +82,12 @@ class WhiteBox:
 
     @staticmethod
     def read(store: Store) -> WhiteBoxView | None:
-        """Membership goes out for known records only."""
+        """Read the features, with the membership of known records only."""
         if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
             return None
-        kept = store.read(_path(store))
-        member = store.split.members & kept["known"]
-        return WhiteBoxView(kept["features"], tuple(map(str, kept["names"])), kept["known"], member)
+        arrays = store.read(_path(store))
+        member = store.split.members & arrays["known"]
+        return WhiteBoxView(arrays["features"], tuple(map(str, arrays["names"])), arrays["known"], member)
 
 
 def _path(store: Store) -> Path:
@@ -93,7 +95,7 @@ def _path(store: Store) -> Path:
 
 
 def _simulate(world: Simulation, k: int) -> WhiteBoxView:
-    """The parameters say the margin, and half of the records are known."""
+    """Simulate parameters that reveal the margin, with half of the records known."""
     known = world.rng(5, k).random(len(world.labels)) < 0.5
     return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
 
