@@ -69,5 +69,5 @@ def test_the_page_draws_each_risk_and_escapes_groups(case):
 def test_many_groups_are_cut_to_the_largest():
     rows = [risk_spread.RiskQuantiles("mu", {}, 500, (0.0,) * 5)]
     rows += [risk_spread.RiskQuantiles("mu", {"town": str(i)}, 10 + i, (0.0,) * 5) for i in range(30)]
-    shown = section._shown(tuple(rows))
+    shown = section._largest_groups(tuple(rows))
     assert [row.values.get("town") for row in shown] == [None, *(str(i) for i in range(30 - section.MAX_GROUPS, 30))]

@@ -1,4 +1,4 @@
-"""One command per stage. Heavy modules are imported by the command that needs them."""
+"""Command line: one command per stage. Heavy modules are imported by the command that needs them."""
 
 import click
 

@@ -79,12 +79,12 @@ def audit(out, as_json, **options):
     model, predictions = options["model"], options["predictions"]
     if (model is None) == (predictions is None):
         raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
-    _refuse_unread(predictions is not None, options)
-    named = {"--class": options["classes"], "--scale": options["scale"] and model is not None}
-    unread = [name for name, given in named.items() if given and (model is None or model.suffix != ".onnx")]
-    if unread:
-        only = "an .onnx file" if model is not None else "a model in an .onnx file"
-        raise click.UsageError(f"{' and '.join(unread)} would be read of {only} alone. Leave it out.")
+    _refuse_unused(predictions is not None, options)
+    onnx_only = {"--class": options["classes"], "--scale": options["scale"] and model is not None}
+    unsupported = [name for name, value in onnx_only.items() if value and (model is None or model.suffix != ".onnx")]
+    if unsupported:
+        allowed = "an .onnx file" if model is not None else "a model in an .onnx file"
+        raise click.UsageError(f"{' and '.join(unsupported)} would be read of {allowed} alone. Leave it out.")
     missing = [f"--{name}" for name in ("members", "nonmembers") if model is not None and options[name] is None]
     if missing:
         raise click.UsageError(f"A model is audited with records: give {' and '.join(missing)}.")
@@ -94,7 +94,7 @@ def audit(out, as_json, **options):
     print_results(results, out, as_json)
 
 
-# Options that only one of the two kinds of audit reads: silence about the other would look like consent.
+# Options that only one of the two types of audit reads. The other type refuses them, so that they are not ignored silently.
 FOR_PREDICTIONS = ("shadow", "features", "member", "answer", "positive", "no_labels")
 FOR_MODELS = (
     "members",
@@ -108,21 +108,21 @@ FOR_MODELS = (
     "address",
     "jobs",
 )
-# Predictions come without a model to train references by; a shadow model's predictions are the nearest that there is.
+
 NO_REFERENCES = (
     "--references cannot be used with --predictions: a file of predictions has no model to train references by. Audit the "
     "model itself with --model, or compare with a shadow model's predictions: --shadow FILE."
 )
 
 
-def _refuse_unread(predictions: bool, options: dict) -> None:
+def _refuse_unused(predictions: bool, options: dict) -> None:
     if predictions and options["references"]:
         raise click.UsageError(NO_REFERENCES)
     unread = [name for name in (FOR_MODELS if predictions else FOR_PREDICTIONS) if options[name]]
     if unread:
-        what = "--predictions" if predictions else "--model"
+        source = "--predictions" if predictions else "--model"
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unread)
-        raise click.UsageError(f"With {what}, {names} would not be read. Leave it out.")
+        raise click.UsageError(f"With {source}, {names} would not be read. Leave it out.")
 
 
 def _of_model(out: Path, options: dict):
@@ -137,11 +137,11 @@ def _of_predictions(out: Path, options: dict):
 
     path = options["predictions"]
     names = ("scale", "label", "answer", "positive")
-    own = {"member": options["member"]} if options["member"] else {}
-    columns = {**{name: options[name] for name in names}, **own, "labelled": not options["no_labels"]}
-    about = {"group": options["group"], "id": options["id_"], "person": options["person"]}
+    member = {"member": options["member"]} if options["member"] else {}
+    columns = {**{name: options[name] for name in names}, **member, "labelled": not options["no_labels"]}
+    roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return audit_predictions(
-        read_predictions(path, **columns, **about, features=options["features"]),
+        read_predictions(path, **columns, **roles, features=options["features"]),
         shadow=options["shadow"] and read_predictions(options["shadow"], **columns),
         attacks=options["attacks"] or None,
         folder=out,

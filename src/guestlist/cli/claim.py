@@ -1,4 +1,4 @@
-"""Options that say what is promised of a model."""
+"""Options for a claimed epsilon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from guestlist.privacy import Claim
 
 DELTA = 1e-5
-EPSILON_RANGE, DELTA_RANGE = NumberRange(0, MAX_NUMBER, "[]"), NumberRange(0, 1, "[)")
+EPSILON_RANGE = NumberRange(0, MAX_NUMBER, "[]")
+DELTA_RANGE = NumberRange(0, 1, "[)")
 gaussian_noise = click.option(
     "--gaussian-noise",
     is_flag=True,
@@ -21,7 +22,7 @@ gaussian_noise = click.option(
 
 
 def claim_options(command):
-    """The options of a promise that an audit keeps, and draws beside what attacks reach."""
+    """Add the options of a claim, which the report compares with the attacks."""
     for option in (
         gaussian_noise,
         click.option("--delta", type=DELTA_RANGE, help=f"Of the promise.  [default: {DELTA:g}]"),
@@ -37,7 +38,7 @@ def claim_options(command):
 
 
 def claim_from(claimed: float | None, delta: float | None, gaussian_noise: bool) -> Claim | None:
-    """The promise that was named, if one was."""
+    """Build the claim from its options; None where none is given."""
     if claimed is None:
         if delta is not None or gaussian_noise:
             raise click.UsageError("--delta and --gaussian-noise say more of the promise of --claimed: give that too.")

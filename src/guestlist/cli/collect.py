@@ -1,4 +1,4 @@
-"""``collect``: more references or other evidence for an audit that is there."""
+"""``collect``: add references or other evidence to an audit."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def collect(folder, references, until_width, at_most, as_json, **options):
 
     if references is not None and until_width is not None:
         raise click.UsageError("Give either --references or --until-width.")
-    wanted = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
-    if not any(value not in (None, ()) for value in wanted):
+    requested = [references, until_width, *(options[name] for name in ("evidence", "attacks", "ignore"))]
+    if not any(value not in (None, ()) for value in requested):
         raise click.UsageError(
             "What is to be collected? Give --references, --until-width, --evidence, --attack or --ignore."
         )
@@ -49,7 +49,7 @@ def collect(folder, references, until_width, at_most, as_json, **options):
     count = _references(max(store.models(), default=0), references, until_width, at_most)
     request = replace(
         request,
-        attacks=options["attacks"] or _with_those_of(options["evidence"], request.attacks),
+        attacks=options["attacks"] or _with_attacks_for(options["evidence"], request.attacks),
         evidence=options["evidence"],
         ignore=options["ignore"] or request.ignore,
     )
@@ -58,24 +58,24 @@ def collect(folder, references, until_width, at_most, as_json, **options):
     print_results(results, folder, as_json)
 
 
-def _references(there: int, references: int | None, until_width: float | None, at_most: int):
-    """How many there should be, or until when."""
+def _references(existing: int, references: int | None, until_width: float | None, at_most: int):
+    """Return the total number of references, or the width until which to train."""
     from guestlist.collecting.until import UntilWidth
 
-    if references is not None and references < there:
+    if references is not None and references < existing:
         raise click.UsageError(
-            f"There are {there} references already; --references says how many there should be in all."
+            f"There are {existing} references already; --references says how many there should be in all."
         )
     if until_width is None:
-        return there if references is None else references
+        return existing if references is None else references
     try:
-        return UntilWidth(until_width, start=max(there, 16), at_most=max(at_most, there, 16))
+        return UntilWidth(until_width, start=max(existing, 16), at_most=max(at_most, existing, 16))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
-def _with_those_of(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tuple[str, ...]:
-    """The attacks that were named before and those that new evidence is for; empty stands for all that can run."""
+def _with_attacks_for(evidence: tuple[str, ...], attacks: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the attacks that new evidence makes possible; empty stands for all that can run."""
     from guestlist.attacks import ATTACKS
 
     kinds = {text.partition(":")[0] for text in evidence}

@@ -1,4 +1,4 @@
-"""What commands share: options, progress, notices, and how they end."""
+"""Shared parts of commands: options, progress, warnings and exit statuses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from guestlist.reaching import path_error
 from guestlist.stopping import Stopped, stop_message
 
 USER_ERROR = 2
-INTERRUPTED = 130  # as by Ctrl-C
+INTERRUPTED = 130  # exit status of a shell after Ctrl-C
 
 
 class Commands(click.Group):
-    """Commands whose errors, where a user can act on them, are one line and exit status 2."""
+    """Group of commands that reports errors a user can act on as one line, with exit status 2."""
 
     def invoke(self, context):
+        """Run a command, and report its expected errors."""
         try:
             return super().invoke(context)
         except AuditError as error:
@@ -37,7 +38,7 @@ class Commands(click.Group):
                 raise
             _refuse(context, InputError(missing(error, package, f"This run of guestlist {context.invoked_subcommand}")))
         except OSError as error:
-            # One that names no file is a bug; a reader of ours that has gone away is for click, which ends without a word.
+            # An error without a file is a bug. A closed pipe is for click, which ends without a message.
             if error.errno == errno.EPIPE or not isinstance(error.filename, str | bytes | os.PathLike):
                 raise
             _refuse(context, path_error(os.fsdecode(error.filename), error))
@@ -52,7 +53,7 @@ def _refuse(context: click.Context, error: AuditError) -> None:
 
 
 def build_engine(engine: str | None, jobs: int | None, address: str | None):
-    """Where models are trained, as asked for with ``--engine``, ``--jobs`` and ``--address``."""
+    """Build the engine that ``--engine``, ``--jobs`` and ``--address`` describe."""
     from guestlist.collecting.engines.engine import Here
     from guestlist.collecting.engines.local import ALL_CORES, Local
     from guestlist.collecting.engines.on_ray import Ray
@@ -108,6 +109,7 @@ allow_pickle = click.option(
 
 
 def print_results(results, out: Path, as_json: bool) -> None:
+    """Write the report, and print the summary or the JSON document."""
     path = results.to_html(out / "report.html")
     if as_json:
         click.echo(json.dumps(results.document(), indent=1))
@@ -117,20 +119,20 @@ def print_results(results, out: Path, as_json: bool) -> None:
 
 
 def check_table_path(path: Path) -> None:
-    """Refuse a file that no table can be written to, before there is one."""
+    """Refuse a file to which no table can be written, before any work is done."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise click.UsageError(f"Tables are written to .csv or .parquet files, not {path.name!r}.")
     check_parent_folder(path)
 
 
 def check_parent_folder(path: Path) -> None:
-    """Refuse a file in a folder that is not there, which was mistyped: none is made for it."""
+    """Refuse a file in a folder that does not exist; guestlist does not create it."""
     if not path.parent.is_dir():
         raise click.UsageError(f"There is no folder {path.parent} to write {path.name} to.")
 
 
 def write_table(path: Path, table) -> None:
-    """Write a table for people to open: in a CSV file no text is a formula."""
+    """Write a table; in a CSV file no text is read as a formula by a spreadsheet."""
     from guestlist.store.files import write_parquet, write_text
 
     if path.suffix.lower() == ".parquet":
@@ -140,6 +142,7 @@ def write_table(path: Path, table) -> None:
 
 
 def progress_bar(quiet: bool, what: str = "Training"):
+    """Return a progress callback; None with ``--quiet``."""
     from guestlist.collecting.progress import show_progress
 
     return None if quiet else partial(show_progress, what=what)
@@ -147,16 +150,16 @@ def progress_bar(quiet: bool, what: str = "Training"):
 
 @contextmanager
 def show_warnings():
-    """Show what the audit has to say on stderr, one line each, and leave other warnings as they are."""
+    """Print warnings of the audit on stderr, one line each; other warnings are unchanged."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", AuditWarning)
-        usual = warnings.showwarning
+        original = warnings.showwarning
 
-        def show(message, category, *rest, **more):
+        def show(message, category, *arguments, **keywords):
             if issubclass(category, AuditWarning):
                 click.echo(f"Note: {single_line(str(message))}", err=True)
             else:
-                usual(message, category, *rest, **more)
+                original(message, category, *arguments, **keywords)
 
         warnings.showwarning = show
         yield

@@ -1,4 +1,4 @@
-"""``compare``: audits of the same records, side by side."""
+"""``compare``: compare audits of the same records."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from guestlist.cli.kinds import FILE, PATH, SHARE
 @click.option("--fpr", type=SHARE, default=0.05, show_default=True)
 @click.option(
     "--beside",
+    "baselines",
     nargs=2,
     multiple=True,
     metavar="FOLDER BASELINE",
@@ -26,7 +27,7 @@ from guestlist.cli.kinds import FILE, PATH, SHARE
 @click.option("--out", type=FILE, help="Write the comparison as a page.")
 @cover_options
 @as_json
-def compare(folders, fpr, beside, out, as_json, **options):
+def compare(folders, fpr, baselines, out, as_json, **options):
     """Compare audits of the same members and non-members, pair by pair: the model without a defence first.
 
     \b
@@ -43,34 +44,34 @@ def compare(folders, fpr, beside, out, as_json, **options):
         raise click.UsageError("A folder is given twice. Give each of them once.")
     names = dict(zip(paths, short_names(paths), strict=True))
     audits = dict(zip(names.values(), map(read_results, folders), strict=True))
-    found = compared(audits, fpr=fpr, beside=_beside(beside, names))
-    found = replace(found, cover=updated_cover(options, found.cover))
+    comparisons = compared(audits, fpr=fpr, beside=_baselines(baselines, names))
+    comparisons = replace(comparisons, cover=updated_cover(options, comparisons.cover))
     if out is not None:
-        found.to_html(out)
+        comparisons.to_html(out)
     if as_json:
-        click.echo(json.dumps(to_json(found), indent=1))
+        click.echo(json.dumps(to_json(comparisons), indent=1))
         return
-    _show(found)
+    _show(comparisons)
     if out is not None:
         click.echo(f"Page: {out}")
 
 
-def _beside(pairs, names: dict[str, str]) -> dict[str, list[str]]:
-    """Name of an audit to those that it is held against; both may be given as folders or by their short names."""
-    found: dict[str, list[str]] = {}
+def _baselines(pairs, names: dict[str, str]) -> dict[str, list[str]]:
+    """Map an audit to the baselines it is compared with; both may be given as folders or short names."""
+    baselines: dict[str, list[str]] = {}
     for pair in pairs:
-        name, other = (names.get(str(Path(one)), one) for one in pair)
-        found.setdefault(name, []).append(other)
-    return found
+        name, other = (names.get(str(Path(folder)), folder) for folder in pair)
+        baselines.setdefault(name, []).append(other)
+    return baselines
 
 
-def _show(found) -> None:
+def _show(comparisons) -> None:
     from guestlist.cli.show import show_table
     from guestlist.lines import single_line
     from guestlist.report.comparison import wording
 
     rows = []
-    for pair in found:
+    for pair in comparisons:
         for row in pair.differences:
             first, second, difference, interval = wording.difference_cells(pair, row)
             rows.append(
@@ -86,7 +87,7 @@ def _show(found) -> None:
                 }
             )
     show_table(rows)
-    for pair in found:
+    for pair in comparisons:
         sentences = f"{wording.exposed_sentence(pair)} {wording.risk_changes_sentence(pair)}"
         click.echo(single_line(f"{pair.second} against {pair.first}: {sentences}"))
     click.echo(wording.TOGETHER)

@@ -1,4 +1,4 @@
-"""The options for what stands on the cover of a report."""
+"""Options for the cover of a report."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ COVER_HELP = {
 
 
 def cover_options(command):
-    """The options that make a cover."""
-    for name, said in reversed(COVER_HELP.items()):
-        command = click.option(f"--{name}", metavar="TEXT", help=said)(command)
+    """Add the options of the cover."""
+    for name, text in reversed(COVER_HELP.items()):
+        command = click.option(f"--{name}", metavar="TEXT", help=text)(command)
     return command
 
 
 def cover_from(options: dict) -> Cover | None:
-    """The cover that these options make; None where none was given."""
+    """Build a cover from its options; None where none is given."""
     return updated_cover(options, None)
 
 
-def updated_cover(options: dict, kept: Cover | None) -> Cover | None:
-    """A cover with what these options say: an empty text clears what was there, and what they do not name stays."""
+def updated_cover(options: dict, cover: Cover | None) -> Cover | None:
+    """Return a cover updated by the options: an empty text clears a field, other fields stay."""
     from guestlist.cover import Cover
 
-    given = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
-    return replace(kept or Cover(), **given) if given else kept
+    changes = {field.name: options[field.name] for field in fields(Cover) if options[field.name] is not None}
+    return replace(cover or Cover(), **changes) if changes else cover
 
 
 def updated_stored_cover(options: dict, store: Store) -> Cover | None:
-    """The same for an audit that is there; None where nothing is said anew."""
+    """Return the stored cover of an audit updated by the options; None where no option is given."""
     from guestlist.cover import Cover
     from guestlist.store.jsonable import from_json
 
-    kept = store.manifest.about.get("cover")
-    said = cover_from(options)
-    return said if said is None or kept is None else updated_cover(options, from_json(Cover, kept))
+    stored = store.manifest.about.get("cover")
+    if cover_from(options) is None:
+        return None
+    return updated_cover(options, None if stored is None else from_json(Cover, stored))

@@ -1,4 +1,4 @@
-"""``defend``: from an audit that found a leak to what would help."""
+"""``defend``: test defences for an audited model."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from guestlist.lines import single_line
 if TYPE_CHECKING:
     from guestlist.defending.forecast import Forecast
     from guestlist.defending.judging import Defended, Row
+
+
+DEFAULT_REFERENCES = 32
 
 
 @click.command()
@@ -57,52 +60,53 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     from guestlist.store import open_store
 
     folder = folder and folder.resolve()
-    request, out, there = _asked(context, folder, out, options)
+    request, out, existing = _resolve_request(context, folder, out, options)
     if references is None:
-        references = 32 if there is None else there
-    given = audit_arguments(request, folder or out / "plain", run_options_from(options))
-    chosen: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
+        references = existing
+    arguments = audit_arguments(request, folder or out / "plain", run_options_from(options))
+    choices: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
-        unread = ("attacks", "evidence", "prior", "ignore", "baseline", "progress", "about")
-        left = {name: value for name, value in given.items() if name not in unread}
+        irrelevant = ("attacks", "evidence", "prior", "ignore", "baseline", "progress", "about")
+        timing_arguments = {name: value for name, value in arguments.items() if name not in irrelevant}
         with show_warnings():
-            forecast = estimate_runtime(**left, **chosen, plain=folder)
+            forecast = estimate_runtime(**timing_arguments, **choices, plain=folder)
         click.echo(forecast_text(forecast))
         return
     with show_warnings():
-        found = defended(
-            **given,
-            **chosen,
+        result = defended(
+            **arguments,
+            **choices,
             plain=folder,
             folder=out,
             fpr=fpr,
-            tell=None if options["quiet"] else _tell,
+            tell=None if options["quiet"] else _print_event,
             cover=cover_from(options) if folder is None else updated_stored_cover(options, open_store(folder)),
         )
-    page = None if found.compared is None else found.compared.to_html(out / "comparison.html")
+    page = None if result.compared is None else result.compared.to_html(out / "comparison.html")
     if as_json:
-        click.echo(json.dumps(found.document(), indent=1))
+        click.echo(json.dumps(result.document(), indent=1))
         return
-    show_defences(found, fpr)
+    show_defences(result, fpr)
     click.echo(f"Audits: {out}")
     if page is not None:
         click.echo(f"Page: {page}")
 
 
-def _asked(context, folder: Path | None, out: Path | None, options: dict):
-    """What is asked for, where the defences go, and how many references the audit in the folder has."""
-    given = [name for name in ("model", "members", "nonmembers") if options[name] is not None]
+def _resolve_request(context, folder: Path | None, out: Path | None, options: dict):
+    """Return the request, the output folder and the number of references in the audited folder."""
     if folder is None:
-        missing = [f"--{name}" for name in ("model", "members", "nonmembers") if name not in given]
+        missing = [f"--{name}" for name in ("model", "members", "nonmembers") if options[name] is None]
         if missing:
             raise click.UsageError(f"Give the folder of an audit; or a model with its records: {', '.join(missing)}.")
         out = out or Path("audits") / f"{options['model'].stem}-defended"
-        return request_from(options), out.resolve(), None
+        return request_from(options), out.resolve(), DEFAULT_REFERENCES
     from guestlist.store import open_store
 
-    unread = [name for name in _SUBJECT if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    unread = [
+        name for name in _FOLDER_OPTIONS if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
     if unread:
-        names = " and ".join(f"--{_SPELT.get(name, name.replace('_', '-'))}" for name in unread)
+        names = " and ".join(f"--{_OPTION_NAMES.get(name, name.replace('_', '-'))}" for name in unread)
         raise click.UsageError(f"With a folder, {names} would not be read: the folder knows. Leave it out.")
     store = open_store(folder)
     out = out or folder.with_name(f"{folder.name}-defended")
@@ -110,8 +114,8 @@ def _asked(context, folder: Path | None, out: Path | None, options: dict):
     return request, out.resolve(), max(store.models(), default=0)
 
 
-# What the folder of an audit knows: another value would be another audit.
-_SUBJECT = (
+# Options that the audit folder stores; a different value would be a different audit.
+_FOLDER_OPTIONS = (
     "model",
     "members",
     "nonmembers",
@@ -129,30 +133,29 @@ _SUBJECT = (
     "no_baseline",
 )
 
-_SPELT = {"id_": "id", "attacks": "attack"}
+_OPTION_NAMES = {"id_": "id", "attacks": "attack"}
 
 
-def _tell(event) -> None:
+def _print_event(event) -> None:
     text = f"{event.number} of {event.of}: {event.name}" if hasattr(event, "number") else forecast_text(event)
     click.echo(text, err=True)
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """How long it will take, and how that was reckoned."""
-    times, side = forecast.times, f"{forecast.jobs} side by side" if forecast.jobs > 1 else "one after the other"
-    judging = (
-        "judging the audits not counted"
-        if times.judging is None
-        else f"{times.judging:.1f} s to judge each of {forecast.audits} audits"
-    )
+    """Report the estimated runtime and its basis."""
+    times = forecast.times
+    schedule = f"{forecast.jobs} side by side" if forecast.jobs > 1 else "one after the other"
+    judging = "judging the audits not counted"
+    if times.judging is not None:
+        judging = f"{times.judging:.1f} s to judge each of {forecast.audits} audits"
     return (
-        f"{forecast.models} models to train, {times.training:.2g} s for a plain one, {side}; {judging}: about "
+        f"{forecast.models} models to train, {times.training:.2g} s for a plain one, {schedule}; {judging}: about "
         f"{duration(forecast.seconds)}. Defences that train for longer or shorter than the plain model were reckoned roughly."
     )
 
 
 def duration(seconds: float) -> str:
-    """For people: ``40 s``, ``12 min``, ``3.5 h``.
+    """Format a duration: ``40 s``, ``12 min``, ``3.5 h``.
 
     >>> duration(40), duration(700), duration(12_600)
     ('40 s', '12 min', '3.5 h')
@@ -162,8 +165,8 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def show_defences(found: Defended, fpr: float) -> None:
-    """The table, and what follows from it."""
+def show_defences(result: Defended, fpr: float) -> None:
+    """Print the table of defences and the conclusions."""
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval, percent
 
@@ -177,65 +180,65 @@ def show_defences(found: Defended, fpr: float) -> None:
             f"found at {percent(fpr)} FPR": decimal(row.tpr.second.value),
             "shown": "leaks less" if row.leaks_less else "",
         }
-        for row in found.rows
+        for row in result.rows
         if row.auc is not None and row.tpr is not None
     ]
     if rows:
         show_table(rows)
-    for said in defence_lines(found):
-        click.echo("  " * said.startswith("  ") + single_line(said))
+    for text in defence_lines(result):
+        click.echo("  " * text.startswith("  ") + single_line(text))
 
 
-def defence_lines(found: Defended) -> list[str]:
-    """What was shown, and what has to be known about it."""
-    by_name = {row.name: row for row in found.rows}
-    tried = sum(row.auc is not None for row in found.rows)
-    said = [f"No result: {row.name}. {row.failed}" for row in found.rows if row.failed]
-    if not found.helps:
-        said.append(f"None of {tried} is shown to leak less than the plain model.")
+def defence_lines(result: Defended) -> list[str]:
+    """Return the conclusions, and the caveats that go with them."""
+    by_name = {row.name: row for row in result.rows}
+    tried = sum(row.auc is not None for row in result.rows)
+    sentences = [f"No result: {row.name}. {row.failed}" for row in result.rows if row.failed]
+    if not result.helps:
+        sentences.append(f"None of {tried} is shown to leak less than the plain model.")
     else:
-        said.append(f"Shown to leak less than the plain model, all {tried} that were tried taken together, at 95 %:")
-        said += [f"  {_helping(by_name[name])}" for name in found.helps]
-    said += [_leaving(row) for row in found.rows if row.removed is not None]
-    grids = sorted({row.defence for row in found.rows if row.options > 1})
+        sentences.append(
+            f"Shown to leak less than the plain model, all {tried} that were tried taken together, at 95 %:"
+        )
+        sentences += [f"  {_improvement_line(by_name[name])}" for name in result.helps]
+    sentences += [_removal_line(row) for row in result.rows if row.removed is not None]
+    grids = sorted({row.defence for row in result.rows if row.options > 1})
     if grids:
-        said.append(
+        sentences.append(
             f"Of {', '.join(grids)} several were tried on these records: the best of them looks better here than it is. Audit "
             "the one you choose on other records."
         )
-    if any(row.epsilon is not None for row in found.rows):
-        said.append("Each epsilon is of one run; the search for it was not counted.")
-    said.append("All intervals are about these models, not about their recipes.")
-    return said
+    if any(row.epsilon is not None for row in result.rows):
+        sentences.append("Each epsilon is of one run; the search for it was not counted.")
+    sentences.append("All intervals are about these models, not about their recipes.")
+    return sentences
 
 
-def _helping(row: Row) -> str:
+def _improvement_line(row: Row) -> str:
     from guestlist.report.format import decimal, interval
 
     assert row.auc is not None, "it was judged"
     assert row.gap is not None, "it was judged"
-    cost = ""
+    text = f"{row.name}: AUC {decimal(row.auc.second.value)}, before {decimal(row.auc.first.value)}"
+    text += f", change {interval(row.gap)}"
     if row.accuracy is not None:
-        cost = f"; accuracy {decimal(row.accuracy.second.value)}, before {decimal(row.accuracy.first.value)}"
-        shown = row.accuracy.differs
-        cost += (" (shown to be lower)" if row.less_accurate else " (shown to be higher)") if shown else ""
-    promise = "" if row.epsilon is None else f"; epsilon {row.epsilon:.3g} at delta {row.delta:.1g}"
-    return (
-        f"{row.name}: AUC {decimal(row.auc.second.value)}, before {decimal(row.auc.first.value)}, change "
-        f"{interval(row.gap)}{cost}{promise}"
-    )
+        text += f"; accuracy {decimal(row.accuracy.second.value)}, before {decimal(row.accuracy.first.value)}"
+        if row.accuracy.differs:
+            text += " (shown to be lower)" if row.less_accurate else " (shown to be higher)"
+    if row.epsilon is not None:
+        text += f"; epsilon {row.epsilon:.3g} at delta {row.delta:.1g}"
+    return text
 
 
-def _leaving(row: Row) -> str:
-    """Of those who left: they pay for it, and others take their place."""
+def _removal_line(row: Row) -> str:
+    """Report the effect on the removed records, and that others may now be exposed."""
     from guestlist.report.format import percent
 
-    gone = row.removed
-    assert gone is not None, "some left"
-    right = ""
-    if gone.right_before is not None and gone.right_after is not None:
-        right = f"; the model is right about {percent(gone.right_after.value)} of them, before {percent(gone.right_before.value)}"
-    return (
-        f"{row.name}: {gone.records} left, chosen by {gone.risk}, of whom {percent(gone.found.value)} were found before{right}. "
-        "The figures above are of those who stayed, before and after: others may stand out now."
-    )
+    removed = row.removed
+    assert removed is not None, "some left"
+    found_before = percent(removed.found.value)
+    text = f"{row.name}: {removed.records} left, chosen by {removed.risk}, of whom {found_before} were found before"
+    if removed.right_before is not None and removed.right_after is not None:
+        before = percent(removed.right_before.value)
+        text += f"; the model is right about {percent(removed.right_after.value)} of them, before {before}"
+    return f"{text}. The figures above are of those who stayed, before and after: others may stand out now."

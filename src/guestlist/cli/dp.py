@@ -1,4 +1,4 @@
-"""``dp``: train with differential privacy, claim an epsilon, audit: is it contradicted?"""
+"""``dp``: train with differential privacy and test the claimed epsilon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from guestlist.cli.common import address, as_json, build_engine, engine, jobs, q
 from guestlist.cli.cover import cover_from, cover_options
 from guestlist.cli.kinds import MAX_NUMBER, PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
 
-MOST_CLASSES = 100  # more values than that are numbers, or names
+MAX_CLASSES = 100  # more values than that are numbers, or names
 
 
 @click.command()
@@ -102,7 +102,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
         return
     click.echo(
         f"Trained {recipe.steps:,} steps on batches of about {recipe.rate * members:,.0f} records, each drawn by itself, with "
-        f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_promised(epsilon, delta, options['noise'])}."
+        f"noise {recipe.noise:.3g} times the clip of {recipe.clip:g}{_guarantee_text(epsilon, delta, options['noise'])}."
     )
     assert results.epsilon is not None  # it was claimed
     click.echo(epsilon_verdict(results.epsilon))
@@ -110,7 +110,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
 
 
 def _records(path, label: str, drop) -> tuple[Any, int, list]:
-    """The table as numbers, how many columns they are, and the classes."""
+    """Read the table as numbers; also return the number of columns and the classes."""
     from dataclasses import replace
 
     import numpy as np
@@ -127,8 +127,8 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     if pd.isna(records.y).any():
         raise InputError(f"{pd.isna(records.y).sum():,} records of {path} have no {label}. Leave them out.")
     classes = sorted(pd.unique(records.y), key=str)
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise InputError(f"Expected 2 to {MOST_CLASSES:,} classes in {label!r}, found {len(classes):,} values.")
+    if not 2 <= len(classes) <= MAX_CLASSES:
+        raise InputError(f"Expected 2 to {MAX_CLASSES:,} classes in {label!r}, found {len(classes):,} values.")
     x = np.ascontiguousarray(as_numbers(records.x), dtype=np.float32)
     return replace(records, x=x), x.shape[1], classes
 
@@ -137,7 +137,7 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
     from guestlist.collecting.progress import with_description
     from guestlist.defences import DpSgd, dp_sgd_for
 
-    how = {
+    settings = {
         "clip": options["clip"],
         "rate": min(1.0, options["batch_size"] / max(members, 1.0)),
         "epochs": options["epochs"],
@@ -145,10 +145,10 @@ def _recipe(epsilon: float, delta: float, members: float, progress, options):
         "optimizer": "adam",
     }
     if options["noise"] is not None:
-        return DpSgd(noise=options["noise"], **how)
-    return dp_sgd_for(epsilon, delta=delta, progress=with_description(progress, "Looking for the noise"), **how)
+        return DpSgd(noise=options["noise"], **settings)
+    return dp_sgd_for(epsilon, delta=delta, progress=with_description(progress, "Looking for the noise"), **settings)
 
 
-def _promised(epsilon: float, delta: float, noise: float | None) -> str:
-    told = f"ε = {epsilon:g} at δ = {delta:g}"
-    return f", which promises {told}" if noise is None else f"; {told} is claimed all the same"
+def _guarantee_text(epsilon: float, delta: float, noise: float | None) -> str:
+    guarantee = f"ε = {epsilon:g} at δ = {delta:g}"
+    return f", which promises {guarantee}" if noise is None else f"; {guarantee} is claimed all the same"

@@ -1,4 +1,4 @@
-"""``epsilon``: does a claimed epsilon hold?"""
+"""``epsilon``: test a claimed epsilon."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
     from guestlist.report.sections.epsilon import epsilon_verdict
     from guestlist.store.jsonable import to_json
 
-    ways: dict[str | None, How | None] = {
+    methods: dict[str | None, How | None] = {
         None: None,
         "one-run": OneRun(),
         "curve": OneRunCurve(),
@@ -80,29 +80,31 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         "gaussian-runs": GaussianRuns(),
         "bayesian-runs": BayesianRuns(),
     }
-    paid: dict[str, Bonferroni | HoldOut | Median] = {
+    thresholds: dict[str, Bonferroni | HoldOut | Median] = {
         "bonferroni": Bonferroni(),
         "hold-out": HoldOut(),
         "median": Median(),
     }
     case = read_case(folder)
-    kept = case.setting.claimed
+    claim = case.setting.claimed
     if gaussian_noise and claimed is None:
         raise click.UsageError("--gaussian-noise says what kind of promise --claimed is: give that too.")
     if delta is None:
-        delta = DELTA if kept is None else kept.delta
+        delta = DELTA if claim is None else claim.delta
     if claimed is not None:
-        kept = claim_from(claimed, delta, gaussian_noise)
-    found = epsilon_bound(
+        claim = claim_from(claimed, delta, gaussian_noise)
+    elif claim is not None and claim.delta != delta:  # a claim holds only at its own delta
+        claim = None
+    result = epsilon_bound(
         case,
         delta=delta,
-        claimed=kept if kept is not None and delta == kept.delta else None,  # a claim is about its own delta alone
+        claimed=claim,
         attack=attack,
-        how=ways[method],
-        threshold=paid[threshold],
+        how=methods[method],
+        threshold=thresholds[threshold],
         confidence=confidence,
     )
     if as_json:
-        click.echo(json.dumps({**to_json(found), "contradicted": found.contradicted}, indent=1))
+        click.echo(json.dumps({**to_json(result), "contradicted": result.contradicted}, indent=1))
     else:
-        click.echo(epsilon_verdict(found))
+        click.echo(epsilon_verdict(result))

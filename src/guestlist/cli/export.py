@@ -1,4 +1,4 @@
-"""``export``: results for other tools."""
+"""``export``: write results for other tools."""
 
 from __future__ import annotations
 

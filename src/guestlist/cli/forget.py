@@ -1,4 +1,4 @@
-"""``forget``: who becomes more exposed when some members leave."""
+"""``forget``: preview which members a deletion request would expose."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from guestlist.cli.kinds import PATH, WholeNumber
 @click.command()
 @click.argument("folder", type=PATH)
 @click.option("--ids", required=True, help="Of the members that leave, separated by commas.")
-@click.option("--most", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
+@click.option("--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many pairs to list.")
 @as_json
-def forget(folder, ids, most, as_json):
+def forget(folder, ids, max_rows, as_json):
     """Preview a deletion request for the audit in FOLDER: who becomes more exposed when these members leave?"""
     from guestlist.findings.folder import read_case
     from guestlist.risks.forgetting import forgetting
 
-    pairs = forgetting(read_case(folder, scored=False), [one.strip() for one in ids.split(",")])
-    sure = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
-    top = pairs.head(most)
+    pairs = forgetting(read_case(folder, scored=False), [part.strip() for part in ids.split(",")])
+    significant = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
+    top = pairs.head(max_rows)
     if as_json:
         rows = json.loads(top.to_json(orient="records"))
-        click.echo(json.dumps({"pairs": len(pairs), "sure": sure, "most": rows}, indent=1))
+        click.echo(json.dumps({"pairs": len(pairs), "sure": significant, "most": rows}, indent=1))
         return
     from guestlist.cli.show import show_table
 
     click.echo(
-        f"{sure} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list is of "
-        "the largest differences over the references; without a small adjusted p-value, take them for luck."
+        f"{significant} of {len(pairs)} pairs of a leaving and a staying member show more exposure than luck explains. The list "
+        "is of the largest differences over the references; without a small adjusted p-value, take them for luck."
     )
     if len(top):
         show_table(

@@ -1,4 +1,4 @@
-"""``game``: a whole experiment on dependent records, with and without differential privacy."""
+"""``game``: run an experiment on dependent records, with and without differential privacy."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def game():
 
 def _epsilons(context, option, value: str) -> tuple[float, ...]:
     try:
-        found = tuple(float(part) for part in value.split(","))
+        epsilons = tuple(float(part) for part in value.split(","))
     except ValueError as error:
         raise click.BadParameter(f"Expected numbers such as 0.1,1,10,inf, found {value!r}.") from error
-    known = all(math.isinf(epsilon) or 0.01 <= epsilon <= 1000 for epsilon in found) and -math.inf not in found
-    if not known or len(set(found)) < len(found):
+    valid = all(math.isinf(epsilon) or 0.01 <= epsilon <= 1000 for epsilon in epsilons) and -math.inf not in epsilons
+    if not valid or len(set(epsilons)) < len(epsilons):
         raise click.BadParameter(
             f"Expected numbers from 0.01 to 1000, each once; inf for plain training. Found {value!r}."
         )
-    return found
+    return epsilons
 
 
-def _shared(command):
-    """Options of every game."""
+def _shared_options(command):
+    """Add the options of every game."""
     options = [
         click.option("--data", required=True, type=PATH, help="Records: .csv, .tsv or .parquet."),
         click.option("--label", required=True, help="Column that holds the label."),
@@ -81,12 +81,12 @@ def _shared(command):
     return command
 
 
-def _sizes(required: bool):
+def _size_options(required: bool):
     def add(command):
-        shown = "" if required else "  [default: all]"
+        default = "" if required else "  [default: all]"
         for side in ("nonmembers", "members"):
             command = click.option(
-                f"--{side}", type=WholeNumber(1), required=required, help=f"How many {side} are drawn.{shown}"
+                f"--{side}", type=WholeNumber(1), required=required, help=f"How many {side} are drawn.{default}"
             )(command)
         return command
 
@@ -94,12 +94,12 @@ def _sizes(required: bool):
 
 
 @game.command()
-@_sizes(required=False)
+@_size_options(required=False)
 @click.option(
     "--cluster", type=WholeNumber(0), default=0, show_default=True, help="From which of the two members are drawn."
 )
-@_shared
-def cluster(members, nonmembers, cluster, **more):
+@_shared_options
+def cluster(members, nonmembers, cluster, **options):
     """Members from one cluster of every class, non-members from the other.
 
     \b
@@ -109,18 +109,18 @@ def cluster(members, nonmembers, cluster, **more):
 
     if cluster > 1:
         raise click.UsageError(f"There is no cluster {cluster}: every class has two, 0 and 1.")
-    _play(_made(Clusters, members, nonmembers, cluster), **more)
+    _play(_build_game(Clusters, members, nonmembers, cluster), **options)
 
 
 @game.command()
-@_sizes(required=True)
+@_size_options(required=True)
 @click.option("--column", required=True, help="The attribute; models do not see it.")
 @click.option("--value", required=True, help="Of those that have it.")
 @click.option(
     "--share", type=NumberRange(0, 1, "[]"), required=True, help="Of members who have it; half of non-members do."
 )
-@_shared
-def bias(members, nonmembers, column, value, share, **more):
+@_shared_options
+def bias(members, nonmembers, column, value, share, **options):
     """An attribute that more, or fewer, of the members have than of the non-members.
 
     \b
@@ -129,16 +129,16 @@ def bias(members, nonmembers, column, value, share, **more):
     """
     from guestlist.games import Bias
 
-    _play(_made(Bias, column, value, share, members, nonmembers), **more)
+    _play(_build_game(Bias, column, value, share, members, nonmembers), **options)
 
 
 @game.command()
-@_sizes(required=False)
+@_size_options(required=False)
 @click.option("--column", required=True, help="Where a record comes from; models do not see it.")
 @click.option("--members-from", required=True, help="The value of the members.")
 @click.option("--nonmembers-from", help="That of the non-members.  [default: any other]")
-@_shared
-def groups(members, nonmembers, column, members_from, nonmembers_from, **more):
+@_shared_options
+def groups(members, nonmembers, column, members_from, nonmembers_from, **options):
     """Members from one hospital, school or other source, non-members from others.
 
     \b
@@ -148,11 +148,11 @@ def groups(members, nonmembers, column, members_from, nonmembers_from, **more):
 
     if members_from == nonmembers_from:
         raise click.UsageError(f"--members-from and --nonmembers-from are both {members_from!r}: give two sources.")
-    _play(_made(Sources, column, members_from, nonmembers_from, members, nonmembers), **more)
+    _play(_build_game(Sources, column, members_from, nonmembers_from, members, nonmembers), **options)
 
 
-def _made(game: type, *options):
-    """The game with these options; what it does not take was mistyped."""
+def _build_game(game: type, *options):
+    """Build a game; an invalid option is a usage error."""
     try:
         return game(*options)
     except ValueError as error:
@@ -176,11 +176,11 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         )
     if options["average_of"] == "shadows" and not options["shadows"]:
         raise InputError("--average-of shadows takes some: give --shadows, of 1 or more.")
-    known = {field.name for field in fields(ExperimentSetting)}
-    found = experiment(
+    names = {field.name for field in fields(ExperimentSetting)}
+    result = experiment(
         game,
         table.drop(columns=list(drop)),
-        ExperimentSetting(**{name: value for name, value in options.items() if name in known}),
+        ExperimentSetting(**{name: value for name, value in options.items() if name in names}),
         label=label,
         folder=out,
         seed=seed,
@@ -188,27 +188,27 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
         progress=False if quiet or as_json else show_progress,
         cover=cover_from(options),
     )
-    page = found.to_html(out / "experiment.html")
+    page = result.to_html(out / "experiment.html")
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=1))
+        click.echo(json.dumps(result.to_dict(), indent=1))
         return
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval
 
-    click.echo(single_line(game_description(found)))
+    click.echo(single_line(game_description(result)))
     show_table(
         [
             {
                 "attack": gap.attack,
                 "epsilon": "inf" if math.isinf(gap.epsilon) else f"{gap.epsilon:g}",
-                "members apart": decimal(found.mean(gap.attack, gap.epsilon).value),
-                "mixed": decimal(found.mean(gap.attack, gap.epsilon, "iid").value),
+                "members apart": decimal(result.mean(gap.attack, gap.epsilon).value),
+                "mixed": decimal(result.mean(gap.attack, gap.epsilon, "iid").value),
                 "difference": decimal(gap.difference.value),
                 "interval": interval(gap.difference),
             }
-            for gap in found.gaps
+            for gap in result.gaps
         ]
     )
-    for said in answer(found):
-        click.echo(single_line(said))
+    for text in answer(result):
+        click.echo(single_line(text))
     click.echo(f"Page: {page}")

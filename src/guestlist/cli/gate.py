@@ -1,4 +1,4 @@
-"""``gate``: limits for CI."""
+"""``gate``: check limits in CI."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def gate(
     from guestlist.report import gate as words
     from guestlist.store.jsonable import to_json
 
-    _check_places(junit, sarif)
-    own = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
-    limits = {name: limit for name, limit in own.items() if limit is not None}
+    _check_paths(junit, sarif)
+    options = {"max_auc": max_auc, "max_advantage": max_advantage, "max_tpr": max_tpr or None}
+    limits = {name: limit for name, limit in options.items() if limit is not None}
     if path is not None:
         if limits or attacks or without_references or ignore:
             raise click.UsageError(
@@ -88,8 +88,8 @@ def gate(
     sys.exit(0 if gated.passed else BEYOND_LIMIT)
 
 
-def _check_places(junit: Path | None, sarif: Path | None) -> None:
-    """Before anything is judged or kept."""
+def _check_paths(junit: Path | None, sarif: Path | None) -> None:
+    """Check the output files before anything is evaluated or stored."""
     for path in filter(None, (junit, sarif)):
         check_parent_folder(path)
     if junit is not None and sarif is not None and os.path.realpath(junit) == os.path.realpath(sarif):
@@ -105,13 +105,13 @@ def _write(gated, junit: Path | None, sarif: Path | None, folder: Path) -> None:
     if junit is not None:
         write_text(junit, exports.junit(gated))
     if sarif is not None:
-        write_text(sarif, exports.sarif(gated, _seen_from_here(folder / "results.json")))
+        write_text(sarif, exports.sarif(gated, _relative(folder / "results.json")))
 
 
-def _seen_from_here(path: Path) -> Path:
-    """A path below the folder that a command runs in, which in CI is the repository, without what lies above."""
-    whole = Path(os.path.abspath(path))
-    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
+def _relative(path: Path) -> Path:
+    """Return a path relative to the current folder, which in CI is the repository, if it is below it."""
+    absolute = Path(os.path.abspath(path))
+    return absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
 
 
 def _show(gated, words, show_ids: bool) -> None:

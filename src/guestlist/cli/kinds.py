@@ -1,4 +1,4 @@
-"""Kinds of options: every number has limits, and what is no number, or nothing, is told at once."""
+"""Types of options: every number has limits, and NaN or an empty path is refused at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import click
 
-# More than anybody means: what is larger was mistyped, and would not fit into memory or into a day.
-MAX_NUMBER, MAX_REFERENCES, MAX_JOBS, MAX_SEED = 10**9, 100_000, 1024, 2**63 - 1
+# Larger numbers are typing errors: they would not fit into memory or take more than a day.
+MAX_NUMBER = 10**9
+MAX_REFERENCES = 100_000
+MAX_JOBS = 1024
+MAX_SEED = 2**63 - 1
 
 
 class WholeNumber(click.IntRange):
-    """A whole number from ``low``."""
+    """Whole number from ``low``."""
 
     def __init__(self, low: int = 0, high: int = MAX_NUMBER):
         super().__init__(low, high)
@@ -22,14 +25,16 @@ class WholeNumber(click.IntRange):
         return super().convert(value, param, context)
 
     def _describe_range(self) -> str:
-        return f"x>={self.min}"  # the other end is for mistakes, and told to whoever makes one
+        return f"x>={self.min}"  # the upper limit catches typing errors and is in their message
 
 
 class NumberRange(click.FloatRange):
-    """A number between two others; NaN and the infinities are none.
+    """Finite number between two others.
 
     Args:
-        ends: which of the two it may be: ``[)`` has the lower one.
+        low: Lower limit.
+        high: Upper limit.
+        ends: Limits that are included: ``[)`` includes the lower one.
     """
 
     def __init__(self, low: float, high: float, ends: str = "()"):
@@ -46,11 +51,11 @@ class NumberRange(click.FloatRange):
     def _describe_range(self) -> str:
         if self.max is not None and self.max < MAX_NUMBER:
             return super()._describe_range()
-        return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the other end is for mistakes
+        return f"x{'>' if self.min_open else '>='}{self.min:g}"  # the upper limit catches typing errors
 
 
 class JobCount(click.IntRange):
-    """A number of processes or threads; -1 for one per core."""
+    """Number of processes or threads; -1 for one per core."""
 
     def __init__(self):
         super().__init__(-1, MAX_JOBS)
@@ -67,13 +72,13 @@ class JobCount(click.IntRange):
 
 
 def check_not_too_large(kind: click.IntRange | click.FloatRange, number: float, param, context) -> None:
-    """Tell the upper end, which help leaves out, to whoever goes beyond it."""
+    """Fail with the upper limit, which the help text omits, if a number exceeds it."""
     if kind.max is not None and number > kind.max:
         kind.fail(f"{number} is too large: {kind.max:,} at most.", param, context)
 
 
 class PathType(click.Path):
-    """A path; nothing at all is not the folder one happens to be in."""
+    """Path that is not empty; an empty text does not mean the current folder."""
 
     def __init__(self, folders: bool = True):
         super().__init__(dir_okay=folders, path_type=Path)
@@ -84,6 +89,9 @@ class PathType(click.Path):
         return super().convert(value, param, context)
 
 
-PATH, FILE, JOBS = PathType(), PathType(folders=False), JobCount()
+PATH = PathType()
+FILE = PathType(folders=False)
+JOBS = JobCount()
 SHARE = NumberRange(0, 1)
-REFERENCES, SEED = WholeNumber(0, MAX_REFERENCES), WholeNumber(0, MAX_SEED)
+REFERENCES = WholeNumber(0, MAX_REFERENCES)
+SEED = WholeNumber(0, MAX_SEED)

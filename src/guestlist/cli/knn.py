@@ -1,4 +1,4 @@
-"""``knn``: exact K-NN values of the records of a table, and what they are good for."""
+"""``knn``: exact K-NN values of the records of a table."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def knn():
 @threads
 @click.option("--out", type=FILE, required=True, help="Where to write id, label and value: .csv or .parquet.")
 def values(table, label, test, name, k, id_, jobs, out):
-    """The value of each record of TABLE."""
+    """Write the value of each record of TABLE."""
     import pandas as pd
 
     check_table_path(out)
     data, tests = _read(table, test, label, id_)
-    found = pd.DataFrame({"id": data.ids, "label": data.y, name: _value(name, data, tests, k, jobs)})
-    write_table(out, found)
+    table_of_values = pd.DataFrame({"id": data.ids, "label": data.y, name: _values(name, data, tests, k, jobs)})
+    write_table(out, table_of_values)
     click.echo(out)
 
 
@@ -75,15 +75,17 @@ def values(table, label, test, name, k, id_, jobs, out):
 @threads
 @as_json
 def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
-    """Accuracy of K-NN as records of TABLE are removed by value, against random."""
+    """Remove records of TABLE by value, and compare the accuracy of K-NN with random removal."""
     import numpy as np
 
     from guestlist.neighbours import Knn, minimisation_curve
 
     data, tests = _read(table, test, label, None)
-    of = _value(name, data, tests, k, jobs)
+    record_values = _values(name, data, tests, k, jobs)
     rng = np.random.default_rng(seed)
-    curve = minimisation_curve(data.x, data.y, tests.x, tests.y, of, Knn(k), rng=rng, first=first, repeats=repeats)
+    curve = minimisation_curve(
+        data.x, data.y, tests.x, tests.y, record_values, Knn(k), rng=rng, first=first, repeats=repeats
+    )
     rows = [
         {"removed": float(share), f"by {name}": float(a), "at random": float(r)}
         for share, a, r in zip(curve.shares, curve.accuracy, curve.random.mean(axis=0), strict=True)
@@ -101,7 +103,7 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
 @threads
 @as_json
 def onion(table, label, test, name, k, share, jobs, as_json):
-    """What the values of the rest become when the records of TABLE with the highest ones are removed."""
+    """Remove the records of TABLE with the highest values, and compare the values of the others before and after."""
     import numpy as np
 
     from guestlist.data import Data
@@ -109,10 +111,10 @@ def onion(table, label, test, name, k, share, jobs, as_json):
 
     data, tests = _read(table, test, label, None)
 
-    def of(x, y):
-        return _value(name, Data(x, y, np.arange(len(y))), tests, k, jobs)
+    def values_of(x, y):
+        return _values(name, Data(x, y, np.arange(len(y))), tests, k, jobs)
 
-    effect = onion_effect(data.x, data.y, of, share=share)
+    effect = onion_effect(data.x, data.y, values_of, share=share)
     stays = ~effect.removed
     rows = [
         {
@@ -135,12 +137,17 @@ def onion(table, label, test, name, k, share, jobs, as_json):
     "--lists", type=FILE, help="Neighbour lists: read from this .npz if it is there, else made and kept in it."
 )
 @click.option(
-    "--most", type=WholeNumber(1), default=10, show_default=True, help="How many of the most changed records to show."
+    "--most",
+    "max_rows",
+    type=WholeNumber(1),
+    default=10,
+    show_default=True,
+    help="How many of the most changed records to show.",
 )
 @threads
 @as_json
-def influence(table, label, k, id_, remove, lists, most, jobs, as_json):
-    """How the self-WaKA of the others changes when some records of TABLE are removed."""
+def influence(table, label, k, id_, remove, lists, max_rows, jobs, as_json):
+    """Remove some records of TABLE, and report how the self-WaKA of the others changes."""
     import numpy as np
 
     from guestlist.neighbours import waka_influence
@@ -151,31 +158,31 @@ def influence(table, label, k, id_, remove, lists, most, jobs, as_json):
     if unknown:
         raise InputError(f"There is no record {', '.join(unknown)}; ids look like {ids[0]}.")
     removed = np.isin(ids.astype(str), remove)
-    change = waka_influence(_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed)
-    order = np.argsort(-np.abs(np.nan_to_num(change)), kind="stable")[:most]
+    change = waka_influence(_neighbour_lists(lists, data, k, jobs, spare=max(64, int(removed.sum()))), removed)
+    order = np.argsort(-np.abs(np.nan_to_num(change)), kind="stable")[:max_rows]
     _show([{"id": str(ids[i]), "label": str(data.y[i]), "change": float(change[i])} for i in order], as_json)
 
 
 def _read(table: Path, test: Path | None, label: str, id_: str | None):
-    """Training records and, if given, test records, as points in one space."""
+    """Read training records and, if given, test records, encoded in the same way."""
     from guestlist.data import as_data
     from guestlist.neighbours.encoding import encode_tables
 
     data = as_data(table, side="table", label=label, id=id_)
     if test is None:
-        return _checked(table, data.with_x(encode_tables(data.x)[0])), None
+        return _validated(table, data.with_x(encode_tables(data.x)[0])), None
     tests = as_data(test, side="test", label=label)
     features: pd.DataFrame = data.x  # files hold tables
-    others: pd.DataFrame = tests.x
-    absent = [column for column in features.columns if column not in others.columns]
+    test_features: pd.DataFrame = tests.x
+    absent = [column for column in features.columns if column not in test_features.columns]
     if absent:
         raise InputError(f"{test} lacks the columns {', '.join(absent)}.")
-    x, x_test = encode_tables(features, others[list(features.columns)])
-    return _checked(table, data.with_x(x)), _checked(test, tests.with_x(x_test))
+    x, x_test = encode_tables(features, test_features[list(features.columns)])
+    return _validated(table, data.with_x(x)), _validated(test, tests.with_x(x_test))
 
 
-def _checked(path: Path, data):
-    """The records, refused in the name of their file where they have no distances or no labels."""
+def _validated(path: Path, data):
+    """Validate features and labels; an error names the file."""
     from guestlist.neighbours import checks
 
     try:
@@ -186,32 +193,32 @@ def _checked(path: Path, data):
     return data
 
 
-def _lists(kept: Path | None, data, k: int, jobs: int, spare: int):
-    """Neighbour lists of these records: those that were kept, or new ones."""
+def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
+    """Return neighbour lists of the records: the stored ones, or new ones."""
     import numpy as np
 
     from guestlist.hashes import fingerprint
     from guestlist.neighbours import Knn, NeighbourLists, neighbour_lists
     from guestlist.store.files import read_npz, write_npz
 
-    whose = fingerprint(data)
-    if kept is not None and kept.exists():
+    records = fingerprint(data)
+    if path is not None and path.exists():
         try:
-            arrays = read_npz(kept)
-            found = str(arrays.pop("records"))
+            arrays = read_npz(path)
+            stored_records = str(arrays.pop("records"))
             lists = NeighbourLists(**{**arrays, "k": int(arrays["k"]), "p": float(arrays["p"])})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{kept} holds no neighbour lists ({error}).") from error
-        if (found, lists.k) != (whose, k):
-            raise InputError(f"{kept} holds the lists of other records, or of k = {lists.k}. Name another file.")
+            raise InputError(f"{path} holds no neighbour lists ({error}).") from error
+        if (stored_records, lists.k) != (records, k):
+            raise InputError(f"{path} holds the lists of other records, or of k = {lists.k}. Name another file.")
         return lists
     lists = neighbour_lists(data.x, data.y, Knn(k), spare=spare, n_jobs=jobs)
-    if kept is not None:
-        write_npz(kept, records=np.array(whose), **vars(lists))
+    if path is not None:
+        write_npz(path, records=np.array(records), **vars(lists))
     return lists
 
 
-def _value(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
+def _values(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
     from guestlist import neighbours
 
     if name in ON_SELF:
@@ -227,5 +234,7 @@ def _show(rows: list[dict], as_json: bool) -> None:
         return
     from guestlist.cli.show import show_table
 
-    shown = [{name: f"{v:.4g}" if isinstance(v, float) else v for name, v in row.items()} for row in rows]
-    show_table(shown)
+    formatted = [
+        {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
+    ]
+    show_table(formatted)

@@ -1,4 +1,4 @@
-"""``report``: the page of an audit, again."""
+"""``report``: write the page of an audit again."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def report(folder, out, features, **options):
     from guestlist.findings.results import read_results
 
     results = read_results(folder)
-    whole = updated_cover(options, results.cover)
-    if whole is not None and whole != results.cover:
-        keep(folder, whole)
-        results = replace(results, cover=whole)
-    shown = _members(folder) if features else None
-    click.echo(results.to_html(out or folder / "report.html", features=shown))
+    cover = updated_cover(options, results.cover)
+    if cover is not None and cover != results.cover:
+        keep(folder, cover)
+        results = replace(results, cover=cover)
+    members = _members(folder) if features else None
+    click.echo(results.to_html(out or folder / "report.html", features=members))
 
 
 def _members(folder: Path):
-    """The members of an audit, from where they were read."""
+    """Read the members of an audit from their file."""
     from guestlist.cli.request import stored_request
     from guestlist.data import as_data
     from guestlist.store import open_store
 
-    asked = stored_request(
+    request = stored_request(
         open_store(folder), "gl.read_results({folder}).to_html('report.html', features=gl.Data(x, y, ids=ids))"
     )
-    if asked.demo:
+    if request.demo:
         from guestlist.demo import demo_inputs
 
-        given = demo_inputs()
-        return as_data(given["members"], side="members", label=given["label"])
+        inputs = demo_inputs()
+        return as_data(inputs["members"], side="members", label=inputs["label"])
     return as_data(
-        asked.members, side="members", label=asked.label, group=asked.group, id=asked.id, person=asked.person
+        request.members, side="members", label=request.label, group=request.group, id=request.id, person=request.person
     )

@@ -1,4 +1,4 @@
-"""What the command line was asked for, in one piece: it is kept in the folder, and later commands ask again."""
+"""Request of an audit: the options of the command line, stored in the audit folder for later commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """An audit of a model, as it was asked for."""
+    """Options of an audit of a model."""
 
     model: str
     members: str
@@ -59,10 +59,10 @@ class Request:
     claimed: float | None = None
     delta: float | None = None
     gaussian_noise: bool = False
-    demo: bool = False  # model and records are those of guestlist demo, which no file holds
+    demo: bool = False  # model and records of guestlist demo, which are in no file
 
     def seen_from(self, folder: Path) -> Request:
-        """The same with paths seen from the folder, so that a project can be moved as a whole."""
+        """Return the request with paths relative to the folder, so that a project can be moved."""
         return self._moved(lambda path: os.path.relpath(Path(path).resolve(), folder))
 
     def _moved(self, move: Callable[[str], str]) -> Request:
@@ -77,7 +77,7 @@ class Request:
         )
 
 
-# What an audit of a model is about.
+# The model and its records.
 SUBJECT_OPTIONS = (
     click.option("--model", type=PATH, help="Fitted model: .skops or .onnx, or a pickle with --allow-pickle."),
     click.option("--members", type=PATH, help="Records it was trained on: .csv, .tsv or .parquet."),
@@ -88,7 +88,7 @@ SUBJECT_OPTIONS = (
     click.option("--id", "id_", help="Column that names the records."),
     click.option("--person", help="Column that says whose record each is, where people have several."),
 )
-# How it is carried out and judged, wherever and whenever that is.
+# Options that change the results, wherever the audit runs.
 EVALUATION_OPTIONS = (
     attacks,
     evidence,
@@ -111,23 +111,23 @@ EVALUATION_OPTIONS = (
 
 
 def subject_options(command):
-    """The options that say what an audit is about."""
-    return _with(command, SUBJECT_OPTIONS)
+    """Add the options that name the model and its records."""
+    return _add_options(command, SUBJECT_OPTIONS)
 
 
 def evaluation_options(command):
-    """The options that decide what comes out of an audit."""
-    return _with(command, EVALUATION_OPTIONS)
+    """Add the options that change the results of an audit."""
+    return _add_options(command, EVALUATION_OPTIONS)
 
 
-def _with(command, options):
+def _add_options(command, options):
     for option in reversed(options):
         command = option(command)
     return command
 
 
 def request_from(options: dict) -> Request:
-    """The request that these options make."""
+    """Build a request from the command's options."""
     paths: dict[str, Any] = {name: options[name] for name in ("model", "members", "nonmembers", "population")}
     return Request(
         **{name: path and str(path) for name, path in paths.items()},
@@ -153,7 +153,10 @@ def request_from(options: dict) -> Request:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a request is carried out this time. What may be opened is asked anew each time, and never kept."""
+    """Options of one run.
+
+    Trusted types and pickles are never stored: the user has to allow them in every run.
+    """
 
     engine: Engine
     trust: tuple[str, ...] = ()
@@ -162,30 +165,30 @@ class RunOptions:
 
 
 def run_options(command):
-    """The options that say how a request is carried out."""
-    return _with(command, (trust, allow_pickle, engine, address, jobs, quiet))
+    """Add the options of one run."""
+    return _add_options(command, (trust, allow_pickle, engine, address, jobs, quiet))
 
 
 def run_options_from(options: dict) -> RunOptions:
-    """How a request is to be carried out, from the command's options."""
+    """Build the run options from the command's options."""
     chosen = build_engine(options["engine"], options["jobs"], options["address"])
     return RunOptions(chosen, options["trust"], options["allow_pickle"], options["quiet"])
 
 
 def run_request(
-    request: Request, folder: Path, references: int | UntilWidth | None, means: RunOptions, cover: Cover | None = None
+    request: Request, folder: Path, references: int | UntilWidth | None, options: RunOptions, cover: Cover | None = None
 ) -> Results:
-    """Audit as the request says, in a folder that keeps it."""
+    """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
     from guestlist.auditing import audit
 
-    given = audit_arguments(request, folder, means)
-    return audit(references=references, folder=folder, cover=cover, claimed=claimed, **given)
+    arguments = audit_arguments(request, folder, options)
+    return audit(references=references, folder=folder, cover=cover, claimed=claimed, **arguments)
 
 
 def check_tables(request: Request) -> None:
-    """A misspelt column is told at once: models, and the libraries that read them, take seconds to load."""
+    """Report a misspelt column at once, before models and their libraries are loaded, which takes seconds."""
     if request.demo:
         return
     from guestlist.tables import check_columns, check_roles
@@ -198,17 +201,19 @@ def check_tables(request: Request) -> None:
             check_columns(path, columns, side=side)
 
 
-def audit_arguments(request: Request, folder: Path, means: RunOptions) -> dict[str, Any]:
-    """What ``audit`` is called with, but for the folder and the number of references.
+def audit_arguments(request: Request, folder: Path, options: RunOptions) -> dict[str, Any]:
+    """Return the arguments of ``audit``, except the folder and the number of references.
 
     Args:
-        folder: of the audit that will keep the request.
+        request: Request of the audit.
+        folder: Audit folder that will store the request.
+        options: Options of this run.
     """
     from guestlist.collecting.evidence.gathering import parse_plan
     from guestlist.store.jsonable import to_json
 
     return {
-        **_subject(request, means),
+        **_subject(request, options),
         "population": request.population,
         "group": request.group,
         "id": request.id,
@@ -216,17 +221,17 @@ def audit_arguments(request: Request, folder: Path, means: RunOptions) -> dict[s
         "attacks": request.attacks or None,
         "evidence": [parse_plan(text) for text in request.evidence],
         "seed": request.seed,
-        "engine": means.engine,
+        "engine": options.engine,
         "duplicates": "drop" if request.drop_duplicates else "warn",
         "prior": request.prior,
         "ignore": request.ignore,
         "baseline": request.baseline,
-        "progress": progress_bar(means.quiet),
+        "progress": progress_bar(options.quiet),
         "about": {"demo": True} if request.demo else {"request": to_json(request.seen_from(folder))},
     }
 
 
-def _subject(request: Request, means: RunOptions) -> dict[str, Any]:
+def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return the model, its records and the column of their labels."""
     if request.demo:
         from guestlist.demo import demo_inputs
@@ -236,8 +241,8 @@ def _subject(request: Request, means: RunOptions) -> dict[str, Any]:
 
     model = load_model(
         request.model,
-        trust=means.trust,
-        allow_pickle=means.allow_pickle,
+        trust=options.trust,
+        allow_pickle=options.allow_pickle,
         scale=request.scale,
         classes=_labels(request.classes),
     )
@@ -250,18 +255,19 @@ def _subject(request: Request, means: RunOptions) -> dict[str, Any]:
 
 
 def _labels(classes: tuple[str, ...]) -> list[str] | list[int] | None:
-    """Names of classes as a table has them: whole numbers where all of them are."""
+    """Return names of classes as a table has them: whole numbers where all of them are."""
     try:
         return [int(name) for name in classes] or None
     except ValueError:
         return list(classes)
 
 
-def stored_request(store: Store, instead: str) -> Request:
-    """The request that made a folder.
+def stored_request(store: Store, python_call: str) -> Request:
+    """Read the request that made an audit folder.
 
     Args:
-        instead: the call that does in Python what the command cannot do here, with {folder} for the folder.
+        store: Opened audit folder.
+        python_call: Call for audits made from Python, with {folder} for the folder.
     """
     from guestlist.store.jsonable import from_json
     from guestlist.store.manifest import PREDICTIONS
@@ -273,14 +279,14 @@ def stored_request(store: Store, instead: str) -> Request:
             f"{store.folder} is an audit of predictions, so it has no model and no records. Audit the model itself with "
             "guestlist audit --model (Python: gl.audit)."
         )
-    kept: Any = store.manifest.about.get("request")
-    if kept is None:
+    content: Any = store.manifest.about.get("request")
+    if content is None:
         raise FolderError(
             f"{store.folder} was made from Python, so it stores no paths to the model and the records. Call "
-            f"{instead.format(folder=repr(str(store.folder)))} in Python instead."
+            f"{python_call.format(folder=repr(str(store.folder)))} in Python instead."
         )
     try:
-        request: Request = from_json(Request, kept)
+        request: Request = from_json(Request, content)
     except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{store.folder / 'manifest.json'} is damaged ({error}).") from error
     return request._moved(lambda path: str(store.folder / path))

@@ -1,4 +1,4 @@
-"""``risks``: the members with the largest risks, what risks are worth, and who bears them."""
+"""``risks``: list the members with the largest risks, their groups and the predictive value of risks."""
 
 from __future__ import annotations
 
@@ -50,26 +50,29 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
     guestlist risks audits/adult --predictive-value --custom scores.csv
     """
     from guestlist.findings.folder import read_case
+    from guestlist.findings.group_risks import by_groups
 
     if group and predictive_value:
         raise click.UsageError("--group and --predictive-value are two tables: ask for one of them.")
     if predictive_value and export is not None:
         raise click.UsageError("--export writes members: leave out --predictive-value, or take its --json.")
     for option, text in (("--risk", risk), ("--group", group)):
-        if text is not None and not all(_parts(text)):
+        if text is not None and not all(_split_names(text)):
             raise click.UsageError(f"{option} takes names, separated by commas; found {text!r}.")
     if custom is not None and not predictive_value:
         raise click.UsageError("--custom is for --predictive-value.")
     if export is not None:
         check_table_path(export)
-    case, names = read_case(folder), _parts(risk) if risk else None
+    case = read_case(folder)
+    names = _split_names(risk) if risk else None
     if predictive_value:
-        _predictive_values(case, names, custom, as_json)
+        _show_predictive_values(case, names, custom, as_json)
         return
-    listed, notes = None, []
+    listed = None
+    notes: list[str] = []
     if not group or export is not None or top is not None:
         listed, notes = _members(folder, case, names, top or TOP, export)
-    groups = _by_group(case, _parts(group), names) if group else None
+    groups = by_groups(case, _split_names(group), names) if group else None
     if as_json:
         _as_json(listed, groups)
         for note in notes:  # the standard output is JSON
@@ -82,9 +85,9 @@ def risks(folder, risk, top, export, group, predictive_value, custom, as_json):
 
 
 def _members(folder: Path, case, names, top: int, export: Path | None):
-    """The first members of the list, and where risks disagree; all members are exported.
+    """Return the first members of the list and notes on disagreeing risks; export all members.
 
-    Without names the order is that of the report; the first named risk ranks otherwise.
+    The first named risk ranks; without names the order is that of the report.
     """
     from guestlist.findings.results import read_results
     from guestlist.findings.risk_list import disagreements, members_by_exposure, record_table, with_risks
@@ -110,22 +113,16 @@ def _members(folder: Path, case, names, top: int, export: Path | None):
     return table.head(top), [*doubts, *ranking_disagreements(pairs)]
 
 
-def _by_group(case, columns: list[str], names):
-    from guestlist.findings.group_risks import by_groups
-
-    return by_groups(case, columns, names)
-
-
 def _as_json(listed, groups) -> None:
-    """One table as it is; two under their names."""
+    """Print one table as a list, and two under their names."""
     from guestlist.store.jsonable import to_json
 
-    found = {}
+    tables = {}
     if listed is not None:
-        found["members"] = json.loads(listed.to_json(orient="records"))
+        tables["members"] = json.loads(listed.to_json(orient="records"))
     if groups is not None:
-        found["groups"] = to_json(groups)
-    click.echo(json.dumps(found if len(found) > 1 else next(iter(found.values())), indent=1))
+        tables["groups"] = to_json(groups)
+    click.echo(json.dumps(tables if len(tables) > 1 else next(iter(tables.values())), indent=1))
 
 
 def _show_members(listed, notes: list[str]) -> None:
@@ -133,12 +130,12 @@ def _show_members(listed, notes: list[str]) -> None:
 
     # Short heads: many columns must fit.
     short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
-    show_table([{name: _told(cell) for name, cell in row.items()} for row in short.to_dict("records")])
+    show_table([{name: _cell_text(cell) for name, cell in row.items()} for row in short.to_dict("records")])
     for note in notes:
         click.echo(single_line(note))
 
 
-def _show_groups(found) -> None:
+def _show_groups(group_risks) -> None:
     from guestlist.cli.show import show_table
     from guestlist.report.sections.group_risks import group_differences, slice_name, too_small_sentence
     from guestlist.report.sections.risks import group_contradictions
@@ -147,48 +144,48 @@ def _show_groups(found) -> None:
         {
             "group": slice_name(part),
             "members": part.members,
-            "risk": one.risk,
-            "mean": one.mean,
-            "beyond the rest": one.beyond_rest,
-            "corrected p": "" if one.p_value is None else f"{one.p_value:.3g}",
+            "risk": risk.risk,
+            "mean": risk.mean,
+            "beyond the rest": risk.beyond_rest,
+            "corrected p": "" if risk.p_value is None else f"{risk.p_value:.3g}",
         }
-        for part in found.judged
-        for one in part.risks
+        for part in group_risks.judged
+        for risk in part.risks
     ]
     if rows:
         show_table(rows)
-    kinds = dict.fromkeys(one.kind for one in found.small)
-    for said in (
-        *group_differences(found),
-        *group_contradictions(found),
-        *(too_small_sentence(found, kind) for kind in kinds),
+    kinds = dict.fromkeys(risk.kind for risk in group_risks.small)
+    for sentence in (
+        *group_differences(group_risks),
+        *group_contradictions(group_risks),
+        *(too_small_sentence(group_risks, kind) for kind in kinds),
     ):
-        click.echo(single_line(said))
+        click.echo(single_line(sentence))
 
 
-def _predictive_values(case, names, custom: Path | None, as_json: bool) -> None:
+def _show_predictive_values(case, names, custom: Path | None, as_json: bool) -> None:
     from guestlist.cli.show import show_table
     from guestlist.risks import predictive_values
     from guestlist.risks.own import read_custom
     from guestlist.store.jsonable import to_json
 
-    found = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
+    values = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
     if as_json:
-        click.echo(json.dumps(to_json(found), indent=1))
+        click.echo(json.dumps(to_json(values), indent=1))
         return
-    figures = ("precision", "recall", "f1", "auc", "spearman", "top")
+    measures = ("precision", "recall", "f1", "auc", "spearman", "top")
     show_table(
         [
             {"attack": row.attack, "risk": row.risk, "flagged": f"{row.flagged} of {row.members}"}
-            | {figure: getattr(row, figure) for figure in figures}
-            for row in found
+            | {measure: getattr(row, measure) for measure in measures}
+            for row in values
         ]
     )
 
 
-def _parts(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",")]
+def _split_names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
 
 
-def _told(cell) -> str:
+def _cell_text(cell) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

@@ -1,4 +1,4 @@
-"""``selftest``: are the attacks and intervals calibrated?"""
+"""``selftest``: check the calibration of attacks and intervals."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
     from guestlist.selfcheck.contract import selftest
     from guestlist.store.jsonable import to_json
 
-    chosen = [*attacks, *map(_own_attack, custom)]
+    selected = [*attacks, *map(_load_attack, custom)]
     if scale is not None and quick:
         raise click.UsageError("Give --quick or --scale, not both.")
-    scale = QUICK if quick else 1.0 if scale is None else scale
-    found = selftest(chosen or None, intervals=not chosen, scale=scale, progress=progress_bar(quiet, "Checking"))
+    if scale is None:
+        scale = QUICK if quick else 1.0
+    result = selftest(selected or None, intervals=not selected, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
-        click.echo(json.dumps({**to_json(found), "calibrated": found.calibrated}, indent=1))
+        click.echo(json.dumps({**to_json(result), "calibrated": result.calibrated}, indent=1))
     else:
-        _show_selftest(found)
-    sys.exit(0 if found.calibrated else NOT_CALIBRATED)
+        _show_selftest(result)
+    sys.exit(0 if result.calibrated else NOT_CALIBRATED)
 
 
-def _own_attack(text: str):
+def _load_attack(text: str):
     from importlib import import_module
 
     module, _, name = text.partition(":")
@@ -67,7 +68,7 @@ def _own_attack(text: str):
         sys.path.remove("")
 
 
-def _show_selftest(found) -> None:
+def _show_selftest(result) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -84,19 +85,19 @@ def _show_selftest(found) -> None:
         "calibrated",
     )
     attacks = Table(*columns, box=None, pad_edge=False)
-    for one in found.attacks:
-        means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (one.noise, one.in_count, one.known)]
-        share = f"{one.share.value:.0%} of {one.comparator}"
-        attacks.add_row(escape(one.name), *means, share, "yes" if one.calibrated else "[bold red]no[/]")
+    for row in result.attacks:
+        means = [f"{mean.value:.4f} ± {mean.error:.4f}" for mean in (row.noise, row.in_count, row.known)]
+        share = f"{row.share.value:.0%} of {row.comparator}"
+        attacks.add_row(escape(row.name), *means, share, "yes" if row.calibrated else "[bold red]no[/]")
     console.print(attacks)
-    for one in found.attacks:
-        for problem in one.problems:
-            console.print(f"{escape(one.name)}: {escape(problem)}")
-    if found.intervals:
+    for row in result.attacks:
+        for problem in row.problems:
+            console.print(f"{escape(row.name)}: {escape(problem)}")
+    if result.intervals:
         intervals = Table("interval", "holds the truth", "of nominal", "calibrated", box=None, pad_edge=False)
-        for one in found.intervals:
-            verdict = "yes" if one.calibrated else "[bold red]no[/]"
-            intervals.add_row(escape(one.name), f"{one.share:.1%} of {one.repeats}", f"{one.nominal:.0%}", verdict)
+        for row in result.intervals:
+            verdict = "yes" if row.calibrated else "[bold red]no[/]"
+            intervals.add_row(escape(row.name), f"{row.share:.1%} of {row.repeats}", f"{row.nominal:.0%}", verdict)
         console.print()
         console.print(intervals)
-    console.print("\nEverything is calibrated." if found.calibrated else "\nSomething is not calibrated.")
+    console.print("\nEverything is calibrated." if result.calibrated else "\nSomething is not calibrated.")

@@ -1,4 +1,4 @@
-"""``show``: the tables of what guestlist knows."""
+"""``show``: list attacks, risks, defences and other tables."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def show(what, as_json):
 
 
 def show_table(rows: list[dict]) -> None:
-    """Rows under the names of their columns, in a terminal."""
+    """Print rows in a terminal under the names of their columns."""
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    def told(cell) -> Text:  # Text: what others wrote is not to be read as markup
+    def safe_text(cell) -> Text:  # a str would be read as markup
         return Text(single_line(str(cell)))
 
-    heads = [Column(told(name), no_wrap=place == 0) for place, name in enumerate(rows[0])]
-    table = Table(*heads, box=None, pad_edge=False)
+    columns = [Column(safe_text(name), no_wrap=position == 0) for position, name in enumerate(rows[0])]
+    table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*map(told, row.values()))
+        table.add_row(*map(safe_text, row.values()))
     Console(width=max(120, Console().width)).print(table)
 
 
@@ -72,10 +72,10 @@ def _attacks() -> list[dict]:
 def _signals() -> list[dict]:
     from guestlist.targets.signals import SIGNALS, VALUE_SIGNALS
 
-    of = {"classes": SIGNALS, "values": VALUE_SIGNALS}
+    tables = {"classes": SIGNALS, "values": VALUE_SIGNALS}
     return [
-        {"signal": name, "of": what, "what it is": _first_line(function.__doc__)}
-        for what, table in of.items()
+        {"signal": name, "of": outputs, "what it is": _first_line(function.__doc__)}
+        for outputs, table in tables.items()
         for name, function in table.items()
     ]
 
@@ -164,7 +164,7 @@ def _findings() -> list[dict]:
 
 
 def _first_line(doc: str | None) -> str:
-    """What something is: the first line of what is written about it."""
+    """Return the first line of a docstring."""
     return (doc or "").strip().partition("\n")[0]
 
 
@@ -187,6 +187,6 @@ def _datasets() -> list[dict]:
     from guestlist.datasets import DATASETS
 
     return [
-        {"dataset": name, "what it is": one.summary, "label": one.label, "source": one.source}
-        for name, one in DATASETS.items()
+        {"dataset": name, "what it is": row.summary, "label": row.label, "source": row.source}
+        for name, row in DATASETS.items()
     ]

@@ -1,4 +1,4 @@
-"""``trees``: which members stand alone in the leaves of a tree model."""
+"""``trees``: list members that are alone in the leaves of a tree model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from guestlist.cli.kinds import FILE, PATH, WholeNumber
 @click.option("--members", type=PATH, required=True, help="Records it was trained on: .csv, .tsv or .parquet.")
 @click.option("--label", required=True, help="Column that holds the label.")
 @click.option("--id", "id_", help="Column that names the records.")
-@click.option("--most", type=WholeNumber(1), default=10, show_default=True, help="How many records to list.")
+@click.option(
+    "--most", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="How many records to list."
+)
 @click.option("--out", type=FILE, help="Where to write all of them: .csv or .parquet.")
 @trust
 @allow_pickle
 @as_json
-def trees(model, members, label, id_, most, out, trust, allow_pickle, as_json):
+def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_json):
     """Members that stand alone in the leaves of a tree model; trains nothing.
 
     \b
@@ -37,21 +39,21 @@ def trees(model, members, label, id_, most, out, trust, allow_pickle, as_json):
     if out is not None:
         check_table_path(out)
     fitted = load_model(model, trust=trust, allow_pickle=allow_pickle)
-    found = leaf_risk(fitted, members, label=label, id=id_)
+    risks = leaf_risk(fitted, members, label=label, id=id_)
     if out is not None:
-        write_table(out, found)
-    top = found.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(most)
-    lone = int((found["alone"] > 0.5).sum())
+        write_table(out, risks)
+    top = risks.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(max_rows)
+    alone = int((risks["alone"] > 0.5).sum())
     if as_json:
         rows = json.loads(top.to_json(orient="records"))
-        summary = {"members": len(found), "alone": lone, "leaf_size": float(found["leaf_size"].median())}
+        summary = {"members": len(risks), "alone": alone, "leaf_size": float(risks["leaf_size"].median())}
         click.echo(json.dumps({**summary, "most": rows}, indent=1))
         return
     from guestlist.cli.show import show_table
 
-    click.echo(f"{lone} of {len(found)} members are alone in their leaf in more than half of the trees.")
+    click.echo(f"{alone} of {len(risks)} members are alone in their leaf in more than half of the trees.")
     click.echo(
-        f"Half of the members share their leaf, in the median tree, with {found['leaf_size'].median() - 1:g} others or fewer."
+        f"Half of the members share their leaf, in the median tree, with {risks['leaf_size'].median() - 1:g} others or fewer."
     )
     show_table(
         [

@@ -61,12 +61,12 @@ class Canvas:
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, width and height of the area within the axes."""
         labels = [_label(self, tick_label(self.chart.y, tick)) for tick in ticks(self.chart.y, self.y)]
-        left = max((len(label) for label in labels), default=0) * LETTER + (34 if self.chart.y.title else 14)
-        return left, 12, self.width - left - 20, self.chart.height - 12 - 48
+        x = max((len(label) for label in labels), default=0) * LETTER + (34 if self.chart.y.title else 14)
+        return x, 12, self.width - x - 20, self.chart.height - 12 - 48
 
-    def across(self, x: float) -> float:
-        left, _, width, _ = self.box
-        return left + width * _share(x, self.x, self.chart.x.log)
+    def across(self, value: float) -> float:
+        start, _, width, _ = self.box
+        return start + width * _share(value, self.x, self.chart.x.log)
 
     def up(self, y: float) -> float:
         _, top, _, height = self.box
@@ -100,19 +100,19 @@ def _drawing(canvas: Canvas, css_class: str) -> Markup:
 def _grid(canvas: Canvas) -> list[Markup]:
     """Draw the axes with their ticks, numbers and titles."""
     chart = canvas.chart
-    left, top, width, height = canvas.box
-    right = left + width
+    start, top, width, height = canvas.box
+    right = start + width
     bottom = top + height
     x_ticks = ticks(chart.x, canvas.x)
     y_ticks = ticks(chart.y, canvas.y)
     lines = "".join(f"M{canvas.across(x):.1f} {top}V{bottom:.1f}" for x in x_ticks if not chart.x.names)
-    lines += "".join(f"M{left:.1f} {canvas.up(y):.1f}H{right:.1f}" for y in y_ticks)
-    parts = [_stroke(lines, "grid", 1), _stroke(f"M{left:.1f} {top}V{bottom:.1f}H{right:.1f}", "rule", 1)]
+    lines += "".join(f"M{start:.1f} {canvas.up(y):.1f}H{right:.1f}" for y in y_ticks)
+    parts = [_stroke(lines, "grid", 1), _stroke(f"M{start:.1f} {top}V{bottom:.1f}H{right:.1f}", "rule", 1)]
     parts += [_text(canvas.across(x), bottom + 17, tick_label(chart.x, x), "middle") for x in x_ticks]
     for y in y_ticks:
         full = tick_label(chart.y, y)
-        parts.append(_text(left - 7, canvas.up(y) + 4, _label(canvas, full), "end", full))
-    parts.append(_text(left + width / 2, bottom + 39, chart.x.title, "middle"))
+        parts.append(_text(start - 7, canvas.up(y) + 4, _label(canvas, full), "end", full))
+    parts.append(_text(start + width / 2, bottom + 39, chart.x.title, "middle"))
     if chart.y.title:
         rotated = Markup('<g transform="rotate(-90 13 {})">{}</g>')
         middle = top + height / 2

@@ -25,10 +25,10 @@ def weighted_sentence(results: Results) -> str:
     if weighted is None or attack is None:
         return ""
     if weighted.auc is None:
-        return _not_given(weighted)
+        return _refusal(weighted)
     known = f"{weighted.attack} has AUC {with_interval(attack.auc)} for an attacker who knows both the records and the model."
     size = f"Effective sample size after weighting: {percent(weighted.effective_share)} of the non-members."
-    return f"{known} {_left(weighted.auc)} {size}"
+    return f"{known} {_weighted_auc(weighted.auc)} {size}"
 
 
 def weighted_summary(results: Results) -> str:
@@ -36,7 +36,7 @@ def weighted_summary(results: Results) -> str:
     weighted = results.adjusted
     if weighted is None:
         return ""
-    return _not_given(weighted) if weighted.auc is None else _left(weighted.auc)
+    return _refusal(weighted) if weighted.auc is None else _weighted_auc(weighted.auc)
 
 
 def gain_sentence(results: Results) -> str:
@@ -52,7 +52,7 @@ def gain_sentence(results: Results) -> str:
     return f"No evidence that the attack {result.attack} does better than the baseline and guessing: {gain}."
 
 
-def _left(auc: Estimate) -> str:
+def _weighted_auc(auc: Estimate) -> str:
     """Report the weighted AUC.
 
     Weights remove only the differences that were tested, so the model may not be the only cause.
@@ -63,7 +63,7 @@ def _left(auc: Estimate) -> str:
     return f"{text}. This remainder is due to the model or to differences that weighting did not remove."
 
 
-def _not_given(weighted: Adjusted) -> str:
+def _refusal(weighted: Adjusted) -> str:
     reason = REFUSAL_REASONS.get(weighted.refused, weighted.refused)
     details = reason.format(
         share=percent(weighted.effective_share), fewest=percent(FEWEST), left=decimal(weighted.baseline_auc.value)

@@ -39,11 +39,11 @@ def agreement_rows(results: Results) -> tuple[AgreementRow, ...]:
     agreement = results.agreement
     if agreement is None:
         return ()
-    columns = _shown(agreement, results.headline.name if results.headline else "")
+    columns = _table_positions(agreement, results.headline.name if results.headline else "")
     if len(columns) < 3:
         return ()
     return tuple(
-        AgreementRow(agreement.names[i], _calls(agreement, i), tuple(_cell(agreement, i, j) for j in columns))
+        AgreementRow(agreement.names[i], _flagging_rule(agreement, i), tuple(_cell(agreement, i, j) for j in columns))
         for i in columns
     )
 
@@ -61,14 +61,14 @@ def agreement_explanation(results: Results) -> str:
     )
 
 
-def _shown(agreement: AgreementResult, headline: str) -> tuple[int, ...]:
+def _table_positions(agreement: AgreementResult, headline: str) -> tuple[int, ...]:
     """Return the positions of the truth, the headline attack and the tests that fit into the table."""
     tests = [i for i, by_p_value in enumerate(agreement.by_p_value) if by_p_value and agreement.names[i] != headline]
     first = [i for i, name in enumerate(agreement.names) if i and name == headline]
     return (0, *sorted([*first, *tests][:MAX_ATTACKS]))
 
 
-def _calls(agreement: AgreementResult, i: int) -> str:
+def _flagging_rule(agreement: AgreementResult, i: int) -> str:
     if i == 0:
         return "who was a member"
     rate = percent(agreement.alpha)

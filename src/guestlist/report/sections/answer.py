@@ -75,7 +75,7 @@ def file_holder_verdict(results: Results, attack: AttackResult) -> str:
             "alone, since members and non-members differ without it."
         )
     if attack.beats_guessing:
-        return " ".join(_yes(attack))
+        return " ".join(_graded_leak(attack))
     return (
         f"No evidence that the file reveals more. The attack {attack.name} does not distinguish members from non-members "
         f"better than guessing (AUC {with_interval(attack.auc)}). Someone who holds the file can also query the model."
@@ -86,25 +86,27 @@ def verdict_text(results: Results) -> str:
     """Return the verdict for someone who can query the model, in one to four sentences."""
     attack = words.headline_attack(results)
     if attack is None:
-        return " ".join(["Not measured. The results name no attack that the answer could rest on.", *_others(results)])
+        return " ".join(
+            ["Not measured. The results name no attack that the answer could rest on.", *_other_attacks(results)]
+        )
     if results.baseline is not None and results.baseline.significant:
         return verdict_with_baseline(results, results.baseline, attack)
     if math.isnan(attack.auc.value):
         nothing = "gave no score by which members and non-members could be compared"
-        sentences = [f"Not measured. The attack {attack.name} {nothing}.", *_others(results)]
+        sentences = [f"Not measured. The attack {attack.name} {nothing}.", *_other_attacks(results)]
     elif attack.beats_guessing:
-        sentences = [*_yes(attack), *_stronger(results, attack)]
+        sentences = [*_graded_leak(attack), *_stronger(results, attack)]
     elif attack.ranks_below:
-        sentences = [*_reversed(results, attack), *_others(results)]
+        sentences = [*_reversed(results, attack), *_other_attacks(results)]
     elif other_successes(results):
         not_this = f"The headline attack, {attack.name}, is not shown to beat guessing, but another is."
-        sentences = ["There are signs of it.", not_this, *_others(results)]
+        sentences = ["There are signs of it.", not_this, *_other_attacks(results)]
     else:
-        sentences = [_no(results, attack), *_by_luck(results)]
+        sentences = [_no_evidence(results, attack), *_uncorrected_only(results)]
     return " ".join(sentences)
 
 
-def _yes(attack: AttackResult) -> list[str]:
+def _graded_leak(attack: AttackResult) -> list[str]:
     """Grade the leak by what the intervals support, and state it in numbers of people."""
     beaten = [rate for rate in attack.rates if rate.beats_guessing]
     identifying = [rate for rate in beaten if rate.fpr <= LOW_FPR]
@@ -170,15 +172,15 @@ def _not_identified(attack: AttackResult) -> str:
     return f"{text}."
 
 
-def _no(results: Results, attack: AttackResult) -> str:
+def _no_evidence(results: Results, attack: AttackResult) -> str:
     n_attacks = len(results.outcomes or ())
     subject = f"None of the {count(n_attacks)} attacks that were run distinguishes"
     if n_attacks == 1:
         subject = "The one attack that was run does not distinguish"
-    return f"No evidence. {subject} members from non-members better than guessing. {_unseen(attack)}"
+    return f"No evidence. {subject} members from non-members better than guessing. {_power_sentence(attack)}"
 
 
-def _by_luck(results: Results) -> list[str]:
+def _uncorrected_only(results: Results) -> list[str]:
     """Name the attacks whose interval excludes guessing only before the correction for multiple testing."""
     names = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
     if not names:
@@ -188,7 +190,7 @@ def _by_luck(results: Results) -> list[str]:
     return [f"{attacks} a 95% interval beyond guessing, but {caveat}."]
 
 
-def _unseen(attack: AttackResult) -> str:
+def _power_sentence(attack: AttackResult) -> str:
     auc = attack.detectable_auc
     if math.isnan(auc) or auc >= 1:
         return "With so few records even a large leak can go undetected."
@@ -203,7 +205,7 @@ def _reversed(results: Results, attack: AttackResult) -> list[str]:
     ]
 
 
-def _others(results: Results) -> list[str]:
+def _other_attacks(results: Results) -> list[str]:
     """Report the successes of attacks other than the headline, and why they are weaker evidence."""
     attacks = other_successes(results)
     if not attacks:
@@ -212,10 +214,10 @@ def _others(results: Results) -> list[str]:
     subject = f"{best.name} beats guessing"
     if len(attacks) > 1:
         subject = f"{len(attacks)} attacks beat guessing, most clearly {best.name}"
-    return [f"{subject}: {_evidence(best)}.", _how_sure(best, results)]
+    return [f"{subject}: {_evidence(best)}.", _multiple_testing_sentence(best, results)]
 
 
-def _how_sure(outcome: AttackResult, results: Results) -> str:
+def _multiple_testing_sentence(outcome: AttackResult, results: Results) -> str:
     """Report whether the number of attacks was corrected for."""
     attacks = words.counted(len(results.outcomes or ()), "attack")
     confirm = "confirm it on other records with that attack alone"
@@ -227,22 +229,22 @@ def _how_sure(outcome: AttackResult, results: Results) -> str:
 def _stronger(results: Results, attack: AttackResult) -> list[str]:
     """Name the attacks that are significantly better than the headline, overall or at a low FPR."""
     sentences = []
-    better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _beyond(outcome, attack)]
+    better = [outcome for outcome in other_successes(results) if outcome.ranks_above and _is_better(outcome, attack)]
     if better:
         best = max(better, key=lambda outcome: outcome.auc.low)
         better_still = f"does better still: AUC {with_interval(best.auc)}, against {with_interval(attack.auc)}"
-        sentences.append(f"{best.name}{_by_whom(best)} {better_still}.")
-    higher = [(rate, outcome) for outcome in other_successes(results) for rate in _more_found(outcome, attack)]
+        sentences.append(f"{best.name}{_attacker_clause(best)} {better_still}.")
+    higher = [(rate, outcome) for outcome in other_successes(results) for rate in _higher_rates(outcome, attack)]
     if higher:
         rate, best = max(higher, key=lambda pair: pair[0].tpr.low)
         headline_tpr = next(other.tpr for other in attack.rates if other.fpr == rate.fpr)
         finds = f"finds {percent(rate.tpr.value)} of the members ({interval(rate.tpr, percent)})"
         compared = f"at {percent(rate.fpr)} false alarms, where {attack.name} finds {percent(headline_tpr.value)}"
-        sentences.append(f"{best.name}{_by_whom(best)} {finds} {compared}.")
+        sentences.append(f"{best.name}{_attacker_clause(best)} {finds} {compared}.")
     return sentences
 
 
-def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
+def _higher_rates(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
     """Return the low FPRs at which an attack's TPR interval is above that of another attack."""
     headline_high = {rate.fpr: rate.tpr.high for rate in attack.rates if not math.isnan(rate.tpr.value)}
     return [
@@ -252,14 +254,14 @@ def _more_found(outcome: AttackResult, attack: AttackResult) -> list[Rate]:
     ]
 
 
-def _beyond(outcome: AttackResult, attack: AttackResult) -> bool:
+def _is_better(outcome: AttackResult, attack: AttackResult) -> bool:
     gain = outcome.beyond_headline
     if gain is None:  # results of earlier versions did not compare the two
         return outcome.auc.low > attack.auc.high
     return gain.low > 0
 
 
-def _by_whom(outcome: AttackResult) -> str:
+def _attacker_clause(outcome: AttackResult) -> str:
     """Describe the attacker if the attack needs more than outputs."""
     return f", run by someone who {outcome.attacker_needs}," if outcome.attacker_needs else ""
 

@@ -64,12 +64,12 @@ def baseline_sentence(results: Results) -> str:
     if baseline is None:
         return ""
     inputs = inputs_text(baseline.inputs)
-    performance = f"A model-free baseline that reads {inputs}, and never queries the model, {_reaches(baseline)}"
+    performance = f"A model-free baseline that reads {inputs}, and never queries the model, {_performance(baseline)}"
     sizes = f"measured on {count(baseline.members)} members and {count(baseline.nonmembers)} non-members"
     evidence = "Evidence" if baseline.significant else "No evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
     caveats = [] if "features" in baseline.inputs else [NO_FEATURES]
-    return " ".join([f"{first} {performance}, {sizes}. {_power(baseline)}", *caveats])
+    return " ".join([f"{first} {performance}, {sizes}. {_power_sentence(baseline)}", *caveats])
 
 
 def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackResult) -> str:
@@ -84,8 +84,8 @@ def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackRe
         start = next(text for above, text in LIKELY_GRADES if contribution >= above)
     headline = f"The attack {attack.name} has AUC {with_interval(attack.auc)}."
     return words.paragraph(
-        f"{start} There is evidence of a difference between the two sets: a model-free baseline {_reaches(baseline)}, so attack "
-        "results cannot be attributed to the model alone.",
+        f"{start} There is evidence of a difference between the two sets: a model-free baseline {_performance(baseline)}, so "
+        "attack results cannot be attributed to the model alone.",
         chance_sentence(baseline.p_value, baseline.game),
         "" if math.isnan(attack.auc.value) else headline,
         gain_sentence(results),
@@ -106,11 +106,11 @@ def model_contribution(results: Results) -> float:
     return max(min(lows), 0.0)
 
 
-def _reaches(baseline: Baseline) -> str:
+def _performance(baseline: Baseline) -> str:
     return f"separates members from non-members with AUC {decimal(baseline.auc)} (p = {compact(baseline.p_value)})"
 
 
-def _power(baseline: Baseline) -> str:
+def _power_sentence(baseline: Baseline) -> str:
     if math.isnan(baseline.detectable_auc) or baseline.detectable_auc >= 1:
         return "With this few records, the test may miss even a large difference."
     return f"This test has 80% power to detect a difference of AUC {decimal(baseline.detectable_auc)} or more."

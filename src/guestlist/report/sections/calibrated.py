@@ -56,7 +56,9 @@ def _chart(scores: tuple[CalibratedScore, ...]) -> Chart:
 
 
 def _points(score: CalibratedScore, number: int) -> Series:
-    bins, colours, marks = score.calibration.bins, ("member", "nonmember", "other"), ("circle", "square", "diamond")
+    bins = score.calibration.bins
+    colours = ("member", "nonmember", "other")
+    marks = ("circle", "square", "diamond")
     return Series(
         score.score,
         tuple(bin.risk for bin in bins),

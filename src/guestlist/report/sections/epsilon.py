@@ -37,7 +37,7 @@ def claim_sentences(results: Results) -> tuple[str, ...]:
         return ()
     return (
         epsilon_verdict(result),
-        _allowed(results, result),
+        _allowed_advantage(results, result),
         NOT_EXCHANGEABLE if result.not_exchangeable else EXCHANGEABLE,
     )
 
@@ -84,11 +84,11 @@ def epsilon_verdict(result: Epsilon) -> str:
     if bound is None:
         claimed = "an ε" if claim is None else f"the claimed {claim_text(claim)}"
         return f"Whether {claimed} holds was not tested: {REFUSED[result.refused or 'own split']}."
-    scores = _perfect(result, bound)
+    scores = _perfect_scores(result, bound)
     if result.bayesian:  # the text continues a sentence
         scores = scores[0].lower() + scores[1:]
-    power = texts.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_paid(result))
-    evidence = _shown(result, bound, texts)
+    power = texts.perfect.format(scores=scores, epsilon=decimal(bound.provable), paid=_design_advice(result))
+    evidence = _bound_text(result, bound, texts)
     if claim is None or result.allowed is None:
         return f"{evidence} {power}"
     verdict = texts.kept
@@ -104,7 +104,7 @@ def epsilon_verdict(result: Epsilon) -> str:
     return f"{verdict} {evidence} {power}"
 
 
-def _shown(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
+def _bound_text(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
     text = (texts.bound if bound.epsilon else texts.no_bound).format(
         whose=words.counted(bound.members + bound.nonmembers, "run") if result.runs else result.attack,
         about=" of one record in the place of another" if result.replaced else "",
@@ -117,7 +117,7 @@ def _shown(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
     return text
 
 
-def _perfect(result: Epsilon, bound: EpsilonBound) -> str:
+def _perfect_scores(result: Epsilon, bound: EpsilonBound) -> str:
     if result.runs:
         return f"Perfect scores of so many runs, {count(bound.members)} with the record and {count(bound.nonmembers)} without,"
     sides = f"{words.counted(bound.members, 'member')} and {words.counted(bound.nonmembers, 'non-member')}"
@@ -146,11 +146,11 @@ def person_claim_text(result: Epsilon) -> str:
     return f"{claim_text(result.claimed)} of one record, {claim_text(result.allowed)} of {several},"
 
 
-def _paid(result: Epsilon) -> str:
+def _design_advice(result: Epsilon) -> str:
     return "; coins for every record, gl.Bernoulli(0.5), would prove more" if result.fixed_size else ""
 
 
-def _allowed(results: Results, result: Epsilon) -> str:
+def _allowed_advantage(results: Results, result: Epsilon) -> str:
     """Compare the advantage that the claim allows with that of the headline attack."""
     if result.advantage is None or result.claimed is None:
         return ""

@@ -34,13 +34,13 @@ def section(results: Results) -> Section | None:
         features=tuple(first.features) if first else (),
         flagged=first is not None and first.flagged is not None,
         distances=first is not None and first.p_distance is not None,
-        gaps=_gaps(results),
+        gaps=_has_gaps(results),
         nan=math.nan,
         shown=table_caption(results),
         compared=has_model_p_values(results),
         reading=p_value_explanation(results) if listed else "",
         of_persons=persons_explanation(results),
-        persons_compared=_persons_compared(results),
+        persons_compared=_persons_have_model_p_values(results),
         promised=flag_guarantee(results),
     )
     return Section("exposed", exposed_title(results), body)
@@ -62,24 +62,24 @@ def table_caption(results: Results) -> str:
     if any(record.risks for record in results.exposed):
         risks = "Only the model owner can compute the risks; see below how well they predict."
     return words.paragraph(
-        f"The {members} with the {extreme} under {attack}{_order(results)}.",
+        f"The {members} with the {extreme} under {attack}{_sorting(results)}.",
         risks,
         small_p_values_sentence(results),
-        _alike(results),
+        _ties_sentence(results),
     )
 
 
-def _order(results: Results) -> str:
+def _sorting(results: Results) -> str:
     """Describe how the table is sorted; empty for results of earlier versions, which do not show it."""
     if not has_model_p_values(results):
         return ", sorted by score"
-    if not _gaps(results):
+    if not _has_gaps(results):
         return ""
     flagged = " flagged members first," if any(record.flagged for record in results.exposed or ()) else ""
     return f",{flagged} sorted by distance p-value, then by gap"
 
 
-def _gaps(results: Results) -> bool:
+def _has_gaps(results: Results) -> bool:
     return any(record.gap is not None for record in results.exposed or ())
 
 
@@ -121,7 +121,7 @@ def _p_value(results: Results) -> str:
     return P_VALUES.get(results.exposure_summary.column if results.exposure_summary else "", "p-value")
 
 
-def _alike(results: Results) -> str:
+def _ties_sentence(results: Results) -> str:
     """Report ties, among the listed records and after them."""
     exposure = results.exposure_summary
     sentences = []
@@ -168,21 +168,21 @@ def model_p_value_explanation(results: Results) -> str:
         "Each record is compared with its own scores under models that were not trained on it. The p-value among models is the "
         "share of those models (counting this one) that score it at least as high. Records that every model finds easy therefore "
         f"do not rank high. With {words.counted(models, 'such model')} no p-value is below {compact(1 / (models + 1))}."
-        f"{_distance(results)}"
+        f"{_distance_explanation(results)}"
     )
 
 
-def _distance(results: Results) -> str:
+def _distance_explanation(results: Results) -> str:
     if all(record.p_distance is None for record in results.exposed or ()):
         return ""
     method = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
     return (
         " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
-        f"{method}. It decides which records are listed.{_inflation(results)}{GAP if _gaps(results) else ''}"
+        f"{method}. It decides which records are listed.{_inflation_sentence(results)}{GAP if _has_gaps(results) else ''}"
     )
 
 
-def _inflation(results: Results) -> str:
+def _inflation_sentence(results: Results) -> str:
     if results.exposure is None or results.exposure.inflation <= 1:
         return ""
     return (
@@ -221,14 +221,14 @@ def persons_explanation(results: Results) -> str:
     """Explain the table of persons."""
     if not results.exposed_persons:
         return ""
+    order = "the p-value among models, then of the place" if _persons_have_model_p_values(results) else "the place"
     return (
         "Persons are judged by all their records together, so that one with many records does not stand out by the luckiest "
-        "of them. The place is the mean of their records' places among all, from 0 to 1. "
-        f"They stand in the order of {'the p-value among models, then of ' if _persons_compared(results) else ''}the place."
+        f"of them. The place is the mean of their records' places among all, from 0 to 1. They stand in the order of {order}."
     )
 
 
-def _persons_compared(results: Results) -> bool:
+def _persons_have_model_p_values(results: Results) -> bool:
     return any(person.p_among_models is not None for person in results.exposed_persons or ())
 
 

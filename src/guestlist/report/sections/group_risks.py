@@ -15,16 +15,14 @@ from guestlist.report import words
 from guestlist.report.format import compact, count, percent, with_interval
 from guestlist.report.section import Section, fill_template
 
-KINDS = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
-SEVERAL = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
-ANOTHER = (
+KIND_NAMES = {GROUP: "group", PAIR: "pair of groups", CLASS: "class"}
+KIND_PLURALS = {GROUP: "groups", PAIR: "pairs of groups", CLASS: "classes"}
+OTHER_QUESTION = (
     "How well the headline attack does within a group is another question, answered under Groups: a group may differ from the "
     "rest in one and not in the other."
 )
-MAX_NAMED = 20  # small ones that are named
-MAX_NAMED_PAIRS = (
-    6  # parts that are told to differ, the clearest first, and small pairs that are named: the tables have all
-)
+MAX_NAMED = 20  # small groups that are named
+MAX_NAMED_PAIRS = 6  # differing groups and small pairs that are named; the tables have all
 
 
 def section(results: Results) -> Section | None:
@@ -37,7 +35,7 @@ def section(results: Results) -> Section | None:
         found=group_risks,
         said=[
             *group_differences(group_risks),
-            *([ANOTHER] if results.groups else ()),
+            *([OTHER_QUESTION] if results.groups else ()),
             # Small groups are named where groups are.
             *(
                 too_small_sentence(group_risks, kind)
@@ -49,8 +47,8 @@ def section(results: Results) -> Section | None:
         gaps=[gap_sentence(item) for item in results.class_gap or () if not math.isnan(item.pearson.value)],
         rate=percent(group_risks.fpr),
         tables=[
-            ("groups", "Groups", _of_kinds(group_risks, GROUP, PAIR)),
-            ("classes", "Classes", _of_kinds(group_risks, CLASS)),
+            ("groups", "Groups", _most_exposed_first(group_risks, GROUP, PAIR)),
+            ("classes", "Classes", _most_exposed_first(group_risks, CLASS)),
         ],
         name=slice_name,
     )
@@ -71,9 +69,9 @@ def group_differences(group_risks: GroupRisks) -> list[str]:
             continue
         differing = [(part, _clearest(part)) for part in groups if any(risk.differs for risk in part.risks)]
         differing.sort(key=lambda pair: (pair[1].p_value, -abs(pair[1].beyond_rest.value)))
-        start = f"Of {count(len(groups))} {SEVERAL[kind]}"
+        start = f"Of {count(len(groups))} {KIND_PLURALS[kind]}"
         if kind == GROUP:
-            start = f"Of {words.counted(len(groups), KINDS[kind])}"
+            start = f"Of {words.counted(len(groups), KIND_NAMES[kind])}"
         if not differing:
             sentences.append(f"{start}, none is shown to differ from the rest in the mean of a risk over its members.")
             continue
@@ -95,22 +93,22 @@ def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     if len(small) > max_named:
         named += f"; and {count(len(small) - max_named)} more, in results.json"
     minimum = count(group_risks.fewest)
-    kinds = KINDS[kind] if len(small) == 1 else SEVERAL[kind]
+    kinds = KIND_NAMES[kind] if len(small) == 1 else KIND_PLURALS[kind]
     return (
         f"Too small to judge, with fewer than {minimum} members or {minimum} non-members, are {count(len(small))} {kinds} "
         f"(members and non-members in brackets): {named}."
     )
 
 
-def _named(small: list[TooSmall]) -> str:
+def _named(groups: list[TooSmall]) -> str:
     """Name groups of the same columns with their sizes; a single column is named once."""
-    if len(small[0].values) > 1:
-        return "; ".join(f"{slice_name(group)} {_numbers(group)}" for group in small)
-    (column,) = small[0].values
-    return f"{column} = " + ", ".join(f"{group.values[column]} {_numbers(group)}" for group in small)
+    if len(groups[0].values) > 1:
+        return "; ".join(f"{slice_name(group)} {_sizes(group)}" for group in groups)
+    (column,) = groups[0].values
+    return f"{column} = " + ", ".join(f"{group.values[column]} {_sizes(group)}" for group in groups)
 
 
-def _numbers(group: TooSmall) -> str:
+def _sizes(group: TooSmall) -> str:
     return f"({count(group.members)} and {count(group.nonmembers)})"
 
 
@@ -148,7 +146,7 @@ def _clearest(part: GroupRisk) -> MeanRisk:
     return min(differing, key=lambda risk: (risk.p_value, -abs(risk.beyond_rest.value)))
 
 
-def _of_kinds(group_risks: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
+def _most_exposed_first(group_risks: GroupRisks, *kinds: str) -> Sequence[GroupRisk]:
     """Return groups by type, within each the most exposed first.
 
     They are sorted by the lower end of the TPR, since a large TPR of a small group may be due to chance.

@@ -111,7 +111,7 @@ def _most_exposed(groups: Sequence[GroupResult], attack: str) -> str | None:
     top = min(exposed, key=_exposure)
     start = "The one group" if len(known) == 1 else f"Of {count(len(known))} groups, the most clearly exposed"
     metrics = f"AUC {with_interval(top.auc)}, over {words.counted(top.members, 'member')}"
-    return f"{start} is {group_name(top)}: there {attack} has {metrics}. {_beside_rest(top)}".strip()
+    return f"{start} is {group_name(top)}: there {attack} has {metrics}. {_compared_with_others(top)}".strip()
 
 
 def group_name(group: GroupResult) -> str:
@@ -119,7 +119,7 @@ def group_name(group: GroupResult) -> str:
     return f"{group.group} = {group.value}"
 
 
-def _beside_rest(group: GroupResult) -> str:
+def _compared_with_others(group: GroupResult) -> str:
     difference = group.beyond_rest
     if difference is None or math.isnan(difference.value):
         return ""

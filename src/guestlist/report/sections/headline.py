@@ -85,7 +85,7 @@ def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
     sentences = [] if math.isnan(attack.auc.value) else [f"{pair} {pair_result(attack)}."]
     for rate in attack.rates:
         if not math.isnan(rate.tpr.value):
-            sentences.append(f"{tpr_sentence(rate)} {_of_called(rate)}".strip())
+            sentences.append(f"{tpr_sentence(rate)} {_ppv_sentence(rate)}".strip())
     return tuple(sentences)
 
 
@@ -121,17 +121,18 @@ def typical_sentence(results: Results) -> str | None:
     """Report whether this model is typical of its training procedure; None without reference models."""
     others = results.headline.same_recipe if results.headline else None
     if results.headline is None or others is None:
-        return _too_few(results)
+        return _too_few_references(results)
     larger = round(others.share_larger * len(others.aucs), 1)
-    start = (
-        f"On {count(len(others.aucs))} {same_recipe_models(results)}, {_tried(results.headline, others)} a mean AUC of"
+    models = f"{count(len(others.aucs))} {same_recipe_models(results)}"
+    mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)"
+    return words.paragraph(
+        f"{TYPICAL} On {models}, {_attack_on_others(results.headline, others)} a mean AUC of {mean}.",
+        f"{larger:g} of them leak more than this model.",
+        _typical(results, others),
     )
-    mean = f"{decimal(others.auc.value)} ({interval(others.auc)} for a new model and new records)."
-    comparison = f"{larger:g} of them leak more than this model."
-    return f"{TYPICAL} {start} {mean} {comparison} {_typical(results, others)}".strip()
 
 
-def _too_few(results: Results) -> str | None:
+def _too_few_references(results: Results) -> str | None:
     references = results.references
     if results.headline is None or references is None or references.count >= MIN_MOCKS:
         return None
@@ -156,7 +157,7 @@ def _typical(results: Results, others: SameRecipe) -> str:
     return "" if attack is None else compare_with_recipe(attack.auc.value, others, same_recipe_models(results))
 
 
-def _tried(headline: Headline, others: SameRecipe) -> str:
+def _attack_on_others(headline: Headline, others: SameRecipe) -> str:
     """Name the attack that was run on the other models."""
     if set(others.attacks) <= {headline.name}:
         return f"{headline.name} reaches"
@@ -185,7 +186,7 @@ def tpr_sentence(rate: Rate) -> str:
     )
 
 
-def _of_called(rate: Rate) -> str:
+def _ppv_sentence(rate: Rate) -> str:
     if math.isnan(rate.ppv.value):
         return ""
     flagged = f"{percent(rate.ppv.value)} (95% CI {interval(rate.ppv, percent)}) of the records it flags are members"

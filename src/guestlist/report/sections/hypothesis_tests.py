@@ -26,7 +26,7 @@ MARKS = (
     ("cross", "nonmember"),
     ("star", "ink"),
 )
-LEAST_REALISED = 0.001  # where the axes of asked and realised rates begin
+MIN_REALISED = 0.001  # where the axes of asked and realised rates begin
 
 
 def section(results: Results) -> Section | None:
@@ -144,7 +144,7 @@ def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:
             ticks=nominal,
             form="percent",
         ),
-        Axis("false alarms realised", (LEAST_REALISED, 1.0), log=True, form="percent"),
+        Axis("false alarms realised", (MIN_REALISED, 1.0), log=True, form="percent"),
         (diagonal("as asked"), *marks),
         full_width=True,
     )

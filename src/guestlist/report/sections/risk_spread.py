@@ -29,7 +29,7 @@ def section(results: Results) -> Section | None:
     if distribution is None:
         return None
     of_risk = {risk: tuple(rows) for risk, rows in groupby(distribution.quantiles, key=lambda row: row.risk)}
-    displayed = {f"spread-{i}": _shown(rows) for i, rows in enumerate(of_risk.values())}
+    displayed = {f"spread-{i}": _largest_groups(rows) for i, rows in enumerate(of_risk.values())}
     charts = {id: _chart(rows) for id, rows in displayed.items()}
     labelled = [RiskChart(id, rows[0].risk, _label(rows)) for id, rows in displayed.items()]
     matrix = [
@@ -40,7 +40,7 @@ def section(results: Results) -> Section | None:
     return Section("spread", "How risks are spread", body, charts, appendix=True)
 
 
-def _shown(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
+def _largest_groups(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
     """Return all members and the groups with the most members, in their order."""
     largest = sorted(rows[1:], key=lambda row: -row.members)[:MAX_GROUPS]
     return (rows[0], *(row for row in rows[1:] if row in largest))
