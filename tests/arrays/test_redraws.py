@@ -153,9 +153,9 @@ def shifts(member, draws=200, seed=0, **how):
 def written_down(found):
     """The same deals as masks, by rolling the sides of every layer."""
     rolled = [
-        np.stack([np.roll(side, -by) for by in each]) for side, each in zip(found.sides, found.shifts, strict=True)
+        np.stack([np.roll(side, -by) for by in each]) for side, each in zip(found.labels, found.shifts, strict=True)
     ]
-    places = zip(found.layer, found.place, strict=True)
+    places = zip(found.layer, found.position, strict=True)
     return DensePermutations(np.stack([rolled[layer][:, place] for layer, place in places], axis=1))
 
 

@@ -1,4 +1,4 @@
-"""How unusual a score would be for a non-member, as a p-value that needs no model of the scores."""
+"""Conformal p-values: how unusual a score is for a non-member, without a model of the scores."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 
 
 def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np.ndarray:
-    """(1 + number of calibration non-members that score as high) / (n + 1), per record (Vovk et al. 2005).
+    """Compute conformal p-values of scores among those of known non-members (Vovk et al. 2005).
+
+    The p-value is (1 + number of calibration non-members that score at least as high) / (n + 1).
 
     Args:
-        scores: (records,) scores of the asked records.
-        calibration_scores: (n,) scores of known non-members that are not asked about; NaN is left out.
+        scores: (records,) Scores of the evaluated records.
+        calibration_scores: (n,) Scores of known non-members that are not evaluated; NaN is ignored.
 
     Returns:
         (records,) p-values in [1 / (n + 1), 1], small where membership is likely. For a non-member that is
@@ -22,5 +24,5 @@ def conformal_p_values(scores: np.ndarray, calibration_scores: np.ndarray) -> np
     scores = np.asarray(scores, dtype=np.float64)
     calibration = np.asarray(calibration_scores, dtype=np.float64)
     calibration = np.sort(calibration[~np.isnan(calibration)])
-    as_high = len(calibration) - np.searchsorted(calibration, scores, "left")
-    return np.where(np.isnan(scores), np.nan, (1 + as_high) / (len(calibration) + 1))
+    n_at_least = len(calibration) - np.searchsorted(calibration, scores, "left")
+    return np.where(np.isnan(scores), np.nan, (1 + n_at_least) / (len(calibration) + 1))

@@ -1,6 +1,6 @@
-"""Sides dealt out at random, many times over.
+"""Random permutations of membership labels.
 
-Imports numba, so it is itself imported only where chance is asked.
+Imports numba, so it is imported only for permutation tests.
 """
 
 from __future__ import annotations
@@ -9,26 +9,29 @@ import numpy as np
 from numba import njit
 
 
-def permute_labels(side: np.ndarray, places: np.ndarray, dealt: np.ndarray, rng: np.random.Generator) -> None:
-    """Deal the sides of some places out among them, anew in every row of ``dealt`` (draws, all places).
+def permute_labels(labels: np.ndarray, positions: np.ndarray, out: np.ndarray, rng: np.random.Generator) -> None:
+    """Permute labels among positions, independently in every row of ``out`` (draws, all positions).
 
     Args:
-        side: (places,) true for members; as many are members in every draw.
-        places: where these stand in a row.
+        labels: (positions,) True for members; their number stays the same in every draw.
+        positions: Columns of ``out`` that these labels belong to.
+        out: (draws, all positions) The columns in ``positions`` are filled.
+        rng: Random generator.
     """
-    rarer = 2 * side.sum() <= len(side)  # it is enough to draw who is on the smaller side
-    few = int(side.sum() if rarer else (~side).sum())
-    _deal(rng.random((len(dealt), few)), places.astype(np.int64), dealt, bool(rarer))
+    rarer = 2 * labels.sum() <= len(labels)  # Drawing the smaller class is enough.
+    drawn = int(labels.sum() if rarer else (~labels).sum())
+    _partial_shuffle(rng.random((len(out), drawn)), positions.astype(np.int64), out, bool(rarer))
 
 
 @njit(cache=True)
-def _deal(chances, places, dealt, side):  # pragma: no cover: compiled
-    """The first steps of a shuffle (Durstenfeld 1964), which may begin with any order, so with that of the draw before."""
-    order, size = places.copy(), len(places)
-    for d in range(len(chances)):
-        for place in places:
-            dealt[d, place] = not side
-        for i in range(chances.shape[1]):
-            j = i + int(chances[d, i] * (size - i))
+def _partial_shuffle(uniforms, positions, out, label):  # pragma: no cover: compiled
+    """Run the first steps of a shuffle (Durstenfeld 1964); each draw starts from the order of the draw before."""
+    order = positions.copy()
+    size = len(positions)
+    for d in range(len(uniforms)):
+        for position in positions:
+            out[d, position] = not label
+        for i in range(uniforms.shape[1]):
+            j = i + int(uniforms[d, i] * (size - i))
             order[i], order[j] = order[j], order[i]
-            dealt[d, order[i]] = side
+            out[d, order[i]] = label

@@ -1,8 +1,8 @@
-"""Leverage: how far a model's answer about a record follows the record's own label.
+"""Leverage: how strongly a model's prediction for a record follows the record's own label.
 
 In least squares it is the diagonal of the hat matrix, ∂ŷ_i/∂y_i, and a record's residual without it in training is its
-residual divided by 1 − h_i: exactly so, with a ridge penalty as well. Elsewhere the same derivative is taken where training
-ended.
+residual divided by 1 − h_i: this is exact, also with a ridge penalty. For other models the same derivative is taken at the
+end of training.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 # Singular values below this share of the largest are rounding.
 ROUNDING = 1e-10
-# How many numbers a batch of records may take.
+# Largest number of array entries for a batch of records.
 BATCH_NUMBERS = 2**23
 
 
@@ -23,16 +23,16 @@ def leverage(
     intercept: bool = True,
     weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(records,) leverage of each record in a linear model with a ridge penalty, fitted to the members.
+    """Leverage of each record in a linear model with a ridge penalty, fitted to the members.
 
-    A non-member has the leverage that it would have, were it a member too: 1 where the members leave its direction open.
+    A non-member gets the leverage it would have as an additional member: 1 where no member constrains its direction.
 
     Args:
         x: (records, features).
-        member: (records,) true for those that the model is fitted to; by default all.
-        penalty: added to the diagonal of X'X; not for the intercept.
-        intercept: whether the model has one.
-        weight: (records,) of squared errors; by default 1.
+        member: (records,) True for records that the model is fitted to; by default all.
+        penalty: Added to the diagonal of X'X, except for the intercept.
+        intercept: Whether the model has an intercept.
+        weight: (records,) Weights of squared errors; by default 1.
 
     Returns:
         (records,) in [0, 1].
@@ -49,73 +49,72 @@ def leverage(
         raise ValueError(f"Expected penalty={penalty} to be 0 or more.")
     member = np.ones(len(x), dtype=bool) if member is None else np.asarray(member)
     weight = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
-    # An intercept without a penalty is the same as features measured from their mean, and a share of each record for the mean.
+    # An unpenalised intercept is equivalent to centred features plus the share of each record in the mean.
     total = weight[member].sum()
-    if total == 0:  # members that count for nothing, as where a model is certain of all of them, hold nothing
+    if total == 0:  # All weights are 0 if a model is certain of every member.
         return np.zeros(len(x))
-    middle = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
-    rows = np.sqrt(weight)[:, None] * (x - middle)
-    found = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)
-    return np.where(member, np.minimum(found, 1.0), _if_added(found))
+    centre = weight[member] @ x[member] / total if intercept else np.zeros(x.shape[1])
+    rows = np.sqrt(weight)[:, None] * (x - centre)
+    values = _inverse_norm(rows, rows[member], penalty) + (weight / total if intercept else 0.0)
+    return np.where(member, np.minimum(values, 1.0), _if_added(values))
 
 
 def softmax_leverage(
     x: np.ndarray, log_p: np.ndarray, *, member: np.ndarray, penalty: float, weight: np.ndarray
 ) -> np.ndarray:
-    """(records,) generalised leverage of each record in a multinomial logistic regression: Σ over classes of ∂p_c/∂y_c.
+    """Generalised leverage of each record in a multinomial logistic regression: Σ over classes of ∂p_c/∂y_c.
 
-    The trace of W_i^½ X_i H⁻¹ X_i' W_i^½, with W_i = diag(p) − p p' and H the Hessian of the penalised loss over members; between
-    0 and one less than the number of classes. A non-member has what it would have, were it added.
+    It is the trace of W_i^½ X_i H⁻¹ X_i' W_i^½, with W_i = diag(p) − p p' and H the Hessian of the penalised loss over members.
+    It is between 0 and the number of classes minus 1. A non-member gets the value it would have as an additional member.
 
     Args:
         x: (records, features).
-        log_p: (records, classes) logarithms of the model's probabilities.
-        member: (records,) true for those that the model is fitted to.
-        penalty: added to the diagonal of H for each weight; not for intercepts.
-        weight: (records,) of losses.
+        log_p: (records, classes) Logarithms of the model's probabilities.
+        member: (records,) True for records that the model is fitted to.
+        penalty: Added to the diagonal of H, except for intercepts.
+        weight: (records,) Weights of losses.
     """
-    p, design = np.exp(log_p), np.column_stack([np.ones(len(x)), x])
-    (_, classes), width = p.shape, design.shape[1]
-    batches = [
-        np.arange(start, min(start + size, len(x)))
-        for size in [max(1, BATCH_NUMBERS // (classes**2 * width))]
-        for start in range(0, len(x), size)
-    ]
+    p = np.exp(log_p)
+    design = np.column_stack([np.ones(len(x)), x])
+    classes = p.shape[1]
+    width = design.shape[1]
+    size = max(1, BATCH_NUMBERS // (classes**2 * width))
+    batches = [np.arange(start, min(start + size, len(x))) for start in range(0, len(x), size)]
 
-    def spread(batch: np.ndarray) -> np.ndarray:
+    def weighted_covariance(batch: np.ndarray) -> np.ndarray:
         covariance = p[batch, :, None] * np.eye(classes) - p[batch, :, None] * p[batch, None, :]
         return weight[batch, None, None] * covariance
 
     hessian = np.zeros((classes, width, classes, width))
     for batch in batches:
-        own = batch[member[batch]]
-        hessian += np.einsum("nab,ni,nj->aibj", spread(own), design[own], design[own], optimize=True)
+        rows = batch[member[batch]]
+        hessian += np.einsum("nab,ni,nj->aibj", weighted_covariance(rows), design[rows], design[rows], optimize=True)
     flat = hessian.reshape(classes * width, classes * width)
     flat[np.diag_indices_from(flat)] += np.tile(np.append(0.0, np.full(width - 1, penalty)), classes)
     inverse = np.linalg.pinv(flat, rcond=ROUNDING, hermitian=True).reshape(hessian.shape)
-    found = np.empty(len(x))
+    leverages = np.empty(len(x))
     for batch in batches:
-        around = np.einsum("ni,aibj,nj->nab", design[batch], inverse, design[batch], optimize=True)
-        # W G and W^½ G W^½ have the same eigenvalues, and these say what adding the record does.
-        values = np.maximum(np.linalg.eigvals(spread(batch) @ around).real, 0.0)
-        found[batch] = np.where(member[batch], values.sum(axis=1), _if_added(values).sum(axis=1))
-    return found
+        quadratic = np.einsum("ni,aibj,nj->nab", design[batch], inverse, design[batch], optimize=True)
+        # W G and W^½ G W^½ have the same eigenvalues, which give the effect of adding the record.
+        values = np.maximum(np.linalg.eigvals(weighted_covariance(batch) @ quadratic).real, 0.0)
+        leverages[batch] = np.where(member[batch], values.sum(axis=1), _if_added(values).sum(axis=1))
+    return leverages
 
 
 def _inverse_norm(rows: np.ndarray, members: np.ndarray, penalty: float) -> np.ndarray:
-    """(records,) x' (M'M + penalty)⁻¹ x; infinite in directions that members leave open and no penalty closes."""
+    """(records,) x' (M'M + penalty)⁻¹ x; infinite in directions that neither a member nor a penalty constrains."""
     _, size, directions = np.linalg.svd(np.linalg.qr(members, mode="r"), full_matrices=False)
-    there = size > ROUNDING * max(size.max(initial=0.0), 1e-300)
-    along = rows @ directions[there].T
-    found = (np.square(along) / (np.square(size[there]) + penalty)).sum(axis=1)
+    spanned = size > ROUNDING * max(size.max(initial=0.0), 1e-300)
+    along = rows @ directions[spanned].T
+    norm = (np.square(along) / (np.square(size[spanned]) + penalty)).sum(axis=1)
     square = np.square(rows).sum(axis=1)
-    beside = np.maximum(square - np.square(along).sum(axis=1), 0.0)
-    beside[beside <= ROUNDING * square] = 0.0
+    residual = np.maximum(square - np.square(along).sum(axis=1), 0.0)
+    residual[residual <= ROUNDING * square] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        return found + np.where(beside > 0, beside / penalty, 0.0)
+        return norm + np.where(residual > 0, residual / penalty, 0.0)
 
 
-def _if_added(found: np.ndarray) -> np.ndarray:
-    """The leverage of a record that joins those that it was measured by (Sherman & Morrison)."""
+def _if_added(leverages: np.ndarray) -> np.ndarray:
+    """Leverage of a record after it is added to the training records (Sherman & Morrison)."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(found), 1.0, found / (1 + found))
+        return np.where(np.isinf(leverages), 1.0, leverages / (1 + leverages))

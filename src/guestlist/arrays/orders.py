@@ -1,4 +1,4 @@
-"""The order of scores, found once for all who ask: of very many scores, to sort them is most of what a figure costs."""
+"""Cached order of scores: for very many scores, sorting is most of the cost of a metric."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import weakref
 
 import numpy as np
 
-MANY = 100_000  # scores; the order of fewer is found anew
+MANY = 100_000  # scores; the order of fewer is not cached
 _known: dict[int, tuple[weakref.ref, np.ndarray]] = {}
 
 
 def cached_argsort(scores: np.ndarray) -> np.ndarray:
-    """(records,) positions of scores from the lowest to the highest, NaN last; equals stand in any order.
+    """Return the positions of scores from the lowest to the highest, NaN last; ties are in any order.
 
-    Of an array that nobody can change (see :func:`frozen_take`) it is remembered as long as the array is there.
+    The order of a read-only array (see :func:`frozen_take`) is cached as long as the array exists.
 
     >>> cached_argsort(np.array([0.5, np.nan, 0.25])).tolist()
     [2, 0, 1]
@@ -28,8 +28,8 @@ def cached_argsort(scores: np.ndarray) -> np.ndarray:
     return _known[key][1]
 
 
-def frozen_take(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Some of the scores, by mask, as an array that nobody can change."""
-    found = scores if rows.all() and scores.base is None else scores[rows]
-    found.flags.writeable = False
-    return found
+def frozen_take(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the scores that a mask selects, as a read-only array."""
+    selected = scores if mask.all() and scores.base is None else scores[mask]
+    selected.flags.writeable = False
+    return selected

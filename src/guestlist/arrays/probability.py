@@ -1,3 +1,3 @@
-"""What stands in for a probability of 0 where its logarithm is taken."""
+"""Lower limit of probabilities before a logarithm is taken."""
 
 SMALLEST_PROBABILITY = 1e-30

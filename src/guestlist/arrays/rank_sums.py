@@ -1,6 +1,6 @@
-"""Ranks of many targets or of many records, in one pass over scores that are in order.
+"""Ranks and placements of many targets or many records, in one pass over sorted scores.
 
-Imports numba, so it is itself imported only where there are many.
+Imports numba, so it is imported only for many records.
 """
 
 from __future__ import annotations
@@ -11,53 +11,61 @@ from numba import njit
 
 @njit(cache=True)
 def doubled_rank_sums(scores, order, inside, scored):  # pragma: no cover: compiled
-    """(targets,) twice the sum of the mid-ranks of those inside: whole numbers.
+    """Return twice the sum of the members' mid-ranks, an integer, for each target.
 
     Args:
         scores, inside: (targets, records).
-        order: (targets, records) positions of the scores of each target, upwards.
-        scored: (targets,) how many of them count, from the lowest.
+        order: (targets, records) Positions of the scores of each target, in rising order.
+        scored: (targets,) Number of scores that count, from the lowest.
     """
-    found = np.zeros(len(scores), dtype=np.int64)
+    sums = np.zeros(len(scores), dtype=np.int64)
     for t in range(len(scores)):
         start = 0
         while start < scored[t]:
-            value, end, members = scores[t, order[t, start]], start, 0
+            value = scores[t, order[t, start]]
+            end = start
+            members = 0
             while end < scored[t] and scores[t, order[t, end]] == value:
                 members += inside[t, order[t, end]]
                 end += 1
-            found[t] += members * (start + 1 + end)  # from rank start + 1 to rank end
+            sums[t] += members * (start + 1 + end)  # ranks start + 1 to end
             start = end
-    return found
+    return sums
 
 
 @njit(cache=True)
-def fill_placements(scores, order, inside, place):  # pragma: no cover: compiled
-    """Fill (records,) share of the other side that has lower scores, equals counting one half.
+def fill_placements(scores, order, inside, placements):  # pragma: no cover: compiled
+    """Fill (records,) shares of the other class with lower scores; ties count 0.5.
 
     Args:
         scores: (records,) without NaN.
-        order: (records,) their positions, upwards.
-        inside: (records,) the side of each.
+        order: (records,) Their positions, in rising order.
+        inside: (records,) Membership.
     """
-    records, members = len(order), inside.sum()
-    start, below, members_below = 0, 0, 0  # of the other side of members; of the other side of non-members
+    records = len(order)
+    members = inside.sum()
+    start = 0
+    nonmembers_below = 0
+    members_below = 0
     while start < records:
-        stop, equal = start, 0
+        stop = start
+        tied_members = 0
         while stop < records and scores[order[stop]] == scores[order[start]]:
-            equal += inside[order[stop]]
+            tied_members += inside[order[stop]]
             stop += 1
-        others = stop - start - equal
-        of_member = (2 * below + others) / (2 * (records - members))
-        of_nonmember = (2 * members_below + equal) / (2 * members)
+        tied_nonmembers = stop - start - tied_members
+        of_member = (2 * nonmembers_below + tied_nonmembers) / (2 * (records - members))
+        of_nonmember = (2 * members_below + tied_members) / (2 * members)
         for i in range(start, stop):
-            place[order[i]] = of_member if inside[order[i]] else of_nonmember
-        below, members_below, start = below + others, members_below + equal, stop
+            placements[order[i]] = of_member if inside[order[i]] else of_nonmember
+        nonmembers_below += tied_nonmembers
+        members_below += tied_members
+        start = stop
 
 
 @njit(cache=True)
 def fill_doubled_ranks(scores, order, ranks):  # pragma: no cover: compiled
-    """Fill (records,) twice the mid-ranks of the scores in ``order``, which are whole numbers."""
+    """Fill (records,) twice the mid-ranks of the scores in ``order``, which are integers."""
     start = 0
     while start < len(order):
         stop = start

@@ -1,6 +1,6 @@
-"""How many models call a record, counted in one pass over what they say.
+"""Numbers of models that flag each record, counted in one pass over their scores.
 
-Imports numba, so it is itself imported only where mock targets were scored.
+Imports numba, so it is imported only where stand-in targets were scored.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from numba import njit
 
 @njit(cache=True)
 def flag_counts(
-    scores, member, thresholds, called_outside, outside, called_inside, inside
+    scores, member, thresholds, flagged_outside, outside, flagged_inside, inside
 ):  # pragma: no cover: compiled
-    """Add to (records,) counts: of models that did not train on a record, and of those that did, who call it, and all.
+    """Add to (records,) counts of OUT models and of IN models: those that flag a record, and all with a score.
 
     Args:
-        scores, member: (models, records) NaN is left out.
-        thresholds: (models,) a call is a score that is no smaller; NaN calls nobody.
+        scores, member: (models, records) NaN is ignored.
+        thresholds: (models,) A record is flagged if its score is at least this; NaN flags no record.
     """
     models, records = scores.shape
     for k in range(models):
@@ -25,7 +25,7 @@ def flag_counts(
             if score == score:
                 if member[k, i]:
                     inside[i] += 1
-                    called_inside[i] += score >= thresholds[k]
+                    flagged_inside[i] += score >= thresholds[k]
                 else:
                     outside[i] += 1
-                    called_outside[i] += score >= thresholds[k]
+                    flagged_outside[i] += score >= thresholds[k]

@@ -1,29 +1,31 @@
-"""One thread, so that bits do not depend on how many there are."""
+"""Single-threaded execution, so that results do not depend on the number of cores."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
 
-from guestlist.targets.frameworks import loaded_frameworks
-
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit the loaded frameworks and the libraries below NumPy to one thread: results do not depend on the number of cores."""
-    with ExitStack() as stack:
-        for framework in loaded_frameworks():
-            if framework.limit_threads is not None:
-                stack.enter_context(framework.limit_threads())
-        stack.enter_context(_libraries(len(sys.modules)).limit(limits=1))
-        yield
+    """Limit torch and the libraries below numpy to one thread, for bitwise reproducible results."""
+    torch = sys.modules.get("torch")
+    before = torch and torch.get_num_threads()
+    if torch:
+        torch.set_num_threads(1)
+    try:
+        with _libraries(len(sys.modules)).limit(limits=1):
+            yield
+    finally:
+        if torch:
+            torch.set_num_threads(before)
 
 
 @lru_cache(maxsize=1)
 def _libraries(_modules: int) -> ThreadpoolController:
-    """The libraries with threads. To look for them takes milliseconds: done anew only where modules have been loaded since."""
+    """Return the libraries with threads; the search takes milliseconds, so it is repeated only after new imports."""
     return ThreadpoolController()

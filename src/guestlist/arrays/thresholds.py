@@ -1,4 +1,4 @@
-"""The threshold that tells members from non-members best, for whoever knows the truth."""
+"""Thresholds that best separate members from non-members, where membership is known."""
 
 from __future__ import annotations
 
@@ -13,97 +13,108 @@ from guestlist.arrays.samples import drop_unscored, rows_by_label
 if TYPE_CHECKING:
     from guestlist.arrays.buckets import BucketPoints
 
-FEW_GROUPS = 50  # that are told apart in buckets; more of them, in one sort of all values
-MANY = 2**19  # points; more are sorted into buckets first, and only the buckets that may hold the best are gone through
+FEW_GROUPS = 50  # groups that are handled in buckets; for more of them, all values are sorted once
+MANY = 2**19  # points; more are counted in buckets first, and only buckets that may hold the best threshold are scanned
 
 
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
-    """The observed score that, as a threshold, maximises TPR - FPR; among equals the one that calls fewest.
+    """Return the observed score that, as a threshold, maximises TPR - FPR; the highest among equals.
 
-    Knows the truth, so it is for records other than those it is then applied to. NaN scores are left out.
+    It uses true membership, so apply it to other records than those it was chosen on. NaN scores are ignored.
     """
     scores, member = drop_unscored(scores, member)
-    order = cached_argsort(scores)[::-1]  # equals in any order: ties are called together
+    order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
     return best_threshold_sorted(scores[order], member[order])
 
 
 def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
-    """The same of scores from the highest to the lowest, without NaN."""
+    """Return the best threshold of scores in falling order, without NaN."""
     if is_member.all() or not is_member.any():
         raise ValueError("Expected both members and non-members to choose a threshold, found one kind.")
-    # Counts, not rates, so that equal advantages compare equal.
-    n1, n0 = is_member.sum(), (~is_member).sum()
+    # Counts instead of rates, so that equal advantages compare equal.
+    n1 = is_member.sum()
+    n0 = (~is_member).sum()
     gain = np.cumsum(is_member) * n0 - np.cumsum(~is_member) * n1
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     return float(ranked[last[np.argmax(gain[last])]])
 
 
 def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int) -> np.ndarray:
-    """(groups + 1,) what :func:`best_threshold` gives for ``sign`` times the values of all rows: group by group, and of all.
+    """Return :func:`best_threshold` of ``sign`` times the values of all rows, for each group and for all together.
 
-    Of very many values in few groups it is linear in their number: they are counted in buckets, and within a bucket the
-    advantage can rise by no more than its members allow, so that hardly more than one has to be sorted.
+    For very many values in few groups the time is linear in their number: values are counted in buckets, and within a bucket the
+    advantage can rise by at most what its members allow, so hardly more than one bucket has to be sorted.
 
     Args:
-        values: (models, records) NaN is left out.
-        member: (models, records) the truth.
-        group: (records,) number of the group that a record belongs to, from 0.
-        groups: how many there are.
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        group: (records,) Group of each record, from 0.
+        groups: Number of groups.
         sign: 1 or -1.
 
     Returns:
-        NaN where there is but one kind.
+        (groups + 1,) thresholds; NaN where members or non-members are missing.
     """
     if values.size <= MANY or groups > FEW_GROUPS:
         from guestlist.arrays.sweeping import threshold_scan  # imports numba
 
         known = ~np.isnan(values)
-        scores, inside, own = sign * values[known], member[known], np.broadcast_to(group, values.shape)[known]
-        order = cached_argsort(scores)[::-1]  # equals in any order: ties are called together
-        return threshold_scan(scores[order], inside[order], own[order], groups)
+        scores = sign * values[known]
+        group_of = np.broadcast_to(group, values.shape)[known]
+        order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
+        return threshold_scan(scores[order], member[known][order], group_of[order], groups)
     from guestlist.arrays.buckets import BucketPoints, Buckets  # imports numba
 
-    buckets = Buckets(values, member, np.ascontiguousarray(group, dtype=np.int64), groups, sign)
+    buckets = Buckets(
+        values=values,
+        member=member,
+        group=np.ascontiguousarray(group, dtype=np.int64),
+        groups=groups,
+        sign=sign,
+    )
     counts = buckets.counts()
     candidates = [_may_hold_the_best(sides) for sides in counts.sides]
-    mixed = np.stack(candidates) & counts.others  # a bucket of equal values is one point, however many there are
+    mixed = np.stack(candidates) & counts.mixed  # A bucket of equal values is a single point.
     chosen = mixed[:-1] | mixed[-1]
     points = buckets.points_in(chosen, int(counts.sides[:-1].sum(axis=1)[chosen].sum()))
-    found = np.empty(groups + 1)
-    for number, (sides, one, candidate) in enumerate(zip(counts.sides, counts.one, candidates, strict=True)):
-        own = mixed[number, points.bucket] & ((points.group == number) | (number == groups))
-        lumps = np.flatnonzero(candidate & ~mixed[number])
-        found[number] = _best_in(BucketPoints(*(part[own] for part in points)), lumps, one[lumps], sides)
-    return found
+    thresholds = np.empty(groups + 1)
+    for g, (sides, example, candidate) in enumerate(zip(counts.sides, counts.example, candidates, strict=True)):
+        in_group = mixed[g, points.bucket] & ((points.group == g) | (g == groups))
+        uniform = np.flatnonzero(candidate & ~mixed[g])
+        thresholds[g] = _best_in(BucketPoints(*(part[in_group] for part in points)), uniform, example[uniform], sides)
+    return thresholds
 
 
 def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
-    """(buckets,) whether the best threshold may be one of the values in a bucket; ``sides`` are non-members and members."""
+    """(buckets,) True where the best threshold may be in a bucket; ``sides`` are numbers of non-members and members."""
     n0, n1 = sides.sum(axis=1)
-    there = sides.any(axis=0)
+    occupied = sides.any(axis=0)
     if not n0 or not n1:
-        return np.zeros_like(there)
+        return np.zeros_like(occupied)
     after = np.cumsum(sides[1] * n0 - sides[0] * n1)
-    return there & (after + sides[0] * n1 >= after[there].max())
+    return occupied & (after + sides[0] * n1 >= after[occupied].max())
 
 
-def _best_in(points: BucketPoints, lumps: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
-    """The best threshold, which is among these points and lumps; NaN where there is none.
+def _best_in(points: BucketPoints, uniform: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
+    """Return the best threshold among these points and uniform buckets; NaN where there is none.
 
     Args:
-        lumps: buckets that hold one value, and how large that is.
-        sides: (2, buckets) non-members and members in each bucket.
+        points: Points in buckets with several distinct values.
+        uniform: Buckets that hold one distinct value.
+        values: The values of the uniform buckets.
+        sides: (2, buckets) Numbers of non-members and members in each bucket.
     """
-    if not len(points.values) and not len(lumps):
+    if not len(points.values) and not len(uniform):
         return float("nan")
     n0, n1 = sides.sum(axis=1)
     rise = sides[1] * n0 - sides[0] * n1
-    scores, bucket = np.append(points.values, values), np.append(points.bucket, lumps)
+    scores = np.append(points.values, values)
     order = np.argsort(-scores)
-    ranked, bucket = scores[order], bucket[order]
+    ranked = scores[order]
+    bucket = np.append(points.bucket, uniform)[order]
     starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    gain = np.cumsum(np.append(np.where(points.inside, n0, -n1), rise[lumps])[order])
-    # Between two candidates there are buckets that were left out: what they change is made up for at each start.
+    gain = np.cumsum(np.append(np.where(points.inside, n0, -n1), rise[uniform])[order])
+    # Buckets between two candidates were skipped; their change of the gain is added at each start.
     before = (np.cumsum(rise) - rise)[bucket[starts]]
     gain += np.repeat(before - np.append(0, gain)[starts], np.diff(np.append(starts, len(ranked))))
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
@@ -112,38 +123,43 @@ def _best_in(points: BucketPoints, lumps: np.ndarray, values: np.ndarray, sides:
 
 @dataclass(frozen=True)
 class ClassThresholds:
-    """The best threshold of each record's class, (records,), and that of all records, (1,); NaN where there is one kind."""
+    """Best threshold of each record's class, (records,), and of all records, (1,).
+
+    NaN where members or non-members are missing.
+    """
 
     of_class: np.ndarray
     overall: np.ndarray
 
 
 def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> ClassThresholds:
-    """What :func:`best_threshold` gives for ``sign`` times the values of all rows, class by class and of all classes.
+    """Return :func:`best_threshold` of ``sign`` times the values of all rows, per class and for all classes.
 
     Args:
-        values: (models, records) NaN is left out.
-        member: (models, records) the truth.
-        labels: (records,) classes; a negative one is none.
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        labels: (records,) Classes; a negative label means no class.
         sign: 1 or -1.
     """
     classes = rows_by_label(labels)
-    codes = np.full(len(labels), len(classes))  # the last are of no class
+    codes = np.full(len(labels), len(classes))  # The last code is for records without a class.
     for code, records in enumerate(classes):
         codes[records] = code
-    found = group_thresholds(values, member, codes, len(classes) + 1, sign)
-    return ClassThresholds(np.where(codes < len(classes), found[codes], np.nan), found[-1:])
+    thresholds = group_thresholds(values, member, codes, len(classes) + 1, sign)
+    return ClassThresholds(np.where(codes < len(classes), thresholds[codes], np.nan), thresholds[-1:])
 
 
 def lookup_thresholds(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(others,) the thresholds of their classes, from those of (records,) of each class; NaN where a class is not among them.
+    """Return the thresholds of other records' classes; NaN for a class without a threshold.
 
     Args:
-        labels, others: classes of the records and of the others.
+        thresholds: (records,) Threshold of each record's class.
+        labels: (records,) Classes of these records.
+        others: (others,) Classes of the other records.
 
     >>> lookup_thresholds(np.array([0.5, 0.25]), np.array([1, 3]), np.array([3, 3, 1, 2]))
     array([0.25, 0.25, 0.5 ,  nan])
     """
     classes, first = np.unique(labels, return_index=True)
-    place = np.searchsorted(classes, others).clip(max=len(classes) - 1)
-    return np.where(classes[place] == others, thresholds[first][place], np.nan)
+    position = np.searchsorted(classes, others).clip(max=len(classes) - 1)
+    return np.where(classes[position] == others, thresholds[first][position], np.nan)

@@ -1,11 +1,11 @@
-"""The best threshold for every target at once: one sort in all, then hardly more than one pass over the points.
+"""Best threshold for every target at once: one sort, then hardly more than one pass over the points.
 
 The sorted points are cut into chunks. For each target, the gain (members above times all non-members, minus
 non-members above times all members) at a chunk's start follows from counts per chunk and target. Within the
-chunk it can rise by no more than the chunk's members allow, so only chunks that may hold the maximum are gone
-through point by point.
+chunk it can rise by at most what the chunk's members allow, so only chunks that may hold the maximum are
+scanned point by point.
 
-Imports numba, so it is itself imported only where a :class:`Rotation` is scored.
+Imports numba, so it is imported only where a :class:`Rotation` is scored.
 """
 
 from __future__ import annotations
@@ -19,23 +19,29 @@ CHUNK = 256
 def leave_block_out_thresholds(
     scores: np.ndarray, member: np.ndarray, block: np.ndarray, blocks: int, *, chunk: int = CHUNK
 ) -> np.ndarray:
-    """(blocks,) what ``best_threshold`` gives on the points of all the other blocks; NaN where those are of one kind.
+    """Find the best threshold on the points of all other blocks, for each block.
 
     Args:
         scores: (points,) without NaN.
-        member: (points,) the truth.
-        block: (points,) which block each point belongs to, from 0.
-        chunk: points that are taken together; changes the time, not the result.
+        member: (points,) Membership.
+        block: (points,) Block of each point, from 0.
+        blocks: Number of blocks.
+        chunk: Points that are processed together; changes the time, not the result.
+
+    Returns:
+        (blocks,) thresholds; NaN where the other blocks lack members or non-members.
     """
     order = np.argsort(-scores)
-    scores, member, block = scores[order], member[order], block[order].astype(np.int64)
-    edges = _edges(scores, chunk)
-    counts = _counts(member, block, edges, blocks)
-    return _sweep(scores, member, block, edges, counts)
+    scores = scores[order]
+    member = member[order]
+    block = block[order].astype(np.int64)
+    edges = _chunk_edges(scores, chunk)
+    counts = _chunk_counts(member, block, edges, blocks)
+    return _scan_chunks(scores, member, block, edges, counts)
 
 
-def _edges(scores: np.ndarray, chunk: int) -> np.ndarray:
-    """Where chunks begin, and the end: only between different scores, since ties are called together."""
+def _chunk_edges(scores: np.ndarray, chunk: int) -> np.ndarray:
+    """Return the starts of the chunks and the end; only between different scores, since ties are flagged together."""
     starts_run = np.ones(len(scores), dtype=bool)
     starts_run[1:] = scores[1:] != scores[:-1]
     runs = np.flatnonzero(starts_run)
@@ -43,8 +49,8 @@ def _edges(scores: np.ndarray, chunk: int) -> np.ndarray:
     return np.append(np.unique(starts), len(scores))
 
 
-def _counts(member: np.ndarray, block: np.ndarray, edges: np.ndarray, blocks: int) -> np.ndarray:
-    """(2, chunks, blocks) non-members and members of each block in each chunk."""
+def _chunk_counts(member: np.ndarray, block: np.ndarray, edges: np.ndarray, blocks: int) -> np.ndarray:
+    """(2, chunks, blocks) numbers of non-members and members of each block in each chunk."""
     chunks = len(edges) - 1
     of_chunk = np.repeat(np.arange(chunks), np.diff(edges))
     cell = (member * chunks + of_chunk) * blocks + block
@@ -52,34 +58,42 @@ def _counts(member: np.ndarray, block: np.ndarray, edges: np.ndarray, blocks: in
 
 
 @njit(cache=True)
-def _sweep(scores, member, block, edges, counts):  # pragma: no cover: compiled
+def _scan_chunks(scores, member, block, edges, counts):  # pragma: no cover: compiled
     chunks, blocks = counts.shape[1:]
     per_chunk = counts.sum(axis=2)
-    inside, outside = counts[1].sum(axis=0), counts[0].sum(axis=0)
+    inside = counts[1].sum(axis=0)
+    outside = counts[0].sum(axis=0)
     best = np.full(blocks, np.nan)
     for b in range(blocks):
-        n1, n0 = inside.sum() - inside[b], outside.sum() - outside[b]
+        n1 = inside.sum() - inside[b]
+        n0 = outside.sum() - outside[b]
         if n1 == 0 or n0 == 0:
             continue
-        gain, reached = 0, np.iinfo(np.int64).min
+        gain = 0
+        reached = np.iinfo(np.int64).min
         for c in range(chunks):
             gain += (per_chunk[1, c] - counts[1, c, b]) * n0 - (per_chunk[0, c] - counts[0, c, b]) * n1
             reached = max(reached, gain)
-        gain, most = 0, np.iinfo(np.int64).min
+        gain = 0
+        best_gain = np.iinfo(np.int64).min
         for c in range(chunks):
             rise = (per_chunk[1, c] - counts[1, c, b]) * n0
             if gain + rise < reached:
                 gain += rise - (per_chunk[0, c] - counts[0, c, b]) * n1
                 continue
-            # Downwards through the scores; a gain counts once a run of equals is over.
-            last, started = 0.0, False
+            # Downwards through the scores; a gain counts once a run of ties has ended.
+            last = 0.0
+            started = False
             for i in range(edges[c], edges[c + 1]):
                 if block[i] == b:
                     continue
-                if started and scores[i] != last and gain > most:
-                    most, best[b] = gain, last
+                if started and scores[i] != last and gain > best_gain:
+                    best_gain = gain
+                    best[b] = last
                 gain += n0 if member[i] else -n1
-                last, started = scores[i], True
-            if started and gain > most:
-                most, best[b] = gain, last
+                last = scores[i]
+                started = True
+            if started and gain > best_gain:
+                best_gain = gain
+                best[b] = last
     return best

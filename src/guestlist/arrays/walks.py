@@ -1,8 +1,8 @@
-"""Down a ranking until there are too many non-members, in many draws of who they are.
+"""True positives at a fixed number of false positives, for many permutations of the labels.
 
-A low rate is decided among the highest scores, so a walk is short however many records there are.
+A low false positive rate is decided among the highest scores, so few ranks are visited however many records there are.
 
-Imports numba, so it is itself imported only where draws are looked at.
+Imports numba, so it is imported only for permutation tests.
 """
 
 from __future__ import annotations
@@ -12,34 +12,45 @@ from numba import njit
 
 
 @njit(cache=True)
-def true_positives_at(sides, starts, places, ties, allowed, begin, passed, above):  # pragma: no cover: compiled
-    """(rates, draws) members strictly above the non-member that is one too many; all of them where there is none.
+def true_positives_at(labels, starts, positions, ties, allowed, begin, passed, above):  # pragma: no cover: compiled
+    """Count members strictly above the first non-member that exceeds the allowed number of false positives.
 
     Args:
-        sides: 1 for members, 0 for non-members; in draw d, the record of rank i is on the side ``sides[starts[d] + places[i]]``.
-        ties: (ranks,) the first rank with an equal score.
-        allowed: (rates, draws) non-members that are not too many, rising with the rate.
-        begin: (rates,) rank at which the walk to a rate may begin; 0: at the top.
-        passed: (rates, draws) non-members above that rank; where they are too many, the walk begins earlier.
-        above: (rates, draws) members above the first that tie with that rank.
+        labels: 1 for members, 0 for non-members; in draw d, the record of rank i has ``labels[starts[d] + positions[i]]``.
+        starts: (draws,).
+        positions: (ranks,).
+        ties: (ranks,) First rank with an equal score.
+        allowed: (rates, draws) Allowed false positives, rising with the rate.
+        begin: (rates,) Rank at which the scan for a rate may begin; 0 is the top.
+        passed: (rates, draws) Non-members above that rank; if they exceed the allowed number, the scan begins earlier.
+        above: (rates, draws) Members above the first record that ties with that rank.
+
+    Returns:
+        (rates, draws) numbers; all members where there are fewer non-members than allowed.
     """
     rates, draws = allowed.shape
-    found, ranks = np.empty((rates, draws)), len(places)
+    counts = np.empty((rates, draws))
+    ranks = len(positions)
     for d in range(draws):
-        false, before, rate, i = 0, 0, 0, 0
+        false = 0
+        before = 0
+        rate = 0
+        i = 0
         while rate < rates:
-            most = allowed[rate, d]
-            if begin[rate] > i and passed[rate, d] <= most:
-                i, false, before = begin[rate], passed[rate, d], above[rate, d]
-            while i < ranks and false <= most:
+            limit = allowed[rate, d]
+            if begin[rate] > i and passed[rate, d] <= limit:
+                i = begin[rate]
+                false = passed[rate, d]
+                before = above[rate, d]
+            while i < ranks and false <= limit:
                 before = i - false if ties[i] == i else before
-                false += 1 - sides[starts[d] + places[i]]  # no branch: which side it is cannot be foreseen
+                false += 1 - labels[starts[d] + positions[i]]  # No branch: labels are random and cannot be predicted.
                 i += 1
-            if false <= most:
+            if false <= limit:
                 break
             while rate < rates and false > allowed[rate, d]:
-                found[rate, d] = before
+                counts[rate, d] = before
                 rate += 1
-        for left in range(rate, rates):
-            found[left, d] = ranks - false
-    return found
+        for remaining in range(rate, rates):
+            counts[remaining, d] = ranks - false
+    return counts
