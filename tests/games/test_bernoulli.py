@@ -17,7 +17,7 @@ def classes(labels: np.ndarray) -> Data:
 
 def test_row_zero_is_the_target_and_more_references_leave_the_first_ones_alone():
     target = single_target_split(np.array([True, False] * 50), np.ones(100, bool))
-    few, many = (draw(Bernoulli(0.5), people(100), models, 3, given=target) for models in (5, 20))
+    few, many = (draw(Bernoulli(0.5), people(100), models, 3, start=target) for models in (5, 20))
     assert (few.members == target.members).all()
     assert (many.member[:5] == few.member).all()
     assert not (few.member[1] == few.member[2]).all()
@@ -25,7 +25,7 @@ def test_row_zero_is_the_target_and_more_references_leave_the_first_ones_alone()
 
 def test_what_was_drawn_before_is_never_drawn_again():
     before = draw(Bernoulli(0.5), people(100), 4, seed=0)
-    after = draw(Bernoulli(0.9), people(100), 6, seed=1, given=before)
+    after = draw(Bernoulli(0.9), people(100), 6, seed=1, start=before)
     assert (after.member[:4] == before.member).all()
 
 
@@ -118,7 +118,7 @@ def test_a_class_of_one_record_may_be_missing_unless_there_are_but_two():
 def test_references_are_as_large_as_the_target_however_large_the_population_is(members, nonmembers, pool, references):
     game = matching_sides(members, nonmembers, pool, references)
     given = single_target_split(np.arange(pool) < members, np.arange(pool) < members + nonmembers)
-    split = draw(game, people(pool), 1 + 60, seed=1, given=given)
+    split = draw(game, people(pool), 1 + 60, seed=1, start=given)
     assert split.member[1:].sum(axis=1).mean() == pytest.approx(members, rel=0.03)
     # Whoever is asked about has references on both sides, as many as ever.
     short = np.minimum(split.member[1:].mean(axis=0), 1 - split.member[1:].mean(axis=0))[split.evaluated[0]]

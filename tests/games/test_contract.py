@@ -86,7 +86,7 @@ def test_more_models_leave_the_earlier_ones_as_they_were(name):
     game = SMALL[name]
     data = records_of(game, 3)
     few, many = (draw(game, data, models, 3) for models in (2, MODELS))
-    later = draw(game, data, MODELS, 3, given=few)
+    later = draw(game, data, MODELS, 3, start=few)
     for split in (many, later):
         assert np.array_equal(few.member, split.member[:2])
         assert np.array_equal(few.evaluated, split.evaluated[:2])

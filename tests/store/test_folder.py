@@ -23,7 +23,7 @@ def store(tmp_path):
     store.write_pool(pd.DataFrame({"id": list("xyz"), "label": list("aba"), "class": [0, 1, 0]}))
     target = single_target_split(np.array([True, False, False]), np.array([True, True, False]))
     pool = Data(np.zeros((3, 1)), np.zeros(3), np.array(list("xyz")))
-    store.write_split(draw(MANIFEST.make_game(), pool, 3, seed=0, given=target))
+    store.write_split(draw(MANIFEST.make_game(), pool, 3, seed=0, start=target))
     for k in range(3):
         store.write_model(k, {"loss": np.arange(3.0) + k})
     return store

@@ -227,7 +227,7 @@ def _as_texts(labels: np.ndarray) -> np.ndarray:
 def planned_split(inputs: Inputs, references: int, seed: int) -> Split:
     """Return the training sets that a new folder would have."""
     manifest = _manifest(inputs, _new_game(inputs, references), seed)
-    return draw(manifest.make_game(), inputs.pool, 1 + references, manifest.rows_seed, given=inputs.split)
+    return draw(manifest.make_game(), inputs.pool, 1 + references, manifest.rows_seed, start=inputs.split)
 
 
 def _manifest(inputs: Inputs, game: Mapping[str, Any], seed: int, about: Mapping[str, Any] | None = None) -> Manifest:

@@ -59,7 +59,7 @@ class CollectContext:
         split = self.store.split
         if len(split) <= count:
             game = self.store.manifest.make_game()
-            self.store.write_split(draw(game, self.pool, 1 + count, self.store.manifest.rows_seed, given=split))
+            self.store.write_split(draw(game, self.pool, 1 + count, self.store.manifest.rows_seed, start=split))
         return replace(self, references=count)
 
 

@@ -1,4 +1,7 @@
-"""Who trains on what, and what the adversary is asked: a game draws a split, which is the truth of an audit."""
+"""Membership games: each draws a split, the ground truth of an audit.
+
+To add a game, write a frozen dataclass with a ``row`` method and add a row to ``GAMES``.
+"""
 
 from guestlist.games.bernoulli import Bernoulli, inclusion_rate
 from guestlist.games.bias import Bias

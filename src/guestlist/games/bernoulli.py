@@ -1,16 +1,16 @@
-"""Each model trains on each record of the pool with one probability, independently.
+"""Bernoulli inclusion: each model trains on each record of the pool with one probability, independently.
 
-Where it is known whose records these are, a coin is for a person, with all of that person's records: someone who takes
-part takes part with everything, and the records of one person say too much about each other.
+If person identifiers are given, persons are drawn with all their records: the records of one person are too similar to be
+drawn separately.
 
-Independence matters. Where every record has an exact number of models that trained on it, the count of the
-*remaining* ones gives the target's membership away: an attack that looks at nothing else is then right. With
-independent draws the count says nothing, and every model can serve as a mock target.
+Independence matters. If every record were in an exact number of models, the count over the references would reveal the target's
+membership, and an attack that reads only that count would be right. With independent draws the count carries no information,
+and every model can serve as a stand-in target.
 
-Model ``k`` draws its row from a stream of its own, so adding references leaves the earlier ones as they were.
+Model ``k`` draws its row from its own random stream, so adding references does not change the earlier ones.
 
-A class of few records might be missing from a row, and many recipes cannot be trained without it: a row is drawn under the
-condition that no class is missing. That is a condition on each row alone, so rows remain independent of each other.
+A class of few records might be missing from a row, and many recipes cannot be trained without it. So a row is drawn under the
+condition that no class is missing. The condition is on each row separately, so rows remain independent.
 """
 
 from __future__ import annotations
@@ -31,17 +31,16 @@ if TYPE_CHECKING:
 FEWEST = 2
 # … except for this share of the records.
 SHORT_SHARE = 0.01
-# Of a class whose records are few, a model gets as many as it may expect, up to this many: what cross-validation within a
-# recipe asks of every class.
+# A model gets the expected number of records of a rare class, up to this many, which cross-validation in a recipe may need.
 ENOUGH_OF_A_CLASS = 5
 
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """A coin for every model and record; everybody is asked about.
+    """Independent inclusion of every record in every model; all records are evaluated.
 
     Args:
-        rate: probability that a model trains on a record.
+        rate: Probability that a model trains on a record.
     """
 
     rate: float = 0.5
@@ -58,46 +57,49 @@ class Bernoulli:
     def membership(self, labels: np.ndarray) -> Coins | None:
         from guestlist.privacy import Coins
 
-        return Coins(condition=no_redraw_probability(labels, self.rate)) if self.rate == 0.5 else None
+        if self.rate != 0.5:
+            return None
+        return Coins(condition=no_redraw_probability(labels, self.rate))
 
 
 def draw_inclusion(data: Data, rate: float, seed: int, k: int, purpose: str = "rows") -> np.ndarray:
-    """(records,) true with probability ``rate``, alike for all records of a person, from the stream of model ``k``."""
-    whose = person_numbers(data)
-    return (stream(seed, purpose, k).random(whose.max() + 1) < rate)[whose]
+    """(records,) true with probability ``rate``, equal for all records of a person, from the stream of model ``k``."""
+    person = person_numbers(data)
+    return (stream(seed, purpose, k).random(person.max() + 1) < rate)[person]
 
 
 def draw_inclusion_by_class(data: Data, rate: float, seed: int, k: int) -> np.ndarray:
-    """The same, tossed again for a class of which too few came up.
+    """Draw inclusion as :func:`draw_inclusion`, and again for classes with too few included records.
 
-    A class of a single record, or person, may be missing, unless there are but two classes: a record that every reference
-    trained on could not be compared with anything. Labels of a regression are nearly all different, and left to chance.
+    A class of a single record, or person, may be missing, unless there are only two classes: a record that every reference
+    trained on could not be compared with anything. Labels of a regression are nearly all different, and not drawn again.
     """
-    rng, whose = stream(seed, "rows", k), person_numbers(data)
-    tossed = rng.random(whose.max() + 1) < rate
-    codes, units = data.kinds, len(tossed)
-    pairs = codes, whose  # who has records of which class
+    rng = stream(seed, "rows", k)
+    person = person_numbers(data)
+    included = rng.random(person.max() + 1) < rate
+    classes = data.kinds
+    class_of_pair, person_of_pair = classes, person  # persons with records of a class
     if data.persons is not None:
-        pairs = np.divmod(np.unique(codes * units + whose), units)
-    least = min_per_class(np.bincount(pairs[0]), rate)
-    # A person may have records of several classes, so tossing for one may take from another.
-    while len(short := np.flatnonzero(np.bincount(pairs[0], tossed[pairs[1]]) < least)):
-        for of_class in short:
-            have = pairs[1][pairs[0] == of_class]
-            while tossed[have].sum() < least[of_class]:
-                tossed[have] = rng.random(len(have)) < rate
-    return tossed[whose]
+        class_of_pair, person_of_pair = np.divmod(np.unique(classes * len(included) + person), len(included))
+    least = min_per_class(np.bincount(class_of_pair), rate)
+    # A person may have records of several classes, so a new draw for one class may exclude records of another.
+    while len(short := np.flatnonzero(np.bincount(class_of_pair, included[person_of_pair]) < least)):
+        for short_class in short:
+            persons = person_of_pair[class_of_pair == short_class]
+            while included[persons].sum() < least[short_class]:
+                included[persons] = rng.random(len(persons)) < rate
+    return included[person]
 
 
 def min_per_class(sizes: np.ndarray, rate: float) -> np.ndarray:
-    """(classes,) of how many records, or persons, of each class there must be heads, where there are ``sizes`` of them."""
+    """(classes,) minimum number of included records, or persons, of classes of these sizes."""
     least = np.clip(np.floor(rate * sizes), 1, ENOUGH_OF_A_CLASS)
     least[(sizes == 1) & (len(sizes) != 2)] = 0
     return least
 
 
 def no_redraw_probability(labels: np.ndarray, rate: float) -> float:
-    """The probability that no class has to be tossed for again, where each record has a coin of its own."""
+    """Probability that no class is drawn again, if each record is its own person."""
     from scipy.stats import binom
 
     sizes = np.bincount(pd.factorize(labels)[0])
@@ -105,15 +107,16 @@ def no_redraw_probability(labels: np.ndarray, rate: float) -> float:
 
 
 def person_numbers(data: Data) -> np.ndarray:
-    """(records,) numbers of the persons whose records these are; every record has one of its own where it is not known."""
-    return np.arange(len(data)) if data.persons is None else np.unique(data.persons, return_inverse=True)[1]
+    """(records,) numbers of persons; without person identifiers every record is its own person."""
+    if data.persons is None:
+        return np.arange(len(data))
+    return np.unique(data.persons, return_inverse=True)[1]
 
 
 def inclusion_rate(members: int, pool: int, references: int) -> float:
-    """The rate at which a reference trains on about as many records as the target did, within bounds.
+    """Return the rate at which a reference trains on about as many records as the target did, within bounds.
 
-    The bounds leave all but 1 % of the records two references on either side; with few references, that
-    is a rate of one half.
+    The bounds give all but 1 % of the records two IN and two OUT references; with few references, the rate is 0.5.
     """
     if not 0 < members < pool:
         raise ValueError(f"Expected members={members} in (0, pool={pool}).")
@@ -122,16 +125,18 @@ def inclusion_rate(members: int, pool: int, references: int) -> float:
 
 
 def random_membership(records: int, *, models: int, rng: np.random.Generator, rate: float = 0.5) -> np.ndarray:
-    """(models, records) membership drawn independently: a world in which any model can be the target."""
+    """Draw (models, records) membership independently, so that any model can be the target."""
     return rng.random((models, records)) < rate
 
 
 def _lowest_rate(references: int) -> float:
-    # Here, since every process that trains a reference loads this file, and these take it a second.
+    # Imported here: every process that trains a reference loads this file, and scipy.stats takes a second.
     from scipy.optimize import brentq
     from scipy.stats import binom
 
     def shortage(rate):
         return binom.cdf(FEWEST - 1, references, rate) - SHORT_SHARE
 
-    return 0.5 if shortage(0.5) >= 0 else float(brentq(shortage, 1e-9, 0.5))
+    if shortage(0.5) >= 0:
+        return 0.5
+    return float(brentq(shortage, 1e-9, 0.5))

@@ -1,4 +1,4 @@
-"""Members among whom an attribute is more common, or rarer, than among non-members."""
+"""Game in which an attribute is more common, or rarer, among members than among non-members."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Bias:
     """A share of the members has the attribute, and half of the non-members; models are trained without it.
 
     Args:
-        column: the attribute; it is not a feature.
-        value: of those that have it, as text.
-        share: of the members who have it; at one half, members and non-members are alike.
-        members, nonmembers: how many are drawn.
-        iid: the counterpart, in which those who were drawn are mixed.
-        rate: probability that a reference trains on a record; by default the target's share of the pool.
+        column: Name of the attribute; it is not a feature.
+        value: Value of the attribute, as text.
+        share: Share of the members that have it; at 0.5, members and non-members have one distribution.
+        members, nonmembers: Numbers of records drawn.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
     """
 
     column: str
@@ -46,7 +46,7 @@ class Bias:
 
     @property
     def is_iid(self) -> bool:
-        """Whether members and non-members differ by chance alone."""
+        """True if members and non-members differ only by chance."""
         return self.iid or self.share == 0.5
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -57,12 +57,12 @@ class Bias:
     def parts(self, data: Data) -> Parts:
         values = column_of(data, self.column)
         have = values == str(self.value)
-        lack = ~have & (values != MISSING)  # whoever does not say is on neither side
+        lack = ~have & (values != MISSING)  # Records without a value are neither members nor non-members.
         return Parts(self._with(have, lack, self.members, self.share), self._with(have, lack, self.nonmembers, 0.5))
 
     def _with(self, have: np.ndarray, lack: np.ndarray, count: int, share: float) -> list[Draw]:
-        those = round(share * count)
+        with_value = round(share * count)
         return [
-            Draw(have, those, f"{self.column} = {self.value}"),
-            Draw(lack, count - those, f"another {self.column} than {self.value}"),
+            Draw(have, with_value, f"{self.column} = {self.value}"),
+            Draw(lack, count - with_value, f"another {self.column} than {self.value}"),
         ]

@@ -1,11 +1,11 @@
-"""Canaries: records that a model can hardly know but by heart, each in by a fair coin; everybody else always trains.
+"""Canaries: records that a model can only memorise, each included with probability 0.5; all other records always train.
 
-A bound on epsilon from one run needs coins, and records that leave a trace. Tossing for all records would cost half of them; of a
-few hundred canaries nobody misses the half that stays out. A wrong label has to be learnt by heart, since nothing else
-explains it (Steinke, Nasr & Jagielski 2023); the candidates that a small ensemble finds least likely are the ones to take.
+A bound on epsilon from one run needs randomised inclusion, and records that leave a trace. Randomising all records would cost
+half of the training data; half of a few hundred canaries costs little. A wrong label has to be memorised, since nothing else
+explains it (Steinke, Nasr & Jagielski 2023). The candidates that a small ensemble finds least likely become canaries.
 
-Labels are changed, and canaries chosen, before anybody's coin is tossed, from a stream of their own and by models that are
-trained on none of the candidates: neither says anything about who will be a member.
+Labels are changed, and canaries chosen, before inclusion is drawn, from a separate random stream and by models trained on none
+of the candidates: both are independent of membership.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ PER_CANARY = 4  # candidates, by default
 
 @dataclass(frozen=True)
 class Canaries:
-    """So many canaries, of which every model trains on each with probability one half; it trains on all other records too.
+    """Every model trains on each canary with probability 0.5, and on all other records.
 
     Args:
-        count: of canaries, who are asked about; the others are not. No two are of one person.
-        labels: ``wrong``: canaries get a label of others, drawn at random; ``own``: they keep theirs.
-        candidates: from which canaries are chosen, those with the largest loss first; by default four for each, and no more than
-            half of the records. As many as canaries: they are drawn at random.
-        models: of the ensemble that the choice is left to, trained on all but the candidates.
+        count: Number of canaries, the only evaluated records. No two are of one person.
+        labels: ``wrong``: canaries get a random different label; ``own``: they keep theirs.
+        candidates: Number of records that canaries are chosen from, those with the largest loss first; by default four per
+            canary, and at most half of the records. If equal to ``count``, canaries are drawn at random.
+        models: Size of the ensemble that ranks the candidates, trained on all other records.
     """
 
     count: int = 500
@@ -57,15 +57,17 @@ class Canaries:
             raise ValueError(f"Expected labels={self.labels!r} to be 'wrong' or 'own'.")
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
-        """The same records, with canaries marked and, by default, mislabelled."""
+        """Return the records with canaries marked and, by default, mislabelled."""
         rng = stream(seed, "canaries")
-        candidates = _able(data, rng)[: self._candidates(len(data))]
+        candidates = _possible_canaries(data, rng)[: self._candidates(len(data))]
         if len(candidates) < self.count:
             raise InputError(
                 f"Expected {self.count:,} records that can be canaries, found {len(candidates):,} of {len(data):,}: some of "
                 "every class must stay as they are, and no two may be of one person. Ask for fewer."
             )
-        changed = data.changed(y=_wrong(data.y, candidates, rng)) if self.labels == "wrong" else data
+        changed = data
+        if self.labels == "wrong":
+            changed = data.changed(y=_mislabelled(data.y, candidates, rng))
         if len(candidates) > self.count:
             others = np.setdiff1d(np.arange(len(data)), candidates)
             loss = ensemble(changed.take(others), changed.take(candidates), self.models).mean(axis=0)
@@ -92,24 +94,24 @@ class Canaries:
         return self.candidates
 
 
-def _able(data: Data, rng: np.random.Generator) -> np.ndarray:
-    """Records that can be canaries, in random order: one of each person, and never the last few of a class.
+def _possible_canaries(data: Data, rng: np.random.Generator) -> np.ndarray:
+    """Return the records that can be canaries, in random order: one per person, and never the last few of a class.
 
-    Labels of a regression are nearly all different, and need not stay.
+    Labels of a regression are nearly all different, and none is reserved.
     """
     order = rng.permutation(len(data))
     labels = pd.Series(pd.factorize(data.y)[0][order])
     sizes = labels.map(labels.value_counts())
-    kept = np.minimum(sizes, ENOUGH_OF_A_CLASS).where(sizes > 1, 0)
-    order = order[(labels.groupby(labels).cumcount() >= kept).to_numpy()]
+    reserved = np.minimum(sizes, ENOUGH_OF_A_CLASS).where(sizes > 1, 0)
+    order = order[(labels.groupby(labels).cumcount() >= reserved).to_numpy()]
     return order[np.sort(np.unique(person_numbers(data)[order], return_index=True)[1])]
 
 
-def _wrong(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The labels, where some records have another than theirs, each with the same chance."""
-    place, known = pd.factorize(y)
+def _mislabelled(y: np.ndarray, records: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the labels, with a different label for some records, each equally likely."""
+    codes, known = pd.factorize(y)
     if len(known) < 2:
         raise InputError(f"All records have label {y[0]}: there is no wrong one. Give labels='own'.")
     y = y.copy()
-    y[records] = np.asarray(known)[(place[records] + rng.integers(1, len(known), size=len(records))) % len(known)]
+    y[records] = np.asarray(known)[(codes[records] + rng.integers(1, len(known), size=len(records))) % len(known)]
     return y

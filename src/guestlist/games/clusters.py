@@ -1,4 +1,4 @@
-"""Members from one cluster of every class, non-members from the others."""
+"""Game with members from one cluster of every class, and non-members from the others."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from guestlist.lines import reason
 
 @dataclass(frozen=True)
 class Clusters:
-    """Members whose features resemble each other: k-means within each class, and one cluster of each class for the members.
+    """Members with similar features: one k-means cluster of each class.
 
-    The clusters are the same for every seed; who is drawn from them is not.
+    The clusters are the same for every seed; the records drawn from them are not.
 
     Args:
-        members, nonmembers: how many are drawn; None: the whole cluster, and all others.
-        cluster: from which members are drawn.
-        clusters: of each class.
-        iid: the counterpart, in which those who were drawn are mixed.
-        rate: probability that a reference trains on a record; by default the target's share of the pool.
+        members, nonmembers: Numbers of records drawn; None: the whole cluster, and all others.
+        cluster: Number of the cluster that members are drawn from.
+        clusters: Number of clusters of each class.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
     """
 
     members: int | None = None
@@ -44,7 +44,7 @@ class Clusters:
 
     @property
     def is_iid(self) -> bool:
-        """Whether members and non-members differ by chance alone."""
+        """True if members and non-members differ only by chance."""
         return self.iid
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -53,29 +53,29 @@ class Clusters:
         return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
     def parts(self, data: Data) -> Parts:
-        own = clustered(data, self.clusters) == self.cluster
+        in_cluster = clustered(data, self.clusters) == self.cluster
         return Parts(
-            members=[Draw(own, self.members, f"cluster {self.cluster}")],
-            nonmembers=[Draw(~own, self.nonmembers, "the other clusters")],
+            members=[Draw(in_cluster, self.members, f"cluster {self.cluster}")],
+            nonmembers=[Draw(~in_cluster, self.nonmembers, "the other clusters")],
         )
 
 
 def clustered(data: Data, clusters: int) -> np.ndarray:
-    """(records,) the cluster of each record within its class, by k-means on the features as they are."""
+    """(records,) number of the k-means cluster of each record within its class, from unscaled features."""
     from sklearn.cluster import KMeans
 
-    x = _numbers(data)
-    found = np.zeros(len(data), dtype=int)
+    x = _numeric_features(data)
+    cluster = np.zeros(len(data), dtype=int)
     positions, classes = pd.factorize(data.y)
     for position, label in enumerate(classes):
         of_class = positions == position
         if len(np.unique(x[of_class], axis=0)) < clusters:
             raise InputError(f"Class {label!r} has fewer than {clusters} different records to cluster.")
-        found[of_class] = KMeans(clusters, n_init=10, random_state=0).fit_predict(x[of_class])
-    return found
+        cluster[of_class] = KMeans(clusters, n_init=10, random_state=0).fit_predict(x[of_class])
+    return cluster
 
 
-def _numbers(data: Data) -> np.ndarray:
+def _numeric_features(data: Data) -> np.ndarray:
     try:
         x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
     except (TypeError, ValueError) as error:

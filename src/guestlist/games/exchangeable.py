@@ -1,4 +1,4 @@
-"""So many records from one pool and one more, which of the last two is in being chance: drawn anew for every model."""
+"""Game that draws the members of every model from one pool, and evaluates one member and one other record."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from guestlist.randomness import stream
 
 @dataclass(frozen=True)
 class Exchangeable:
-    """Every model draws its members and one more record; the adversary is shown that one and a member, and asked which is which.
+    """Every model draws members and one more record; the adversary tells that record from a member.
 
     Args:
-        members: that each model trains on.
+        members: Number of records that each model trains on.
     """
 
     members: int
@@ -32,9 +32,9 @@ class Exchangeable:
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.members >= len(data):
             raise InputError(f"Expected members={self.members} and one more record, found {len(data)}.")
-        # All orders are alike, so that which of the last two came first is a fair coin.
+        # All orders are equally likely, so each of the last two records is the member with probability 0.5.
         order = stream(seed, "rows", k).permutation(len(data))
-        member, asked = np.zeros((2, len(data)), dtype=bool)
+        member, evaluated = np.zeros((2, len(data)), dtype=bool)
         member[order[: self.members]] = True
-        asked[order[self.members - 1 : self.members + 1]] = True
-        return member, asked
+        evaluated[order[self.members - 1 : self.members + 1]] = True
+        return member, evaluated

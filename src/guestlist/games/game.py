@@ -1,4 +1,4 @@
-"""What every game is: a value that draws, model by model, who trains on what and what the adversary is asked."""
+"""Interface of games: a game draws, model by model, training sets and evaluated records."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from guestlist.data import Data
 from guestlist.games.split import Split
 
-if TYPE_CHECKING:  # loads what takes a second, and every process that trains a reference loads this file
+if TYPE_CHECKING:  # Every process that trains a reference loads this file, and guestlist.privacy takes a second.
     from guestlist.privacy import Coins, FixedSize
 
-# (records to train on, records to ask about, how many models) to (models, records asked about) losses.
+# (training records, evaluated records, number of models) to (models, evaluated records) losses.
 Ensemble = Callable[[Data, Data, int], np.ndarray]
 
 
 class Game(Protocol):
-    """How members are chosen. A frozen dataclass whose fields are the options."""
+    """A way to draw members: a frozen dataclass with its options as fields."""
 
     name: ClassVar[str]
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """(records,) whom model ``k`` trains on, and (records,) whom the adversary is asked about; None: as for model 0.
+        """Draw (records,) the training set of model ``k``, and (records,) its evaluated records; None: as for model 0.
 
-        Every model draws from a stream of its own, so that more of them later leave the earlier ones as they were.
+        Every model draws from its own random stream, so adding models does not change the earlier ones.
         """
         ...
 
@@ -34,24 +34,24 @@ class Game(Protocol):
 class Restricted(Protocol):
     """A game whose references train on records of a part of the pool only."""
 
-    def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
-        """(records,) true for the records of that part, where ``asked`` are those that model 0 is asked about."""
+    def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
+        """(records,) true for the records of that part, given the evaluated records of model 0."""
         ...
 
 
 @runtime_checkable
 class Dependent(Protocol):
-    """A game whose members may be other people than its non-members."""
+    """A game whose members may be drawn from a different population than its non-members."""
 
     @property
     def is_iid(self) -> bool:
-        """Whether members and non-members differ by chance alone."""
+        """True if members and non-members differ only by chance."""
         ...
 
 
 @runtime_checkable
 class Hiding(Protocol):
-    """A game that rests on columns which no model may see: they would tell members by themselves."""
+    """A game that uses columns hidden from models, since they would reveal membership."""
 
     @property
     def hides(self) -> tuple[str, ...]: ...
@@ -59,65 +59,76 @@ class Hiding(Protocol):
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A game that changes the records before members are drawn. Who will be a member it cannot know."""
+    """A game that changes the records before members are drawn, independently of membership."""
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
-        """The records that are played with; those that the game singles out are marked."""
+        """Return the records of the game; those that it singles out are marked."""
         ...
 
 
 @runtime_checkable
 class Provable(Protocol):
-    """A game whose draw a bound on epsilon from one run can rest on."""
+    """A game whose randomised inclusion supports a bound on epsilon from one run."""
 
     def membership(self, labels: np.ndarray) -> Coins | FixedSize | None:
-        """How the target's members were drawn, where the records have these labels; None: by coins that are not fair."""
+        """Describe the draw of the target's members for records with these labels; None if no bound is valid."""
         ...
 
 
 @runtime_checkable
 class Trials(Game, Protocol):
-    """A game in which every model is a trial of its own, with one coin: who of two records is in, or whether one is."""
+    """A game in which every model is one trial: one of two records is included at random, or one or none."""
 
     @property
     def replaces(self) -> bool:
-        """Whether one record is in the place of another, and not one record more or less."""
+        """True if one record replaces another; False if one record is added or removed."""
         ...
 
 
 def is_iid(game: Game) -> bool:
-    """Whether members and non-members differ by chance alone: what bounds on attacks and on epsilon rest on."""
+    """Return True if members and non-members differ only by chance, as bounds on attacks and epsilon assume."""
     return not isinstance(game, Dependent) or game.is_iid
 
 
 def hidden_columns(game: Game) -> tuple[str, ...]:
-    """Columns that the game needs and no model may see."""
-    return game.hides if isinstance(game, Hiding) else ()
+    """Return the columns that the game needs and no model may see."""
+    if isinstance(game, Hiding):
+        return game.hides
+    return ()
 
 
-def draw(game: Game, data: Data, models: int, seed: int, given: Split | None = None) -> Split:
-    """The split of so many models.
+def draw(game: Game, data: Data, models: int, seed: int, start: Split | None = None) -> Split:
+    """Draw the split of some models.
 
     Args:
-        given: the first rows, where they are known already: a user's own target, or what was drawn before.
+        game: The game.
+        data: Records of the pool.
+        models: Number of models.
+        seed: Random seed.
+        start: The first rows, where they are known already: the user's target, or rows drawn before.
     """
-    rows = [] if given is None else list(zip(given.member, given.evaluated, strict=True))[:models]
+    rows: list[tuple[np.ndarray, np.ndarray | None]] = []
+    if start is not None:
+        rows = list(zip(start.member, start.evaluated, strict=True))[:models]
     if not rows:
         rows = [game.row(0, data, seed)]
-    of_target = rows[0][1]
-    allowed = game.allowed(of_target, seed) if isinstance(game, Restricted) else np.ones(len(data), dtype=bool)
+    target_evaluated = rows[0][1]
+    assert target_evaluated is not None, "a game names the evaluated records of model 0"
+    allowed = np.ones(len(data), dtype=bool)
+    if isinstance(game, Restricted):
+        allowed = game.allowed(target_evaluated, seed)
     part = data if allowed.all() else data.take(allowed)
     for k in range(len(rows), models):
-        member, asked = game.row(k, part, seed)
-        rows.append((_spread(member, allowed), None if asked is None else _spread(asked, allowed)))
+        member, evaluated = game.row(k, part, seed)
+        rows.append((_over_pool(member, allowed), evaluated if evaluated is None else _over_pool(evaluated, allowed)))
     return Split(
         np.stack([member for member, _ in rows]),
-        np.stack([of_target if asked is None else asked for _, asked in rows]),
+        np.stack([target_evaluated if evaluated is None else evaluated for _, evaluated in rows]),
     )
 
 
-def _spread(of_part: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def _over_pool(values: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """(records,) of the whole pool, false outside the part."""
-    whole = np.zeros(len(allowed), dtype=bool)
-    whole[allowed] = of_part
-    return whole
+    pool = np.zeros(len(allowed), dtype=bool)
+    pool[allowed] = values
+    return pool

@@ -1,14 +1,14 @@
-"""Members from one part of the people and non-members from another (Humphries et al. 2023): what games of that kind share.
+"""Common parts of games with members from one population and non-members from another (Humphries et al. 2023).
 
-Members then differ from non-members by more than the training, and no promise of differential privacy is about that. So each of
-these games has a counterpart at the same sizes, ``iid=True``: those who were drawn are mixed, and members drawn anew from all
-of them. What an attack finds in the game and not in its counterpart, it owes to the dependency.
+Members then differ from non-members by more than training, and differential privacy gives no guarantee about that. So each of
+these games has an i.i.d. control of the same size, ``iid=True``, in which members are drawn from all drawn records. The
+difference in an attack's performance between the game and its control is due to the dependency.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,12 +22,12 @@ from guestlist.randomness import stream
 
 @dataclass(frozen=True)
 class Draw:
-    """So many records from a part of the pool.
+    """A number of records from a part of the pool.
 
-    Args:
-        of: (records,) true for the part.
-        count: how many are drawn; None: all.
-        called: what the part is, for messages.
+    Attributes:
+        mask: (records,) true for the part.
+        count: Number of records drawn; None: all.
+        description: Description of the part, for messages.
     """
 
     mask: np.ndarray
@@ -37,7 +37,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Parts:
-    """From where members and non-members are drawn."""
+    """Parts of the pool that members and non-members are drawn from."""
 
     members: Sequence[Draw]
     nonmembers: Sequence[Draw]
@@ -53,51 +53,56 @@ class Mixture(Game, Protocol):
 
 
 def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(records,) members and (records,) whom the adversary is asked about, of the target.
+    """Draw (records,) the members of the target, and (records,) its evaluated records.
 
-    Nobody is drawn twice. Where it is known whose records these are, whole persons are drawn, until there are at least so many
-    records: somebody with records on both sides would be member and non-member at once.
+    No record is drawn twice. If person identifiers are given, whole persons are drawn, until there are at least these numbers of
+    records: a person with records in both sets would be member and non-member at once.
     """
-    rng, free, sides = stream(seed, "rows", 0), np.ones(len(data), dtype=bool), []
-    whose = person_numbers(data)
-    for side in (parts.members, parts.nonmembers):
-        chosen = np.zeros(len(data), dtype=bool)
-        for one in side:
-            part = _some(one, free & one.mask, whose, rng)
+    rng = stream(seed, "rows", 0)
+    free = np.ones(len(data), dtype=bool)
+    person = person_numbers(data)
+    member, nonmember = np.zeros((2, len(data)), dtype=bool)
+    for chosen, draws in ((member, parts.members), (nonmember, parts.nonmembers)):
+        for draw in draws:
+            part = _sample(draw, free & draw.mask, person, rng)
             chosen |= part
-            free &= ~np.isin(whose, whose[part])
-        sides.append(chosen)
-    member, nonmember = sides
-    asked = member | nonmember
-    return (_mixed(asked, int(member.sum()), whose, rng) if iid else member), asked
+            free &= ~np.isin(person, person[part])
+    evaluated = member | nonmember
+    if iid:
+        member = evaluated & np.isin(person, _random_persons(person[evaluated], int(member.sum()), rng))
+    return member, evaluated
 
 
-def like_members(parts: Parts, data: Data, asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """(records,) others that are drawn as the members of the game are: what its trainer would validate a model on.
+def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw (records,) other records as the members of the game are drawn: a trainer would validate a model on them.
 
     Args:
-        asked: (records,) those that are taken already.
-        most: how many; fewer where a part has not so many left, and none where a part has none.
+        parts: Parts of the pool.
+        data: Records of the pool.
+        evaluated: (records,) records that are taken already.
+        limit: Number of records; fewer if a part has fewer left, and none if a part has none.
+        rng: Random generator.
     """
-    whose = person_numbers(data)
-    free = ~np.isin(whose, whose[asked])
-    weights = [int((one.mask).sum()) if one.count is None else one.count for one in parts.members]
-    left = [int((one.mask & free).sum()) for one in parts.members]
-    share = min([most / sum(weights), *(have / weight for have, weight in zip(left, weights, strict=True) if weight)])
+    person = person_numbers(data)
+    free = ~np.isin(person, person[evaluated])
+    weights = [int(draw.mask.sum()) if draw.count is None else draw.count for draw in parts.members]
+    available = [int((draw.mask & free).sum()) for draw in parts.members]
+    shares = [count / weight for count, weight in zip(available, weights, strict=True) if weight]
+    share = min([limit / sum(weights), *shares])
     chosen = np.zeros(len(data), dtype=bool)
-    for one, weight in zip(parts.members, weights, strict=True):
+    for draw, weight in zip(parts.members, weights, strict=True):
         if count := int(share * weight):
-            chosen |= _some(Draw(one.mask, count, one.description), free & one.mask & ~chosen, whose, rng)
+            chosen |= _sample(replace(draw, count=count), free & draw.mask & ~chosen, person, rng)
     return chosen
 
 
 def reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
-    """(records,) whom reference ``k`` trains on: random parts of the whole pool, about as many as the target has."""
-    return draw_inclusion_by_class(data, members / len(data) if rate is None else rate, seed, k)
+    """Draw (records,) the training set of reference ``k``: a random part of the pool, about as large as the target's."""
+    return draw_inclusion_by_class(data, rate or members / len(data), seed, k)
 
 
 def column_of(data: Data, column: str) -> np.ndarray:
-    """(records,) the values of a group."""
+    """Return (records,) values of a group column."""
     if column not in data.groups:
         known = ", ".join(data.groups) or "none"
         raise InputError(f"There is no group {column!r} among the records' groups ({known}). Give group={column!r}.")
@@ -112,22 +117,18 @@ def check_sizes(members: int | None, nonmembers: int | None, rate: float | None)
         raise ValueError(f"Expected rate={rate} in (0, 1).")
 
 
-def _some(one: Draw, part: np.ndarray, whose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    have = int(part.sum())
-    if one.count is None:
+def _sample(draw: Draw, part: np.ndarray, person: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    available = int(part.sum())
+    if draw.count is None:
         return part
-    if one.count > have:
-        raise InputError(f"Expected {one.count:,} records of {one.description}, found {have:,}. Ask for fewer.")
-    return part & np.isin(whose, _first(whose[part], one.count, rng))
+    if draw.count > available:
+        raise InputError(f"Expected {draw.count:,} records of {draw.description}, found {available:,}. Ask for fewer.")
+    return part & np.isin(person, _random_persons(person[part], draw.count, rng))
 
 
-def _mixed(asked: np.ndarray, members: int, whose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return asked & np.isin(whose, _first(whose[asked], members, rng))
-
-
-def _first(whose: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Persons in random order, until they have at least ``count`` records."""
-    persons, records = np.unique(whose, return_counts=True)
+def _random_persons(person: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw persons until they have at least ``count`` records."""
+    persons, records = np.unique(person, return_counts=True)
     order = rng.permutation(len(persons))
     before = np.concatenate([[0], np.cumsum(records[order])[:-1]])
     return persons[order[before < count]]

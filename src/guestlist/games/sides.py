@@ -1,6 +1,6 @@
-"""A target with sides of given sizes, and references that train on random parts of the whole pool.
+"""Game with given numbers of members and non-members, and references trained on random parts of the pool.
 
-This is what an audit of a user's own model plays: the sides are the user's, and each reference trains on each record
+An audit of a user's model plays this game: the user chooses members and non-members, and each reference trains on each record
 with one probability, so that it has about as many records as the target had.
 """
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sides:
-    """So many members, drawn at random, and so many non-members; the rest of the pool is population.
+    """Members and non-members drawn at random; the other records of the pool are population.
 
-    Where it is known whose records these are, whole persons are drawn, until there are at least so many records.
+    If person identifiers are given, whole persons are drawn, until there are at least these numbers of records.
 
     Args:
-        members: records that the target trains on.
-        nonmembers: others that are asked about.
-        rate: probability that a reference trains on a record; by default the target's share of the pool.
-        population: how many records of the population, drawn at random, references train on; by default all.
+        members: Number of records that the target trains on.
+        nonmembers: Number of other evaluated records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
+        population: Number of random records of the population that references train on; by default all.
     """
 
     members: int
@@ -47,44 +47,44 @@ class Sides:
             raise ValueError(f"Expected rate={self.rate} in (0, 1).")
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Model 0 has the sides; references are asked about the records that it is asked about."""
+        """Draw members and non-members for model 0; references have the same evaluated records."""
         if k:
-            return draw_inclusion_by_class(
-                data, self.members / len(data) if self.rate is None else self.rate, seed, k
-            ), None
+            rate = self.members / len(data) if self.rate is None else self.rate
+            return draw_inclusion_by_class(data, rate, seed, k), None
         if self.members + self.nonmembers > len(data):
             raise ValueError(
                 f"Expected members={self.members} and nonmembers={self.nonmembers} among {len(data)} records."
             )
-        whose = person_numbers(data)
-        order = stream(seed, "rows", 0).permutation(whose.max() + 1)
-        before = np.concatenate([[0], np.cumsum(np.bincount(whose)[order])])  # records of those drawn earlier
+        person = person_numbers(data)
+        order = stream(seed, "rows", 0).permutation(person.max() + 1)
+        before = np.concatenate([[0], np.cumsum(np.bincount(person)[order])])  # records of persons drawn earlier
         members = int(np.searchsorted(before, self.members))
-        asked = int(np.searchsorted(before, before[members] + self.nonmembers))
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return place[whose] < members, place[whose] < asked
+        evaluated = int(np.searchsorted(before, before[members] + self.nonmembers))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return rank[person] < members, rank[person] < evaluated
 
     def membership(self, labels: np.ndarray) -> FixedSize:
         from guestlist.privacy import FixedSize
 
         return FixedSize()
 
-    def allowed(self, asked: np.ndarray, seed: int) -> np.ndarray:
-        """(records,) true for those that references may train on: all that are asked about, and some of the others."""
+    def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
+        """(records,) true for records that references may train on: all evaluated ones, and some of the others."""
         if self.population is None:
-            return np.ones(len(asked), dtype=bool)
-        allowed, rest = asked.copy(), np.flatnonzero(~asked)
-        allowed[stream(seed, "rows", 0).permutation(rest)[: self.population]] = True
+            return np.ones(len(evaluated), dtype=bool)
+        allowed = evaluated.copy()
+        allowed[stream(seed, "rows", 0).permutation(np.flatnonzero(~evaluated))[: self.population]] = True
         return allowed
 
 
 def matching_sides(members: int, nonmembers: int, pool: int, references: int) -> Sides:
-    """The game of a user's own sides, in which references are about as large as the target, if they can be.
+    """Return the game of given members and non-members, with references about as large as the target if possible.
 
-    Every record that is asked about needs references that trained on it and others that did not, so the rate has bounds. A
-    population needs neither: of a large one, references leave so much aside that they are not larger than the target.
+    Every evaluated record needs IN and OUT references, so the rate has bounds. A population needs neither: references train
+    on only as much of a large population as keeps them no larger than the target.
     """
-    rate, asked = inclusion_rate(members, pool, references), members + nonmembers
-    enough = max(round(members / rate) - asked, 0)
-    return Sides(members, nonmembers, rate, enough if enough < pool - asked else None)
+    rate = inclusion_rate(members, pool, references)
+    evaluated = members + nonmembers
+    enough = max(round(members / rate) - evaluated, 0)
+    return Sides(members, nonmembers, rate, enough if enough < pool - evaluated else None)

@@ -1,4 +1,4 @@
-"""Members from one source of records, such as a hospital, and non-members from others."""
+"""Game with members from one source of records, such as a hospital, and non-members from others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from guestlist.games.mixture import Draw, Parts, check_sizes, column_of, drawn, 
 
 @dataclass(frozen=True)
 class Sources:
-    """The target trains on records of one hospital, school or region, and is asked about those of others.
+    """The target trains on records of one hospital, school or region; non-members come from others.
 
     Args:
-        column: where a record comes from; it is not a feature.
-        of_members: the value of the members, as text.
-        of_nonmembers: that of the non-members; None: any other.
-        members, nonmembers: how many are drawn; None: all of them.
-        iid: the counterpart, in which those who were drawn are mixed.
-        rate: probability that a reference trains on a record; by default the target's share of the pool.
+        column: Name of the column that holds the source; it is not a feature.
+        of_members: Source of the members, as text.
+        of_nonmembers: Source of the non-members; None: any other.
+        members, nonmembers: Numbers of records drawn; None: all of them.
+        iid: True for the i.i.d. control, which draws the members from all drawn records.
+        rate: Probability that a reference trains on a record; by default the target's share of the pool.
     """
 
     column: str
@@ -47,7 +47,7 @@ class Sources:
 
     @property
     def is_iid(self) -> bool:
-        """Whether members and non-members differ by chance alone."""
+        """True if members and non-members differ only by chance."""
         return self.iid
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -58,14 +58,16 @@ class Sources:
 
     def parts(self, data: Data) -> Parts:
         values = column_of(data, self.column)
-        own = values == str(self.of_members)
-        # Whoever does not say where they come from is on neither side.
-        others = (~own & (values != MISSING)) if self.of_nonmembers is None else values == str(self.of_nonmembers)
-        for wanted, part in ((self.of_members, own), (self.of_nonmembers, others)):
+        of_members = values == str(self.of_members)
+        if self.of_nonmembers is None:
+            others = ~of_members & (values != MISSING)  # Records without a source are not drawn.
+        else:
+            others = values == str(self.of_nonmembers)
+        for wanted, part in ((self.of_members, of_members), (self.of_nonmembers, others)):
             if not part.any():
                 known = ", ".join(map(str, np.unique(values)[:10]))
                 raise InputError(f"No record has {self.column} = {wanted}; there are {known}.")
         return Parts(
-            members=[Draw(own, self.members, f"{self.column} = {self.of_members}")],
+            members=[Draw(of_members, self.members, f"{self.column} = {self.of_members}")],
             nonmembers=[Draw(others, self.nonmembers, f"{self.column} = {self.of_nonmembers or 'another'}")],
         )

@@ -1,4 +1,4 @@
-"""Who trains on what, and what the adversary is asked: the truth of an audit."""
+"""Training sets and evaluated records of all models: the ground truth of an audit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Split:
-    """Who trains on what, and whose membership is in question; model 0 is the target, the others are its references.
+    """Training sets and evaluated records; model 0 is the target, the others are its references.
 
     Args:
         member: (models, records), true where a model trains on a record.
@@ -23,15 +23,15 @@ class Split:
 
     def __post_init__(self):
         for name in ("member", "evaluated"):
-            found = getattr(self, name)
-            if found.dtype != bool or found.ndim != 2 or found.shape != self.member.shape:
+            matrix = getattr(self, name)
+            if matrix.dtype != bool or matrix.ndim != 2 or matrix.shape != self.member.shape:
                 raise ValueError(
                     f"Expected {name} to hold true and false, (models, records) and of one shape with member, found "
-                    f"{found.dtype} shaped {found.shape}."
+                    f"{matrix.dtype} shaped {matrix.shape}."
                 )
 
     def __len__(self) -> int:
-        """How many models."""
+        """Return the number of models."""
         return len(self.member)
 
     @property
@@ -41,24 +41,24 @@ class Split:
 
     @property
     def nonmembers(self) -> np.ndarray:
-        """(records,) true for those that the target did not train on and that are asked about."""
+        """(records,) true for evaluated records that the target did not train on."""
         return self.evaluated[0] & ~self.member[0]
 
     @property
     def population(self) -> np.ndarray:
-        """(records,) true for those that the target did not train on and that nobody asks about."""
+        """(records,) true for records that the target did not train on and that are not evaluated."""
         return ~self.evaluated[0] & ~self.member[0]
 
     @property
     def always_included(self) -> np.ndarray:
-        """(records,) true for those that every model trains on and nobody asks about, and so tell nothing of membership."""
+        """(records,) true for records that every model trains on and that are never evaluated."""
         return np.logical_and(~self.evaluated.any(axis=0), self.member.all(axis=0))
 
     def take(self, models) -> Split:
-        """The same for some of the models."""
+        """Return the split of some of the models."""
         return Split(self.member[models], self.evaluated[models])
 
 
 def single_target_split(member: np.ndarray, evaluated: np.ndarray) -> Split:
-    """A split of one model, from (records,) masks."""
+    """Return a split of one model from (records,) masks."""
     return Split(np.asarray(member, dtype=bool)[None], np.asarray(evaluated, dtype=bool)[None])

@@ -1,4 +1,4 @@
-"""One record against another, or against nobody, in many models: what an adversary reaches who knows all the others."""
+"""Strong-adversary game: one record against another, or against none, in many models with the same other records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from guestlist.randomness import stream
 
 @dataclass(frozen=True)
 class Strong:
-    """Every model trains on the same others and on one of two records, or on one record or not: a coin decides, for each model.
+    """Every model trains on the same others, and at random on one of two records, or on one record or none.
 
     Args:
-        others: records that every model trains on, drawn from the pool; None: all but those in question.
-        against: ``another``: a second record is in where the first is not; ``nothing``: the first is in, or left out.
-        record: the id of the first; None: drawn at random, as the second always is.
+        others: Number of records that every model trains on, drawn from the pool; None: all but the candidate records.
+        against: ``another``: a second record replaces the first; ``nothing``: the first is included or excluded.
+        record: Id of the first record; None: drawn at random, as the second always is.
     """
 
     others: int | None = None
@@ -37,32 +37,33 @@ class Strong:
 
     @property
     def replaces(self) -> bool:
-        """Whether one record is in the place of another, and not one record more or less."""
+        """True if one record replaces another; False if one record is added or removed."""
         return self.against == "another"
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
-        """The others, and the one or two records in question, marked."""
+        """Return the others and the one or two candidate records, which are marked."""
         order = stream(seed, "pool").permutation(len(data))
         if self.record is not None:
-            named = np.flatnonzero(data.ids.astype(str) == self.record)
-            if len(named) != 1:
-                raise InputError(f"Expected one record with the id {self.record!r}, found {len(named)}.")
-            order = np.concatenate([named, order[order != named[0]]])
-        asked = 2 if self.replaces else 1
-        others = len(data) - asked if self.others is None else self.others
-        if not 1 <= others <= len(data) - asked:
+            matches = np.flatnonzero(data.ids.astype(str) == self.record)
+            if len(matches) != 1:
+                raise InputError(f"Expected one record with the id {self.record!r}, found {len(matches)}.")
+            order = np.concatenate([matches, order[order != matches[0]]])
+        candidates = 1 + self.replaces
+        others = self.others
+        if others is None:
+            others = len(data) - candidates
+        if not 1 <= others <= len(data) - candidates:
             raise InputError(
-                f"Expected {asked} of the records in question and {max(others, 1):,} others, found {len(data):,}."
+                f"Expected {candidates} of the records in question and {max(others, 1):,} others, found {len(data):,}."
             )
         marked = np.zeros(len(data), dtype=bool)
-        marked[order[:asked]] = True
-        return data.changed(marked=marked).take(np.sort(order[: asked + others]))
+        marked[order[:candidates]] = True
+        return data.changed(marked=marked).take(np.sort(order[: candidates + others]))
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:
             raise InputError("No record is marked as the one in question: play the game with gl.play_many.")
-        first = stream(seed, "rows", k).random() < 0.5
-        inside = np.flatnonzero(data.marked)[0 if first else 1 :][:1]
+        second = int(stream(seed, "rows", k).random() >= 0.5)
         member = ~data.marked
-        member[inside] = True
+        member[np.flatnonzero(data.marked)[second : second + 1]] = True
         return member, data.marked

@@ -1,4 +1,4 @@
-"""Facts about games: the command line, the docs and the manifest read this table."""
+"""Table of games, read by the command line, the docs and the manifest."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from guestlist.games.strong import Strong
 
 @dataclass(frozen=True)
 class GameRow:
-    """One way to choose members.
+    """One way to draw members.
 
     Args:
-        game: makes the game from its options.
-        summary, paper, cost: for people.
+        game: Class of the game.
+        summary, paper, cost: Descriptions for users.
     """
 
     game: type
@@ -84,7 +84,7 @@ GAMES: dict[str, GameRow] = {
 
 
 def check_game(game: Game) -> None:
-    """Raise unless a manifest can name this game, and nothing else by that name."""
+    """Raise an error unless the game is the one that ``GAMES`` lists under its name."""
     if isinstance(game, type) or not callable(getattr(game, "row", None)):
         raise InputError(f"Expected a game with its options, such as gl.Sides(1000, 1000), found {game!r}.")
     row = GAMES.get(game.name)
@@ -96,14 +96,14 @@ def check_game(game: Game) -> None:
 
 
 def options_of(game: Game) -> dict[str, object]:
-    """The name and the options of a game, as a manifest keeps them."""
+    """Return the name and the options of a game, as stored in a manifest."""
     return {"name": game.name, **asdict(game)}  # type: ignore[call-overload]
 
 
 def game_of(options: dict[str, object]) -> Game:
-    """The game that a manifest names."""
-    rest = dict(options)
-    name = str(rest.pop("name", ""))
+    """Return the game that a manifest names."""
+    arguments = dict(options)
+    name = str(arguments.pop("name", ""))
     if name not in GAMES:
         raise InputError(f"There is no game {name!r}; there are {', '.join(GAMES)}.")
-    return GAMES[name].game(**rest)
+    return GAMES[name].game(**arguments)
