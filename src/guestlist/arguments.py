@@ -1,4 +1,4 @@
-"""Arguments are checked once, where they enter: each function gives the value in a plain form, or a ValueError that names it."""
+"""Argument validation: each function returns the value in a plain form or raises a ValueError that names it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
 
 
 def array(name: str, values: Any) -> np.ndarray:
-    """What was given as an array; a ValueError where it is none that numpy knows."""
+    """Return a value as an array; raise ValueError if NumPy cannot convert it."""
     if hasattr(values, "collect") and hasattr(values, "lazy"):
         raise ValueError(f"Expected {name} as an array or a table, found a lazy table: give {name}.collect().")
     if hasattr(values, "toarray"):

@@ -1,4 +1,4 @@
-"""One audit to judge: what the adversary sees, the truth, and plain facts. Everything that is found follows from this.
+"""One audit to evaluate: the adversary's view, the truth and plain facts. All findings follow from it.
 
 The truth meets the scores in the findings, and only there: ``view`` holds no membership of the target.
 """
@@ -36,9 +36,9 @@ Figure = int | float | str
 
 @dataclass(frozen=True)
 class Truth:
-    """Which records the target trained on, and which are asked about: both over all records of the pool.
+    """Membership in the target's training set, and the evaluated records, both over the whole pool.
 
-    ``models`` is the same of every model, in the order of the view's; None where nobody kept it.
+    ``models`` is the same of every model, in the order of the view's; None if it was not stored.
     """
 
     member: np.ndarray
@@ -53,7 +53,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found.
+    """Outcome of one check.
 
     Args:
         code: such as ``GL104``; a heading in ``docs/checks.md``.
@@ -68,7 +68,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Origin:
-    """How an audit was made.
+    """Origin of an audit.
 
     Args:
         source: ``command`` (guestlist audit), ``demo``, ``python`` (gl.audit), ``predictions`` or ``game`` (gl.play).
@@ -87,7 +87,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Setting:
-    """Plain facts about an audit that no array tells.
+    """Plain facts about an audit.
 
     Args:
         name: of the target.
@@ -125,12 +125,12 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One audit to judge.
+    """One audit to evaluate.
 
     Args:
         view: the adversary's view of the target, with its evidence.
         truth: over all records of the pool.
-        records: one row per record of the pool: ``id``, ``label`` (empty where nobody knows it), ``class``, groups, and
+        records: one row per record of the pool: ``id``, ``label`` (empty if unknown), ``class``, groups, and
             ``person`` where it is known.
         mocks: the references alone, each in turn as a target of the others; None where there are fewer than two.
         attacks: name to attack.
@@ -138,7 +138,7 @@ class Case:
         checks: those made before there was anything to judge, such as that for duplicates.
         ignore: codes of checks that the user does not want to hear about.
         baseline: how well members are told without the model; None where that was not looked for. No attack is given it.
-        owner: evidence that only whoever trained the model has. No attack is given it.
+        owner: evidence that only the model owner has. No attack receives it.
         cross_fitted: what is said of each record of the pool without asking the model. No attack is given it.
         scores: attack to (records,) scores of the whole pool, as :func:`score` returns them; empty before the attacks run.
     """
@@ -168,7 +168,7 @@ class Case:
 
     @cached_property
     def asked_scores(self) -> dict[str, np.ndarray]:
-        """Attack to (asked records,) scores, which nobody can change."""
+        """Attack to (asked records,) scores, read-only."""
         return {name: frozen_take(values, self.truth.evaluated) for name, values in self.scores.items()}
 
     @cached_property
@@ -184,7 +184,7 @@ class Case:
         return np.unique(self.records["person"].to_numpy()[self.truth.evaluated], return_inverse=True)[1]
 
     def of(self, find: Callable[[Case], Found]) -> Found:
-        """What ``find`` finds in this case, computed once: findings ask each other."""
+        """Return ``find(self)``, computed once: findings use each other."""
         if find not in self._found:
             self._found[find] = find(self)
         return self._found[find]
@@ -225,5 +225,5 @@ def signal_of(view: Signals, name: str) -> np.ndarray | None:
 
 
 def has_labels(case: Case) -> bool:
-    """Whether labels are known: predictions may come without, and then nothing says how well the target fits a record."""
+    """Return whether labels are known; predictions may come without labels."""
     return any(signal_of(case.view, name) is not None for name in ("correct", "residual", "loss"))

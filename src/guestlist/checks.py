@@ -1,4 +1,4 @@
-"""What is checked before any long work, and stops the audit with words where it is wrong."""
+"""Input validation before the slow work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check_finite(side: str, data: Data, predict) -> None:
 
 
 def check_readable(sides: Mapping[str, Data], predict) -> None:
-    """Raise where the model cannot answer about a record: before any long work, and before a folder is made."""
+    """Raise if the model cannot read a record, before the slow work and before a folder is created."""
     for side, data in sides.items():
         asked_about(data, lambda some: query(predict, some.x), side)
 
@@ -73,7 +73,7 @@ def check_first_records(sides: Mapping[str, Data], predict) -> None:
 
 
 def asked_about(data: Data, ask: Callable[[Data], T], side: str = "these records") -> T:
-    """What ``ask`` says about all records; an InputError names the first that it cannot read.
+    """Return ``ask(data)``; an InputError names the first record that it cannot read.
 
     Args:
         side: what the records are called where no single one of them is at fault.
@@ -138,7 +138,7 @@ def members_again(
 
 
 def _are_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(values,) true for those that stand among the others; NaN is nobody's equal.
+    """Return (values,) true for values that are among the others; NaN equals nothing.
 
     As ``np.isin``, which sorts them and takes eight times as long.
     """
@@ -173,14 +173,14 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
 
 
 def _again(equal: np.ndarray, expected: float) -> bool:
-    """Whether more records of a side have an equal than the share that is expected, whatever chance does."""
+    """Return whether more records have an equal in the population than chance explains."""
     share, without = equal.mean(), 1 - expected
     return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Records that were given more than once, or almost.
+    """Counts of duplicate and near-duplicate records.
 
     Args:
         copies: members that are equal to another member.
@@ -200,7 +200,7 @@ class Twins:
 
 
 def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.ndarray, repeated: np.ndarray) -> Twins:
-    """What stands more than once among members, in the population, and almost on both sides.
+    """Count duplicates among members, in the population, and near-duplicates across the two sets.
 
     Args:
         hashes: (records,) of features and label.
@@ -239,7 +239,7 @@ def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
 
 
 def _told(label) -> str:
-    """A label as Python writes it, so that the number 1 and the text '1' look different."""
+    """Return the repr of a label, so that the number 1 and the text '1' differ."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
@@ -261,7 +261,7 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
 
 
 def _one_kind(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays can be one: dates and numbers cannot."""
+    """Return whether two arrays can be concatenated: dates and numbers cannot."""
     try:
         np.result_type(one, other)
     except TypeError:

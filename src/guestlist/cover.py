@@ -1,4 +1,4 @@
-"""What stands on the cover of a report: who asks, about what, and why. Nothing is computed from it."""
+"""Cover of a report: title, owner, dataset, purpose and date. Nothing is computed from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 500  # letters
 
 @dataclass(frozen=True)
 class Cover:
-    """What stands on the cover of a report, in its owner's words; empty where nothing was said.
+    """Cover of a report, as its owner writes it; entries may be empty.
 
     Args:
         title: of the report, in place of the model's name.
@@ -38,17 +38,17 @@ class Cover:
                 raise InputError(f"The cover's {name} has {len(said)} letters, and a cover has room for {MOST}.")
 
     def said(self) -> dict[str, str]:
-        """What was said, by name."""
+        """Return the non-empty entries by name."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: said for name, said in found.items() if said != ""}
 
     def over(self, other: Cover | None) -> Cover:
-        """What this one says, and what the other does where this says nothing."""
+        """Return this cover, with empty entries taken from another cover."""
         return self if other is None else replace(other, **self.said())
 
 
 def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
-    """What all covers say that say anything of it, but for the title, which is of one model; None where that is nothing."""
+    """Return the entries on which all covers agree, without the title; None if there are none."""
     found: dict[str, set[str]] = {}
     for cover in covers:
         for name, said in ({} if cover is None else cover.said()).items():
@@ -58,7 +58,7 @@ def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
 
 
 def notes_with_cover(about: Mapping[str, Any] | None, cover: Cover | None) -> dict[str, Any]:
-    """What is kept in the manifest for people, a cover among it; where there is none, one that is there stays."""
+    """Return the notes for the manifest, including the cover if there is one."""
     if about is not None and not isinstance(about, Mapping):
         raise ValueError(f"Expected about={short_repr(about)} to be names with texts or numbers: {{'owner': 'us'}}.")
     if cover is not None and not isinstance(cover, Cover):

@@ -41,7 +41,7 @@ class Data:
         y: (records,) labels as the user wrote them.
         ids: (records,) names of the records, as text; made up if there are none.
         groups: name to (records,) values, as text.
-        persons: (records,) whose record each is, as text; None: each is a person of its own.
+        persons: (records,) person identifier of each record, as text; None if every record is its own person.
         marked: (records,) true for those that a game singles out; None: it does not.
         fit_params: arguments for ``fit`` beside features and labels; None: there are none.
     """
@@ -76,7 +76,7 @@ class Data:
         return len(self.y)
 
     def take(self, records: np.ndarray) -> Data:
-        """Some of the records, by mask, by position or by slice."""
+        """Return some of the records, by mask, position or slice."""
         records = _positions(records, len(self))
         groups = {name: values[records] for name, values in self.groups.items()}
         persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
@@ -97,11 +97,11 @@ class Data:
         return {name: value for name, value in (vars(self) | {"ids": self.ids}).items() if name != "kinds"}
 
     def with_x(self, x: np.ndarray | pd.DataFrame) -> Self:
-        """The same records described by other features."""
+        """Return the same records with other features."""
         return self.changed(x=x)
 
     def changed(self, **changes: Any) -> Self:
-        """The same but for some fields; as ``dataclasses.replace``, which would read the ids."""
+        """Return a copy with some fields changed; unlike ``dataclasses.replace``, without reading the ids."""
         return type(self)(**{**{one.name: vars(self)[one.name] for one in fields(self)}, **changes})
 
 
@@ -114,7 +114,7 @@ def as_data(
     id: str | None = None,
     person: str | None = None,
 ) -> Data:
-    """``Data`` from what a user has at hand.
+    """Convert arrays, tables or files into ``Data``.
 
     Args:
         source: ``Data``; ``(x, y)`` with arrays, DataFrames, or one text per record; a pandas or polars table, or the path of a
@@ -222,12 +222,12 @@ def column_names(name: str, given) -> tuple:
 
 
 def _is_name(value) -> bool:
-    """Whether a column may be called so: as a rule by a text, in tables without names by its number."""
+    """Return whether a value can name a column: a text, or a number in tables without names."""
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
 
 
 def without_groups(data: Data, columns: Sequence[str]) -> Data:
-    """The same records without some of the columns of a table; groups keep their values."""
+    """Return the records without some columns of a table; groups keep their values."""
     if not isinstance(data.x, pd.DataFrame):
         return data
     return data.with_x(data.x.drop(columns=[name for name in columns if name in data.x.columns]))
@@ -390,7 +390,7 @@ def _check_levels(table: pd.DataFrame, side: str) -> None:
 
 
 def persons_of(column: pd.Series, side: str) -> np.ndarray:
-    """Whose record each is, as text; an error where it is not known."""
+    """Return the person of each record as text; raise if one is missing."""
     if column.isna().any():
         raise InputError(
             f"{side} has {column.isna().sum()} records without a value in {column.name!r}: whose are they? Records of "
@@ -438,7 +438,7 @@ def _to_pandas(value, side: str):
 
 
 def _positions(records: np.ndarray | slice, of: int) -> np.ndarray:
-    """Of records by mask, position or slice: a mask is counted once for everything; a copy, since ids are taken later."""
+    """Return positions of records given by mask, position or slice, as a copy: ids are taken later."""
     if isinstance(records, slice):
         return np.arange(of)[records]
     found = np.array(records)

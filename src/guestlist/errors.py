@@ -1,4 +1,4 @@
-"""What a user can act on. Anything else that is raised is a bug and shows its traceback."""
+"""Errors that a user can act on. Any other exception is a bug and shows its traceback."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class FolderError(AuditError):
 
 
 class WriteError(AuditError):
-    """A file cannot be written: the disk is full, nobody may write there, or a folder stands in its place."""
+    """A file cannot be written: the disk is full, access is denied, or a folder is in its place."""
 
 
 class PathError(AuditError):
-    """A path that a user named cannot be looked at: nobody may enter its folder, or its name is too long."""
+    """A path cannot be accessed: access to its folder is denied, or its name is too long."""
 
 
 class NotCollectedError(AuditError):
@@ -39,7 +39,7 @@ class AuditWarning(UserWarning):
 
 
 def write_error(path: Path, error: OSError) -> WriteError:
-    """What to say where ``path`` cannot be written."""
+    """Return the error for a ``path`` that cannot be written."""
     why, remedy = WRITE_ERROR_REASONS.get(error.errno or 0, (error.strerror or str(error), "Choose another place"))
     return WriteError(f"{path} cannot be written: {why}. {remedy}, and run again: what was written before is kept.")
 

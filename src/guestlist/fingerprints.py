@@ -56,21 +56,21 @@ def described(recipe) -> str:
     A recipe that is a frozen dataclass may say ``def describe(self): return described(self)``.
     """
     names = [field.name for field in fields(recipe)]
-    beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by whoever made it
+    beside = set(getattr(recipe, "__dict__", ())) - set(names)  # set beside the fields, by its creator
     names += sorted(name for name in beside if not _is_remembered(recipe, name))
     options = ", ".join(f"{name}={describe(getattr(recipe, name))}" for name in names)
     return f"{_class(type(recipe))}({options})"
 
 
 def _is_remembered(value, name: str) -> bool:
-    """Whether a class of this package works it out from its fields; what others remember they may have set as well."""
+    """Return whether an attribute is a cached property of a guestlist class; other attributes may be settings."""
     owner = next((part for part in type(value).__mro__ if name in vars(part)), object)
     ours = owner.__module__.partition(".")[0] == __name__.partition(".")[0]
     return ours and isinstance(vars(owner).get(name), functools.cached_property)
 
 
 def _recipe(value) -> str:
-    """What a recipe says of itself, and its class if it forgot that."""
+    """Return the description that a recipe gives, with its class if that is missing."""
     own, name = str(value.describe()), _qualified(type(value))
     return own if own.startswith(name) else f"{_class(type(value))}: {own}"
 
@@ -94,7 +94,7 @@ def _class(cls: type) -> str:
 
 
 def _class_source(cls: type) -> str:
-    """What a class of the user's own does: its text, and that of its methods with what they hold.
+    """Return the source of a user-defined class and of its methods, with the values they close over.
 
     The text of a class is looked up by its name, and may be newer than the class; that of a method is not.
     """
@@ -150,7 +150,7 @@ def _code(value) -> str:
 
 
 def _bytes(code: types.CodeType) -> str:
-    """What a function does, where its text cannot be had; functions inside it included."""
+    """Return the bytecode of a function without source, including inner functions."""
     constants = [_bytes(part) if inspect.iscode(part) else repr(part) for part in code.co_consts]
     return f"{code.co_code.hex()} {constants!r} {code.co_names!r}"
 

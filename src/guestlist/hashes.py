@@ -1,4 +1,4 @@
-"""Which records are equal, and whether all of them are those of another time: hashes of rows and of everything."""
+"""Hashes of records and of whole pools."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _row_hashes(data: Data) -> np.ndarray:
 
 
 def _digests(flat: np.ndarray, number: type | None, at_once: int = 4096) -> Iterator[bytes]:
-    """Of each row, numbers as such with one 0; the bytes of many rows at once, which is faster than to ask each for its own."""
+    """Hash rows of numbers, with one zero; many rows at once, which is faster."""
     for start in range(0, len(flat), at_once):
         block = np.ascontiguousarray(flat[start : start + at_once], dtype=number)
         block = block if number is None else block + 0.0

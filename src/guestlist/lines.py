@@ -1,4 +1,4 @@
-"""Text of others that is printed: on one line, and without what speaks to a terminal or a spreadsheet."""
+"""Sanitising of foreign text: one line, without control characters and spreadsheet formulas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 300
 
 
 def single_line(text: str) -> str:
-    """Text on one line; what speaks to a terminal or turns the direction of writing becomes U+FFFD.
+    """Return text on one line; control and direction characters become U+FFFD.
 
     >>> line("red\\x1b[31m\\nblue")
     'red\N{REPLACEMENT CHARACTER}[31m blue'
@@ -25,7 +25,7 @@ def single_line(text: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """What another library's exception says, for a sentence of ours: its kind, and the beginning of its first line.
+    """Summarise an exception of another library: its type and the beginning of its first line.
 
     The lines after it may show the values of records, which are not for the log of a build.
 

@@ -83,7 +83,7 @@ def play(
         label, group, id, person, references, attacks, evidence, folder: as for ``audit``.
         seed, jobs, engine, prior, ignore, claimed, progress, about, cover: as for ``audit``.
 
-    The target is trained anew in every call, with the same bits for the same seed; so are the models that choose canaries.
+    The target is trained again in every call, with identical results for the same seed; so are the models that choose canaries.
     """
     config = AuditConfig.from_options(
         references=references,
@@ -188,7 +188,7 @@ Making = Callable[[Data, np.ndarray, np.random.Generator], Target]
 
 
 def _making(recipe, model, options: Mapping[str, Any]) -> Making:
-    """How models of the game come to be."""
+    """Return a function that trains a target of the game."""
     for one in (recipe, model):
         if isinstance(one, type):
             raise InputError(
@@ -209,7 +209,7 @@ def _making(recipe, model, options: Mapping[str, Any]) -> Making:
 
 @numpy_defaults()
 def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
-    """Who is a member, and a target trained on them."""
+    """Draw the members and train a target on them."""
     if isinstance(game, Preparing):
         data = game.prepared(data, partial(_losses, make, seed, progress), seed)
     split = draw(game, data, 1, seed)

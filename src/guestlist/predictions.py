@@ -126,9 +126,9 @@ def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None
 
 
 def _baseline(target: Predictions, store: Store) -> Baseline | None:
-    """How well members are told without the model; the target's records stand first in the pool.
+    """Run the model-free baseline; the target's records come first in the pool.
 
-    Classes that nobody knows are those that the model answers, which is to ask it; None where there is nothing else.
+    Unknown labels would be the model's own outputs, so they are not used; None if there is nothing else.
     """
     if not target.labelled and target.features is None and not target.groups:
         return None
@@ -180,7 +180,7 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
 
 
 def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.ndarray) -> pd.DataFrame:
-    """The target's records, then a shadow's own, about which nobody asks; ``rows`` says where each stood before."""
+    """Return the pool: the target's records, then the shadow's, which are not evaluated; ``rows`` holds original positions."""
     tables = []
     for k, (part, order) in enumerate(zip(parts, rows, strict=True)):
         ids = np.array([f"row:{row}" for row in order], dtype=object) if part.ids is None else part.ids
@@ -197,7 +197,7 @@ def _pool(parts: Sequence[Predictions], rows: Sequence[np.ndarray], classes: np.
 
 
 def _checks(target: Predictions) -> tuple[Check, ...]:
-    """Of names that repeat, and of persons on both sides: predictions have no features by which records could be equal."""
+    """Return checks of repeated ids and of persons in both sets; predictions have no features to compare."""
     named = repeated_ids(target.ids) if target.ids is not None and target.persons is None else None
     if target.persons is None:
         return of_repeats(named)
@@ -219,7 +219,7 @@ def _split(parts: Sequence[Predictions]) -> Split:
 
 
 def _placed(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
-    """What one model says of all records, given what it says of its own; NaN where it was not asked."""
+    """Return values over the whole pool, NaN for records of other models."""
     everywhere = np.full((sum(len(part.labels) for part in parts), *values.shape[1:]), np.nan, dtype=values.dtype)
     everywhere[start:stop] = values
     return everywhere

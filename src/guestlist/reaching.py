@@ -1,4 +1,4 @@
-"""Whether something stands at a path that a user named, and what to say where that cannot be told."""
+"""Checks of paths that a user names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from guestlist.errors import WRITE_ERROR_REASONS, PathError
 
 
 def path_exists(path: Path) -> bool:
-    """Whether something stands at a path; an PathError where nobody lets us look, or no path can be like it.
+    """Return whether a path exists; raise PathError if access is denied or the path is invalid.
 
     ``Path.exists`` lets the system's own words through, or takes what it may not look at for nothing, by the version of Python.
     """
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a zero byte in it is nobody's
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file name has a zero byte
         return False
     except OSError as error:
         raise path_error(path, error) from error
@@ -23,7 +23,7 @@ def path_exists(path: Path) -> bool:
 
 
 def path_error(path: str | Path, error: OSError) -> PathError:
-    """What to say where the system refuses ``path``."""
+    """Return the error for a ``path`` that the system refuses."""
     found = error.errno or 0
     usual = (error.strerror or type(error).__name__, "Name another place")
     why, remedy = _WHY.get(found) or WRITE_ERROR_REASONS.get(found) or usual

@@ -1,4 +1,4 @@
-"""A stop that somebody asks for, by Ctrl-C or by a signal: what was begun is put away before the process ends."""
+"""Signal handling: clean up before the process ends by Ctrl-C or a signal."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Stopped(SystemExit):
 def stoppable() -> Iterator[None]:
     """Unwind at SIGTERM and SIGHUP for as long as this lasts: processes and files with people's records do not stay behind.
 
-    A signal that is ignored (as under ``nohup``), or that somebody else handles, is left alone.
+    A signal that is ignored (as under ``nohup``), or that other code handles, is left alone.
     """
-    main = threading.current_thread() is threading.main_thread()  # nobody else may set handlers
+    main = threading.current_thread() is threading.main_thread()  # Only the main thread may set handlers.
     ours = [number for number in SIGNALS if main and signal.getsignal(number) == signal.SIG_DFL]
     for number in ours:
         signal.signal(number, _stop)
     try:
         yield
     except Stopped as stop:
-        if ours:  # whoever handles a signal says what there is to say
+        if ours:  # The code that handles a signal also reports it.
             print(stop_message(stop), file=sys.stderr)
         raise
     finally:
@@ -41,13 +41,13 @@ def stoppable() -> Iterator[None]:
 
 
 def stop_message(stop: BaseException) -> str:
-    """What to say at the end: that it was stopped, and how to go on."""
+    """Return the final message: that the run was stopped, and how to resume it."""
     return " ".join(["Stopped.", *getattr(stop, "__notes__", ())])
 
 
 @contextmanager
 def preserve_handlers() -> Iterator[None]:
-    """Put back the handlers that somebody else replaces meanwhile."""
+    """Restore signal handlers that other code replaces."""
     main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
     try:
@@ -59,7 +59,7 @@ def preserve_handlers() -> Iterator[None]:
 
 @contextmanager
 def resume_hint(sentence: str) -> Iterator[None]:
-    """Have a stop say this: how to go on."""
+    """Add a hint on how to resume to the message of a stop."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:

@@ -80,7 +80,7 @@ def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
 
 
 def _form_of(path: Path) -> dict[str, str]:
-    """How a CSV file separates its columns, told by its first lines, and its decimals: a comma where semicolons separate."""
+    """Guess the column and decimal separators of a CSV file from its first lines."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
     first = QUOTED.sub("", some[0]) if some else ""
@@ -95,7 +95,7 @@ def _form_of(path: Path) -> dict[str, str]:
 
 
 def _divides(lines: Sequence[str], cell: re.Pattern) -> bool:
-    """Whether all lines have as many cells as the head, at least two; or all one more, since rows may have names."""
+    """Return whether all lines have the header's number of cells, at least two, or one more for row names."""
     counts = [len(cell.findall(line)) for line in lines]
     return len(counts) > 1 and counts[0] > 1 and set(counts[1:]) in ({counts[0]}, {counts[0] + 1})
 

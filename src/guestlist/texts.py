@@ -15,7 +15,7 @@ GRAM = 3
 
 
 def is_text(values) -> bool:
-    """Whether values are texts, at least one of them; some may be missing."""
+    """Return whether all values that are not missing are texts, and there is at least one."""
     known = [value for value in values if not _missing(value)]
     return bool(known) and all(isinstance(value, str) for value in known)
 
@@ -30,7 +30,7 @@ def not_a_text(values) -> int | None:
 
 
 def is_unicode(values: Iterable[str]) -> bool:
-    """Whether texts can be written in UTF-8: not if one has half of a surrogate pair, as file names may have."""
+    """Return whether texts can be encoded in UTF-8; lone surrogates, as in file names, cannot."""
     try:
         "".join(values).encode()
     except UnicodeEncodeError:
@@ -47,7 +47,7 @@ def as_unicode(values: np.ndarray) -> np.ndarray:
 
 
 def is_free(column: pd.Series) -> bool:
-    """Whether a column holds free text: strings of some length, most of them different; the others are categories and names."""
+    """Return whether a column holds free text: long, mostly distinct strings rather than categories."""
     if not (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
         return False
     some = column.dropna().iloc[:LOOKED_AT]

@@ -1,4 +1,4 @@
-"""What a comparison of audits holds: facts alone, the words for them are the report's."""
+"""Results of a comparison of audits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from guestlist.store.jsonable import to_json
 
 @dataclass(frozen=True)
 class Difference:
-    """One figure of two audits, and by how much the second exceeds the first.
+    """One metric of two audits and the difference, second minus first.
 
     Args:
         what: ``accuracy``, ``auc`` or ``tpr``, ``calibration_error``; ``exposed_auc`` and ``exposed_tpr`` are those of the most
@@ -36,13 +36,13 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        """Whether it is shown that the two differ."""
+        """Return whether the difference is statistically significant."""
         return not np.isnan(self.difference.value) and not self.difference.low <= 0 <= self.difference.high
 
 
 @dataclass(frozen=True)
 class MostExposed:
-    """The members whom references of either audit say to be most exposed.
+    """The most exposed members according to the references of either audit.
 
     Args:
         share: of all members.
@@ -58,7 +58,7 @@ class MostExposed:
 
 @dataclass(frozen=True)
 class RiskChanges:
-    """Members whose mu is shown to have changed.
+    """Members whose risk mu changed significantly.
 
     Args:
         q: the share of falsely named members that is allowed in either list, on average over comparisons.
@@ -74,7 +74,7 @@ class RiskChanges:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is different about the second of two audits.
+    """Differences of the second of two audits from the first.
 
     Args:
         first, second: their names.
@@ -117,7 +117,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class AuditMetrics:
-    """One of the audits, by itself: each figure with its own 95 % interval.
+    """Metrics of one audit, each with its own 95% interval.
 
     Args:
         attack: its headline attack, of which AUC and TPR are.
@@ -148,7 +148,7 @@ class Comparisons:
         fpr: of every TPR.
         audits: in the order given; the first is the one that all others are held against.
         pairs: every audit against the first, then the pairs that were asked for beside.
-        cover: what stands on its cover: what somebody says, and otherwise what those of all audits agree on; None: nothing.
+        cover: cover of the page; by default the entries on which the covers of all audits agree.
     """
 
     fpr: float
@@ -166,7 +166,7 @@ class Comparisons:
         return self.pairs[at]
 
     def pair(self, first: str, second: str) -> Comparison:
-        """The comparison of two audits, by their names."""
+        """Return the comparison of two audits by their names."""
         for one in self.pairs:
             if (one.first, one.second) == (first, second):
                 return one

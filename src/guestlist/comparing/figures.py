@@ -1,4 +1,4 @@
-"""The figures of two audits, pair by pair. Members and non-members are the same people in both."""
+"""Metrics of two audits of the same records, compared pair by pair."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Figure = Callable[[float], Difference]  # the confidence that the interval of th
 
 
 def figures(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[Figure]:
-    """Every figure that both audits have.
+    """Return every metric that both audits have.
 
     Args:
-        exposed: (records,) true for the most exposed members; None: nobody knows who they are.
+        exposed: (records,) true for the most exposed members; None if unknown.
     """
     found: list[Figure] = []
     if first.has("correct") and second.has("correct"):
@@ -46,23 +46,23 @@ def figures(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -
 
 
 def accuracy_of(side: Side, of: str) -> Estimate:
-    """Share of right answers about members, or about non-members."""
+    """Return the accuracy on members or on non-members."""
     rows = side.member == (of == "members")
     return clustered_proportion(side.values("correct")[rows] > 0, clusters=_those(side, rows))
 
 
 def auc_of(side: Side, rows: np.ndarray) -> Estimate:
-    """The AUC of the audit's headline attack on some of the records."""
+    """Return the AUC of the headline attack on some of the records."""
     return auc(side.scores[rows], side.member[rows], clusters=_those(side, rows))
 
 
 def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -> Estimate:
-    """The share of members that the audit's headline attack finds among some of the records."""
+    """Return the TPR of the headline attack on some of the records."""
     return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, clusters=_those(side, rows), confidence=confidence)
 
 
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
-    """How far confidence and share of right answers are apart on non-members."""
+    """Return the calibration error on non-members."""
     rows = ~side.member
     sureness, right = side.values("confidence")[rows], side.values("correct")[rows] > 0
     return calibration_error(sureness, right, clusters=_those(side, rows), confidence=confidence)

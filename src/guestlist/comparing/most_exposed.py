@@ -1,8 +1,8 @@
-"""The members who are most exposed, chosen without a look at what is compared.
+"""Most exposed members, chosen independently of the compared outputs.
 
-Who stands out in one audit stands out by luck as well, and falls back in the next, whatever the defence does. So members are
-chosen by what *references* say of them (mu), in both audits alike, and compared by what the two targets say: training a target
-is a draw of its own. A member counts by the larger of the two, so that whom the second model exposes is among them.
+Members that are extreme in one audit are so partly by chance, and regress to the mean in the next, whatever the defence does.
+Therefore the *references* of both audits choose the members (by mu), and the outputs of the two targets are compared: training
+a target is an independent draw. A member counts by the larger mu, so that members exposed by the second model are included.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def most_exposed_in_either(first: Side, second: Side) -> np.ndarray | None:
 
 
 def count_of(members: int) -> int:
-    """How many of so many members ``SHARE`` is; one at least."""
+    """Return ``SHARE`` of the members, at least 1."""
     return max(1, round(SHARE * members)) if members else 0
 
 
 def exposed_summary(chosen: np.ndarray, nonmembers: int, fpr: float, confidence: float) -> MostExposed:
-    """How many they are, and what could have been seen with so many."""
+    """Summarise the chosen members: their number and the detectable difference."""
     members = int(chosen.sum())
     return MostExposed(SHARE, members, seen_from(members, nonmembers, fpr, confidence))
 

@@ -1,4 +1,4 @@
-"""What is measured of one trained model: how far attacks tell members from non-members, and how often it is right."""
+"""Measures of one trained model: advantages of attacks and accuracies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def measures(
     shadow_calls: np.ndarray | None = None,
     average_loss: float | None = None,
 ) -> Mapping[str, float]:
-    """Advantages of attacks, and accuracies; NaN where nobody is left to measure.
+    """Advantages of attacks, and accuracies; NaN if there is no record to measure.
 
     Args:
         log_p: (records, classes) what the model answers.

@@ -197,7 +197,7 @@ def _clustered_once(game: Mixture, pool: Data) -> tuple[Mixture, Data]:
 
 
 def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -> int:
-    """How many members a first draw has; what cannot be drawn is told before anything is trained."""
+    """Return the number of members of a first draw; raise before training if a draw is impossible."""
     if not np.isfinite(pool.x).all():
         raise InputError("Some features are missing or not finite. Fill them first.")
     split = draw(game, pool, 1, _seed(seed, 0))
@@ -262,7 +262,7 @@ def _digest(pool: Data) -> str:
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON has it: an infinite epsilon is a word."""
+    """Convert options to JSON values: an infinite epsilon becomes text."""
     return {
         name: ["inf" if math.isinf(one) else one for one in value] if isinstance(value, tuple) else value
         for name, value in options.items()

@@ -1,4 +1,4 @@
-"""How the models of an experiment are trained: by default as Humphries et al. (2023) did."""
+"""Training options of an experiment, by default those of Humphries et al. (2023)."""
 
 from __future__ import annotations
 

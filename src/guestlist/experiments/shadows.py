@@ -1,4 +1,4 @@
-"""Models of the adversary's own, trained on records that nobody asks about, and an attack they teach (Shokri et al. 2017)."""
+"""Shadow models, trained on records that are not evaluated, and the attack fitted on them (Shokri et al. 2017)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST = 4 * FEWEST_OF_A_CLASS  # of the adversary's own records
 
 
 class Shadows(NamedTuple):
-    """What shadows answer about the adversary's own records, one after the other.
+    """Outputs of the shadow models for the adversary's records, one model after the other.
 
     Args:
         answers: (shadows × records, classes) as logarithms.
@@ -61,7 +61,7 @@ def train_shadows(
 
 
 def shadow_predictions(shadows: Shadows, labels: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """(records,) whom a network per class calls a member, from what shadows say about their members and non-members.
+    """Return (records,) membership predictions of one network per class, fitted on the outputs of shadow models.
 
     Args:
         labels: (records,) positions of the classes.

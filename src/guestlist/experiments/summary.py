@@ -23,7 +23,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Run:
-    """What was measured of one model.
+    """Measures of one model.
 
     Args:
         arm: ``apart``, the game; ``iid``, its counterpart.
@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Gap:
-    """By how much an attack's advantage in the game exceeds that in its counterpart, repeat by repeat.
+    """Advantage of an attack in the game minus that in the i.i.d. control, over paired repeats.
 
     Args:
         difference: with an interval that holds together with those of all other gaps of the experiment, at 95 %.
@@ -85,7 +85,7 @@ class Experiment:
     average_of: str = TARGET
 
     def mean(self, figure: str, epsilon: float, arm: str = "apart") -> Estimate:
-        """Of one figure."""
+        """Return the mean of one metric."""
         for point in self.points:
             if (point.arm, point.epsilon, point.figure) == (arm, epsilon, figure):
                 return point.mean
@@ -105,7 +105,7 @@ class Experiment:
         return Path(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the content of experiment.json."""
 
         def plain(value):
             if isinstance(value, Estimate):
@@ -136,7 +136,7 @@ class Experiment:
 
 
 def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Sequence[Run]) -> Experiment:
-    """Means over repeats; figures that nobody measured are left out."""
+    """Average the runs over repeats, without metrics that were not measured."""
     points, apart = [], []
     for epsilon in setting.epsilons:
         by_arm = {

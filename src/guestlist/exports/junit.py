@@ -1,4 +1,4 @@
-"""What a gate said as JUnit's XML, which CI systems show as tests. It names no member."""
+"""Gate result as JUnit XML, which CI systems show as tests. It names no member."""
 
 from __future__ import annotations
 

@@ -39,18 +39,18 @@ def markdown(results: Results) -> str:
 
 
 def cover(results: Results) -> str:
-    """What its owner says of the audit."""
+    """Return the entries of the cover as a list."""
     return "\n".join(f"- {plain(line)}" for line in words.cover_lines(results))
 
 
 def beside(results: Results) -> str:
-    """What changes the answer."""
+    """Return the sentences that qualify the verdict."""
     found = [f"- {plain(row.text)}" for row in checks.beside_answer(results)]
     return "\n".join(["Before you rely on it:", "", *found]) if found else ""
 
 
 def promised(results: Results) -> str:
-    """Whether a claimed epsilon holds, and what it allows; empty where none is claimed."""
+    """Return the verdict on a claimed epsilon; empty if none is claimed."""
     return " ".join(filter(None, claim_sentences(results)))
 
 

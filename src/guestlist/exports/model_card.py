@@ -13,7 +13,7 @@ LOWER_BOUND = "These numbers are a lower bound: a stronger attack may identify m
 
 
 def model_card(results: Results) -> str:
-    """What the audit asked, what it found, how, and what it did not look at."""
+    """Write the model card section: question, result, method and limits."""
     results = sanitize_results(results)
     versions = {} if results.provenance is None else results.provenance.versions
     made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""

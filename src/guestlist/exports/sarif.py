@@ -1,4 +1,4 @@
-"""What a gate said as SARIF 2.1.0, which code-scanning services read. It names no member."""
+"""Gate result as SARIF 2.1.0, which code-scanning services read. It names no member."""
 
 from __future__ import annotations
 

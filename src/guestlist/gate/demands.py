@@ -1,4 +1,4 @@
-"""What an audit must have before its figures count: a gate must not pass what an audit could not have seen."""
+"""Requirements on an audit: a gate must not pass a leak that the audit could not detect."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     """No attack ranks members below non-members, beyond chance: an AUC below 0.5 keeps every limit, whatever leaks.
 
     The members and non-members may have been interchanged, or a sign inverted. With many attacks, one of them has an interval
-    below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. Somebody who
-    ignores GL112, the same of the headline attack, accepts that.
+    below 0.5 by chance, so the upper ends hold together (Bonferroni), with the error of one side of a 95 % interval. A user who
+    ignores GL112, the same check of the headline attack, accepts that.
     """
     reversed_headline = results.check(GL112)
     ignored_by_audit = reversed_headline is not None and reversed_headline.state == "ignored"
@@ -109,7 +109,7 @@ DEMANDS: dict[str, Callable[[Results, Judged, Policy], Demand | None]] = {
 
 
 def compares(name: str) -> bool:
-    """Whether an attack, by its name in the results, compares models on the same record.
+    """Return whether an attack compares models on the same record.
 
     Nothing is known about a user's own attack, so it does not count.
     """

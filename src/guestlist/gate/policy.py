@@ -20,7 +20,7 @@ REQUIRED, NOT_REQUIRED = "required", "not required"
 
 @dataclass(frozen=True)
 class Policy:
-    """What an audit must show, and what it must have for that to count.
+    """Limits and requirements that an audit must meet.
 
     Args:
         max_auc, max_advantage: largest that may pass.

@@ -1,4 +1,4 @@
-"""How many records would settle whether a limit holds, at the present value.
+"""Number of records that would decide whether a limit holds, at the present estimate.
 
 An interval for a share has its upper end h where (h - value)**2 = c h (1 - h) / n, whatever c is: Wilson's for a proportion,
 and close to those in use for an AUC and for a TPR. The end in the results tells c / n, and the limit in the place of h tells
@@ -14,7 +14,7 @@ from guestlist.findings.gated import Limit
 
 
 def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
-    """How many times the records of the audit it takes: infinite where no number would do, NaN where it cannot be told.
+    """Return the factor by which the audit must grow; infinite if no size suffices, NaN if unknown.
 
     It cannot be told from an upper end of 1, which says nothing about the next record.
 
@@ -35,5 +35,5 @@ def _as_share(number: float, limit: Limit) -> float:
 
 
 def _looseness(value: float, high: float) -> float:
-    """What falls as one over the number of records: the squared width in units of the spread at the upper end."""
+    """Return the squared half-width over the variance at the upper end; it falls as 1/n."""
     return (high - value) ** 2 / (high * (1 - high))

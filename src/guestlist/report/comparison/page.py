@@ -114,7 +114,7 @@ def _calibrated(pair: Comparison) -> bool:
 
 
 def _risks(found: Comparisons) -> Section | None:
-    """How each risk that two audits or more have is spread over members, before and after."""
+    """Distribution over members of each risk that at least two audits have."""
     names = dict.fromkeys(name for audit in found.audits for name, at in audit.risks.items() if at)
     shown = {name: [audit for audit in found.audits if audit.risks.get(name)] for name in names}
     shown = {name: audits for name, audits in shown.items() if len(audits) > 1}

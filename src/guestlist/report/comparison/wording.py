@@ -20,13 +20,13 @@ TOGETHER = (
 
 
 def metric_name(pair: Comparison, row: Difference) -> str:
-    """What a difference is about."""
+    """Return the name of the compared metric."""
     share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
     return FIGURES[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
 
 
 def verdict(row: Difference) -> str:
-    """What is shown; words follow from the interval."""
+    """Return the verdict that follows from the interval."""
     if row.difference.value != row.difference.value:
         return "withheld"
     if not row.differs:
@@ -41,7 +41,7 @@ def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, 
 
 
 def difference_sentence(pair: Comparison) -> str:
-    """What is different about the second audit, in one sentence."""
+    """Return the main difference of the second audit in one sentence."""
     rows = {(row.what, row.of): row for row in pair.differences}
     leaks = [row for row in rows.values() if row.what in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
     costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
@@ -60,7 +60,7 @@ def _change(pair: Comparison, row: Difference) -> str:
 
 
 def exposed_sentence(pair: Comparison) -> str:
-    """Who the most exposed are, and what could have been seen about them."""
+    """Return the number of most exposed members and the detectable difference."""
     found = pair.most_exposed
     if found is None:
         return "The most exposed members are not compared: mu chooses them, and one of the audits has too few references for it."
@@ -73,7 +73,7 @@ def exposed_sentence(pair: Comparison) -> str:
 
 
 def risk_changes_sentence(pair: Comparison) -> str:
-    """How many members' risk rose and fell."""
+    """Return the numbers of members whose risk rose and fell."""
     found = pair.moved
     if found is None:
         return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."

@@ -47,12 +47,12 @@ def game_description(found: Experiment) -> str:
 
 
 def name_of(found: Experiment, attack: str) -> str:
-    """What an attack looks at."""
+    """Return the display name of an attack."""
     return NAMES[attack].format(AVERAGES[found.average_of])
 
 
 def answer(found: Experiment) -> list[str]:
-    """What is shown, attack by attack."""
+    """Return one sentence per attack."""
     return [line for attack in ATTACKS if (line := _said(found, attack))]
 
 
@@ -81,7 +81,7 @@ def _said(found: Experiment, attack: str) -> str | None:
 
 
 def is_significant(difference: Estimate, side: int) -> bool:
-    """Whether the whole interval lies on one side of 0."""
+    """Return whether the whole interval lies on one side of 0."""
     return (difference.low if side > 0 else -difference.high) > 0
 
 
