@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import guestlist as gl
-from guestlist.defences.hamp import spread_for
+from guestlist.defences.hamp import smoothing_for
 from guestlist.defences.objective import Batch, Start
 from guestlist.defences.relax_loss import flat
 
@@ -69,7 +69,7 @@ def test_a_confident_answer_costs():
 
 @pytest.mark.parametrize(("share", "classes"), [(0.0, 3), (0.3, 2), (0.5, 10), (0.95, 100)])
 def test_labels_have_the_entropy_that_is_asked_for(share, classes):
-    spread = spread_for(share, classes)
+    spread = smoothing_for(share, classes)
     label = (1 - spread) * np.eye(classes)[0] + spread / classes
     known = label[label > 0]
     assert -(known * np.log(known)).sum() / np.log(classes) == pytest.approx(share, abs=1e-9)
@@ -77,7 +77,7 @@ def test_labels_have_the_entropy_that_is_asked_for(share, classes):
 
 def test_hamp_is_both_of_its_parts():
     value, _ = loss_of(gl.Hamp(0.4, 0.2))
-    spread, entropy = spread_for(0.4, 4), -(P * np.log(P)).sum(1).mean()
+    spread, entropy = smoothing_for(0.4, 4), -(P * np.log(P)).sum(1).mean()
     assert value == pytest.approx(cross_entropy((1 - spread) * np.eye(4)[Y] + spread / 4) - 0.2 * entropy)
 
 

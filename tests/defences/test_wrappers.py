@@ -189,7 +189,7 @@ def test_half_of_the_records_move_by_the_size(data):
 
 def test_what_moves_is_told(data):
     recipe, rng, same = gl.FgsmNoise(0.1, 0.5, FIT), np.random.default_rng(7), np.random.default_rng(7)
-    given, chosen = recipe.moved(FIT(network(), data, rng), data, rng)
+    given, chosen = recipe.perturbed(FIT(network(), data, rng), data, rng)
     assert np.array_equal((given.x != data.x).any(axis=1), chosen)
     assert chosen.sum() == 60
     assert equal(FIT(network(), given, rng), recipe(network(), data, same)), "the recipe trains on what was told"

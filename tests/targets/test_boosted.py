@@ -11,7 +11,7 @@ from guestlist.defences import Refit
 from guestlist.defences.unfitted import unfitted
 from guestlist.errors import InputError
 from guestlist.targets import as_target
-from guestlist.targets.boosted import start_of
+from guestlist.targets.boosted import untrained_model
 
 
 def people(records: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -118,9 +118,9 @@ STOPPED = ["xgboost", "lightgbm", "lightgbm callback", "catboost"]
 @pytest.mark.parametrize("library", STOPPED)
 def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
     model = stopped(library)
-    start = start_of(model)
+    start = untrained_model(model)
     assert 1 <= start.rounds < 60
-    assert start.most == 200
+    assert start.max_rounds == 200
     x, y = people(60, 1)
     trained = Refit()(start.model, gl.Data(x[["age"]].to_numpy(), y == "yes"), np.random.default_rng(0))
     rounds = {
@@ -132,14 +132,14 @@ def test_references_are_trained_for_as_many_rounds_as_the_target_kept(library):
     # The same records and the same rounds: the answers are the target's, but for CatBoost's seed.
     ours, theirs = (one.predict_proba(x[["age"]].to_numpy())[:, 1] for one in (trained, model))
     assert np.corrcoef(ours, theirs)[0, 1] > (0.9 if library == "catboost" else 0.9999)
-    assert start_of(trained).rounds is None
+    assert untrained_model(trained).rounds is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["xgboost", "catboost"])
 def test_an_audit_of_a_model_that_stopped_early_says_how_references_are_trained(library):
     sides = [(x[["age"]].to_numpy(), y == "yes") for x, y in (people(60, 1), people(60, 2))]
-    rounds = start_of(stopped(library)).rounds
+    rounds = untrained_model(stopped(library)).rounds
     with pytest.warns(gl.AuditWarning, match=f"Every reference is trained for {rounds} rounds"):
         found = gl.audit(
             stopped(library), *sides, references=4, attacks=["loss", "lira"], jobs=1, baseline=False, progress=False

@@ -72,7 +72,7 @@ def test_many_classes(monkeypatch):
     log_p = model.predict_log_proba(X)
     expected = softmax_leverage(X, log_p, member=MEMBER, penalty=5.0, weight=np.ones(50))
     np.testing.assert_allclose(values, expected)
-    monkeypatch.setattr(module, "MOST", 14)
+    monkeypatch.setattr(module, "MAX_HESSIAN_PARAMETERS", 14)
     apart, p = found(model, CLASSES)[MEMBER], np.exp(log_p)[MEMBER]
     ridge, design = 5.0 * np.diag([1, 1, 1, 1, 0]), np.column_stack([X, np.ones(50)])[MEMBER]
     np.testing.assert_allclose(

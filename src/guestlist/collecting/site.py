@@ -14,7 +14,7 @@ from guestlist.games import draw
 from guestlist.store import Store, model_path
 from guestlist.store.files import remove_partial_files
 from guestlist.targets.scales import Scale
-from guestlist.targets.signals import blocks_of
+from guestlist.targets.signals import row_blocks
 from guestlist.targets.target import Target
 
 # Outputs of one fitted model differ only by rounding, since threads add up in any order. Those of a different model differ by
@@ -119,7 +119,7 @@ def _write_or_check_outputs(store: Store, target: Target, outputs: np.ndarray, l
 
 def _differ(stored: np.ndarray, outputs: np.ndarray) -> bool:
     """Return whether outputs differ by more than rounding; block by block, as they may be large."""
-    parts = [(np.abs(stored[rows] - outputs[rows]).max(), np.abs(stored[rows]).max()) for rows in blocks_of(stored)]
+    parts = [(np.abs(stored[rows] - outputs[rows]).max(), np.abs(stored[rows]).max()) for rows in row_blocks(stored)]
     furthest, largest = np.max(parts, axis=0)
     return bool(furthest > TOLERANCE * max(1.0, largest))
 

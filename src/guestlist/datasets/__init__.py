@@ -1,4 +1,4 @@
-"""Loaders of known data: embedded, found beside the project or in the cache, or fetched with a checksum."""
+"""Loaders of public datasets: from a package, a local folder, the cache, or a download with a checksum."""
 
 from guestlist.datasets.fetch import DATA_VARIABLE, local
 from guestlist.datasets.table import DATASETS, Dataset, load

@@ -1,4 +1,4 @@
-"""Files of public datasets: from a folder the user names, from the cache, or from their source, checked."""
+"""Files of public datasets: from the user's folder, the cache, or a download with a checksum."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ DATA_VARIABLE = "GUESTLIST_DATA"
 
 
 def local(name: str) -> Path | None:
-    """The file of that name in ``$GUESTLIST_DATA``, if it is there."""
+    """Return the path of a file in ``$GUESTLIST_DATA``; None if it is not there."""
     folder = os.environ.get(DATA_VARIABLE)
-    path = Path(folder) / name if folder else None
-    return path if path and path.exists() else None
+    if folder and (Path(folder) / name).exists():
+        return Path(folder) / name
+    return None
 
 
 def fetched(url: str, sha256: str) -> Path:
-    """The file at ``url``, from the cache if it was fetched before; refused unless it has this checksum."""
+    """Return the file at ``url`` from the cache, or download it; raise unless it has this checksum."""
     path = cache_folder() / url.rsplit("/", 1)[-1]
     if not path.exists() or _digest(path.read_bytes()) != sha256:
         content = _download(url)
@@ -42,7 +43,7 @@ def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.read()
-    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:  # refused, or broken off
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:  # refused or interrupted
         raise InputError(
             f"{url} cannot be fetched ({error}). Put the file where ${DATA_VARIABLE} points, or go online."
         ) from error

@@ -1,4 +1,4 @@
-"""The datasets that can be loaded by name."""
+"""Table of the datasets that can be loaded by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from guestlist.errors import InputError
 
 @dataclass(frozen=True)
 class Dataset:
-    """A known dataset: how to load it, its label column, where it comes from."""
+    """A dataset: its loader, label column, summary and source."""
 
     load: Callable[[], pd.DataFrame]
     label: str
@@ -23,7 +23,7 @@ class Dataset:
 
 
 def digits() -> pd.DataFrame:
-    """1,797 handwritten digits of 8 x 8 pixels, shipped with scikit-learn."""
+    """Load 1,797 handwritten digits of 8 x 8 pixels, shipped with scikit-learn."""
     from sklearn.datasets import load_digits
 
     return load_digits(as_frame=True).frame
@@ -40,7 +40,7 @@ ADULT_COLUMNS = (
 
 
 def adult() -> pd.DataFrame:
-    """48,842 people of the 1994 US census, with ``income`` above or below 50,000 dollars and a ``split`` column."""
+    """Load 48,842 people of the 1994 US census, with ``income`` above or below 50,000 dollars and a ``split`` column."""
     here = local("adult.parquet")
     if here:
         return pd.read_parquet(here)
@@ -53,7 +53,7 @@ def adult() -> pd.DataFrame:
 
 
 def location30() -> pd.DataFrame:
-    """5,010 people of Bangkok by the 446 places they checked in at, in 30 clusters (column ``cluster``)."""
+    """Load 5,010 people of Bangkok by the 446 places they checked in at, in 30 clusters (column ``cluster``)."""
     here = local("location30.npz")
     if here is None:
         raise InputError(
@@ -77,7 +77,7 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load(name: str) -> pd.DataFrame:
-    """A dataset by name, as a table with its label in a column."""
+    """Load a dataset by name, as a table with its label in a column."""
     if name not in DATASETS:
         raise InputError(f"There is no dataset {name!r}; there are {', '.join(DATASETS)}.")
     return DATASETS[name].load()

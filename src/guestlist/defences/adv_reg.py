@@ -1,4 +1,4 @@
-"""Training against an attack classifier that is trained beside the model."""
+"""Training against an attack classifier that is trained alongside the model."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from guestlist.errors import InputError
 
 @dataclass(frozen=True)
 class AdvReg:
-    """Adversarial regularisation (Nasr, Shokri & Houmansadr 2018): the model's answers must not convince an attack classifier.
+    """Adversarial regularisation (Nasr, Shokri & Houmansadr 2018): outputs must not convince an attack classifier.
 
-    The classifier I sees an answer's probabilities and the label, and learns to tell this batch from as many held-out records,
-    by the gain log I of members and log(1 - I) of the others. The model then minimises its loss plus ``weight`` times the mean
-    of log I. The classifier here is one perceptron of both inputs, smaller than the paper's.
+    The attack classifier I reads the model's probabilities and the label. It learns to distinguish this batch from the same
+    number of held-out records, with the gain log I for members and log(1 - I) for the others. The model then minimises its
+    loss plus ``weight`` times the mean of log I. The classifier is one perceptron of both inputs, smaller than the paper's.
 
     Args:
-        held_out: records that nobody trains on, with positions of classes as labels. An attacker who knows the defence has
-            records of the same kind; those of an audit's non-members would be seen in training.
-        weight: of the gain; 0 is plain training, bit for bit.
-        steps: of the classifier for each step of the model.
-        warm_up: epochs before the gain counts.
-        hidden, learning_rate: of the classifier.
+        held_out: Records that no model is trained on, with positions of classes as labels. An adaptive attacker has records
+            from the same distribution. Do not pass the non-members of the audit: training would use them.
+        weight: Weight of the gain; 0 is plain training, with identical results.
+        steps: Steps of the classifier for each step of the model.
+        warm_up: Epochs before the gain is added to the loss.
+        hidden, learning_rate: Options of the classifier.
     """
 
     held_out: Data = field(repr=False)
@@ -53,13 +53,13 @@ class AdvReg:
 
         x, y = tensor(self.held_out.x, start.module), labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]
-        with torch.random.fork_rng(devices=[]):  # what others draw afterwards does not depend on it
+        with torch.random.fork_rng(devices=[]):  # later draws must not depend on the classifier
             torch.manual_seed(int(start.rng.integers(2**63)))
             attack = mlp(2 * classes, 1, hidden=self.hidden).to(start.x.dtype)
         optimizer = torch.optim.Adam(attack.parameters(), lr=self.learning_rate)
 
         def odds(answers, labels):
-            """(records,) log-odds of membership that the classifier gives."""
+            """Return (records,) log-odds of membership according to the classifier."""
             return attack(torch.cat([answers.softmax(dim=1), soft(labels, classes, answers)], dim=1)).flatten()
 
         def learn(answers, batch: Batch) -> None:
@@ -82,7 +82,7 @@ class AdvReg:
 
 
 def _log(odds):
-    """log of a probability whose log-odds these are."""
+    """Return the logarithm of a probability, given its log-odds."""
     from torch.nn.functional import logsigmoid
 
     return logsigmoid(odds)

@@ -1,7 +1,7 @@
-"""Ways to answer: the model is trained as ever, and says less.
+"""Output defences: the model is trained as usual, and its outputs reveal less.
 
-Each is begun once for each model, which may ask for the records it was trained on, and turns probabilities into probabilities.
-An answer depends on the question alone: asking twice tells nothing new.
+Each defence is prepared once for each model, with the model's training records if it needs them, and maps probabilities to
+probabilities. The output depends only on the input, so repeating a query reveals nothing new.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import numpy as np
 from guestlist.data import Data
 from guestlist.fingerprints import described
 
-Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to those that are told
+Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
 Ask = Callable[[object], np.ndarray]  # features to (records, classes) probabilities
 
 
 @runtime_checkable
 class Answering(Protocol):
-    """A way to answer."""
+    """An output defence."""
 
-    learns: bool  # whether it looks at the records that the model was trained on
+    learns: bool  # True if it reads the records that the model was trained on
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        """What one model says in the place of its probabilities.
+        """Return the function that changes the probabilities of one model.
 
         Args:
-            ask: the model, undefended.
-            data: what it was trained on, labels as positions of classes; None unless the defence learns.
+            ask: the undefended model.
+            data: its training records, with positions of classes as labels; None unless the defence learns.
         """
 
     def describe(self) -> str:
-        """Every option, as of a recipe."""
+        """Identify the defence with every option, as a recipe does."""
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """Probabilities to so many digits; a row that rounds to nothing keeps its largest class."""
+    """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class."""
 
     digits: int = 2
     learns = False
@@ -49,11 +49,11 @@ class Rounded:
             raise ValueError(f"Expected digits={self.digits} to be 0 or more.")
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.said
+        return self.apply
 
-    def said(self, p: np.ndarray) -> np.ndarray:
+    def apply(self, p: np.ndarray) -> np.ndarray:
         """
-        >>> Rounded(1).said(np.array([[0.62, 0.34, 0.04]])).round(3)
+        >>> Rounded(1).apply(np.array([[0.62, 0.34, 0.04]])).round(3)
         array([[0.667, 0.333, 0.   ]])
         """
         rounded = np.round(p, self.digits)
@@ -66,7 +66,7 @@ class Rounded:
 
 @dataclass(frozen=True)
 class TopK:
-    """The ``k`` largest probabilities; what is left is spread evenly over the other classes."""
+    """Output the ``k`` largest probabilities; the other classes share the remainder equally."""
 
     k: int = 3
     learns = False
@@ -76,21 +76,21 @@ class TopK:
             raise ValueError(f"Expected k={self.k} to be 1 or more.")
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.said
+        return self.apply
 
-    def said(self, p: np.ndarray) -> np.ndarray:
+    def apply(self, p: np.ndarray) -> np.ndarray:
         """
-        >>> TopK(1).said(np.array([[0.5, 0.2, 0.3]]))
+        >>> TopK(1).apply(np.array([[0.5, 0.2, 0.3]]))
         array([[0.5 , 0.25, 0.25]])
         """
         others = p.shape[1] - self.k
         if others < 2:
             return p.copy()
-        # Equal ones are kept in the order of the classes.
+        # Ties are broken by the order of the classes.
         rank = np.argsort(np.argsort(-p, axis=1, kind="stable"), axis=1, kind="stable")
-        kept = np.where(rank < self.k, p, 0.0)
-        rest = np.maximum(1 - kept.sum(axis=1, keepdims=True), 0.0)
-        return np.where(rank < self.k, p, rest / others)
+        largest = np.where(rank < self.k, p, 0.0)
+        remainder = np.maximum(1 - largest.sum(axis=1, keepdims=True), 0.0)
+        return np.where(rank < self.k, p, remainder / others)
 
     def describe(self) -> str:
         return described(self)
@@ -98,7 +98,7 @@ class TopK:
 
 @dataclass(frozen=True)
 class LabelOnly:
-    """The class alone, and nothing about how sure the model is."""
+    """Output only the predicted class, without confidence."""
 
     learns = False
 
@@ -111,7 +111,7 @@ class LabelOnly:
 
 @dataclass(frozen=True)
 class Temperature:
-    """Flatter probabilities, in the proportions of their ``1 / temperature``-th powers; below 1 they are sharper."""
+    """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them."""
 
     temperature: float = 2.0
     learns = False
@@ -121,11 +121,11 @@ class Temperature:
             raise ValueError(f"Expected temperature={self.temperature} above 0.")
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.said
+        return self.apply
 
-    def said(self, p: np.ndarray) -> np.ndarray:
+    def apply(self, p: np.ndarray) -> np.ndarray:
         """
-        >>> Temperature(2).said(np.array([[0.8, 0.2]])).round(4)
+        >>> Temperature(2).apply(np.array([[0.8, 0.2]])).round(4)
         array([[0.6667, 0.3333]])
         """
         powers = (p / p.max(axis=1, keepdims=True)) ** (1 / self.temperature)
@@ -136,5 +136,5 @@ class Temperature:
 
 
 def labels_of(p: np.ndarray) -> np.ndarray:
-    """(records, classes) 1 for the most likely class, 0 for the others; of equal ones, the first."""
+    """Return (records, classes): 1 for the likeliest class (the first of ties), 0 for the others."""
     return np.eye(p.shape[1])[p.argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""A model that learns from the answers of others, and not from the labels."""
+"""Distillation: a student learns from the outputs of teachers instead of the labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class Distillation:
-    """A student learns the answers that a teacher gives to its own training records, at a temperature (Hinton et al. 2015).
+    """Train a student on a teacher's outputs for its own training records, at a temperature (Hinton et al. 2015).
 
-    In training, teacher and student both answer at the temperature; afterwards the student answers at 1. The teacher knows
-    these records by heart, and part of that reaches the student: :class:`Selena` avoids it.
+    In training, teacher and student both use the temperature; afterwards the student uses 1. The teacher has memorised
+    these records, and part of that reaches the student: :class:`Selena` avoids it.
     """
 
     teacher: Fit = field(default_factory=Fit)
@@ -39,7 +39,7 @@ class Distillation:
         return student.distil(module, data, probabilities(teacher, data.x, self.temperature), rng)
 
     def plain(self) -> Fit:
-        """What the student would be, taught by the labels."""
+        """Return the student's training, on the labels."""
         return self.student.plain()
 
     def describe(self) -> str:
@@ -48,7 +48,7 @@ class Distillation:
 
 @dataclass(frozen=True)
 class AtTemperature:
-    """The loss of answers at a temperature, times its square, so that gradients keep their size."""
+    """Loss at a temperature, times the squared temperature, so that gradients keep their size."""
 
     temperature: float
     for_values: ClassVar[bool] = False
@@ -62,9 +62,9 @@ class AtTemperature:
 
 @dataclass(frozen=True)
 class Selena:
-    """A student learns, about each record, the mean answer of the teachers that did not train on it (Tang et al. 2022).
+    """Train a student on the mean output of the teachers that were not trained on the record (Tang et al. 2022).
 
-    Each record is left out by ``out`` of ``teachers`` models. The paper has 25 of which 10 leave a record out.
+    Each record is excluded by ``out`` of ``teachers`` models. The paper has 25 teachers, 10 of which exclude a record.
     """
 
     teachers: int = 10
@@ -90,7 +90,7 @@ class Selena:
         return self.student.distil(module, data, np.sum(answers, axis=0) / self.out, rng)
 
     def plain(self) -> Fit:
-        """What the student would be, taught by the labels."""
+        """Return the student's training, on the labels."""
         return self.student.plain()
 
     def describe(self) -> str:

@@ -1,4 +1,4 @@
-"""Answers of a part of the units at a time."""
+"""Dropout: units are switched off at random in training."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class Dropout:
-    """In training, each unit before a linear layer but the first is silent with a probability (Srivastava et al. 2014).
+    """Train with dropout before every linear layer except the first layer (Srivastava et al. 2014).
 
-    A module that drops units itself needs no such recipe; there, this one adds to it.
+    If the module already has dropout layers, this recipe adds more.
     """
 
     rate: float = 0.5
@@ -31,11 +31,11 @@ class Dropout:
         return self.fit(dropping(module, self.rate), data, rng)
 
     def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
-        """The same with (records, classes) probabilities in the place of labels."""
+        """Train on (records, classes) probabilities instead of labels."""
         return self.fit.distil(dropping(module, self.rate), data, soft, rng)
 
     def plain(self) -> Fit:
-        """The same training of the module as it is."""
+        """Return the same training without dropout."""
         return self.fit.plain()
 
     def describe(self) -> str:
@@ -43,7 +43,7 @@ class Dropout:
 
 
 def dropping(module, rate: float):
-    """A copy in which a dropout stands before every linear layer but the first layer."""
+    """Return a copy with dropout before every linear layer except the first layer."""
     from torch import nn
 
     module = copy.deepcopy(module)

@@ -1,4 +1,4 @@
-"""Stopping before the model knows its records by heart."""
+"""Early stopping, before the model memorises its records."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """Train as ``fit`` does, on most of the records; the parameters of the epoch that does best on the rest are kept.
+    """Train as ``fit`` does, and keep the epoch that performs best on held-out records.
 
     Args:
-        fit: the training; its ``epochs`` are the most there are.
-        share: of the records, held out: they choose the epoch and are not trained on.
-        patience: epochs without a better one before training ends.
+        fit: Training; its ``epochs`` are the maximum.
+        share: Share of the records that is held out to choose the epoch.
+        patience: Epochs without an improvement before training ends.
     """
 
     fit: Fit = field(default_factory=Fit)
@@ -33,25 +33,29 @@ class EarlyStopping:
             raise ValueError(f"Expected patience={self.patience} to be 1 or more.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
-        """The module after its best epoch; of equal ones, the first."""
+        """Return the module after its best epoch (the first of ties)."""
         order = rng.spawn(1)[0].permutation(len(data))
-        chosen, rest = np.split(order, [max(1, round(self.share * len(data)))])
-        rest = np.sort(rest)
-        if not len(rest):
+        held_out, training_rows = np.split(order, [max(1, round(self.share * len(data)))])
+        training_rows = np.sort(training_rows)
+        if not len(training_rows):
             raise ValueError(f"Expected more than one record, found {len(data)}.")
-        best, found, waited = -np.inf, None, 0
-        for trained in self.fit.epochs_of(module, data.take(rest), rng):
-            reached = goodness(trained, data.x[chosen], data.y[chosen], self.fit.loss)
-            waited += 1
+        best = -np.inf
+        best_module = None
+        epochs_waited = 0
+        for trained in self.fit.epochs_of(module, data.take(training_rows), rng):
+            reached = goodness(trained, data.x[held_out], data.y[held_out], self.fit.loss)
+            epochs_waited += 1
             if reached > best:
-                best, found, waited = reached, copy.deepcopy(trained), 0
-            if waited >= self.patience:
+                best = reached
+                best_module = copy.deepcopy(trained)
+                epochs_waited = 0
+            if epochs_waited >= self.patience:
                 break
-        assert found is not None, "there is one epoch or more"
-        return found.eval()
+        assert best_module is not None, "there is one epoch or more"
+        return best_module.eval()
 
     def plain(self) -> Fit:
-        """All epochs, on all records."""
+        """Return training for all epochs, on all records."""
         return self.fit.plain()
 
     def describe(self) -> str:

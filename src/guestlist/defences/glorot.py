@@ -1,8 +1,8 @@
-"""Layers that begin as Glorot & Bengio (2010) have it: uniform by their numbers of inputs and outputs, without an offset.
+"""Glorot initialisation (Glorot & Bengio 2010): uniform weights by the numbers of inputs and outputs, zero bias.
 
-The founding papers' networks began so. Torch's own layers begin smaller: a network of several of them, with few records and
-epochs, learns less. The layers stay torch's own, since libraries that know layers by their class (Opacus, Captum) must know
-them; the network draws their parameters in their place.
+The networks of the founding papers started like this. Torch's default starts smaller: a network of several layers, with few
+records and epochs, learns less. The layers remain torch's own classes, because Opacus and Captum recognise layers by their
+class; the network initialises the parameters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Network(nn.Sequential):
-    """Layers in a row, whose parameters the network draws, however deep they stand in it."""
+    """Sequence of layers that initialises the parameters of all layers inside it."""
 
     def reset_parameters(self) -> None:
         for layer in self.modules():
@@ -21,8 +21,8 @@ class Network(nn.Sequential):
                     nn.init.zeros_(layer.bias)
 
 
-def begun(*layers: nn.Module) -> Network:
-    """The network of these layers, with its parameters drawn."""
+def initialised(*layers: nn.Module) -> Network:
+    """Return a network of these layers with initialised parameters."""
     network = Network(*layers)
     network.reset_parameters()
     return network

@@ -1,4 +1,4 @@
-"""Less certain labels, and answers that are pushed to be less certain."""
+"""HAMP: labels of high entropy, and a penalty on confident outputs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from guestlist.defences.objective import Batch, Loss, Start, soft
-from guestlist.defences.smoothing import entropy
+from guestlist.defences.smoothing import output_entropy
 
 
 @dataclass(frozen=True)
 class Hamp:
-    """Labels of high entropy, and a penalty on confident answers (Chen & Pattabiraman 2024): the part of HAMP that trains.
+    """Train on labels of high entropy with a penalty on confident outputs (Chen & Pattabiraman 2024).
+
+    This is the training part of HAMP.
 
     Args:
-        entropy: of the labels, as a share of the largest there is, log(classes); the true class keeps the most.
-        weight: of the entropy of the answers.
+        entropy: Entropy of the labels, as a share of the maximum, log(classes); the true class keeps the largest probability.
+        weight: Weight of the entropy of the outputs.
     """
 
     entropy: float = 0.5
@@ -34,25 +36,27 @@ class Hamp:
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
             classes = answers.shape[1]
-            spread = spread_for(self.entropy, classes)
-            labels = (1 - spread) * soft(batch.y, classes, answers) + spread / classes
-            return start.loss(answers, batch._replace(y=labels)) - self.weight * entropy(answers).mean()
+            smoothing = smoothing_for(self.entropy, classes)
+            labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
+            return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
 
         return loss
 
 
 @lru_cache(maxsize=64)
-def spread_for(share: float, classes: int) -> float:
-    """How much of a label must be spread evenly over all classes for its entropy to be a share of log(classes).
+def smoothing_for(share: float, classes: int) -> float:
+    """Return the label smoothing for which the entropy of a label is a share of log(classes).
 
-    >>> round(spread_for(0.5, 2), 4)
+    >>> round(smoothing_for(0.5, 2), 4)
     0.2201
     """
     from scipy.optimize import brentq
 
-    def beyond(spread: float) -> float:
-        p = np.full(classes, spread / classes)
-        p[0] += 1 - spread
+    def beyond(smoothing: float) -> float:
+        p = np.full(classes, smoothing / classes)
+        p[0] += 1 - smoothing
         return float(-(p * np.log(np.maximum(p, 1e-300))).sum() / np.log(classes)) - share
 
-    return 0.0 if share == 0 else float(brentq(beyond, 0.0, 1.0, xtol=1e-12))
+    if share == 0:
+        return 0.0
+    return float(brentq(beyond, 0.0, 1.0, xtol=1e-12))

@@ -1,4 +1,4 @@
-"""A penalty on large parameters."""
+"""L2 penalty on the parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from guestlist.defences.objective import Batch, Loss, Start
 
 @dataclass(frozen=True)
 class L2:
-    """The loss plus ``weight`` times the sum of all squared parameters: its gradient is 2 weight w.
+    """Add ``weight`` times the sum of all squared parameters to the loss: the gradient is 2 weight w.
 
-    A penalty in the loss, which AdamW's ``weight_decay`` is not: Adam divides the gradient of a penalty by what it knows of the
-    size of gradients, and decays weights beside that.
+    This is a penalty in the loss, unlike AdamW's ``weight_decay``: Adam divides the gradient of a penalty by the running size
+    of gradients, and decays weights separately.
     """
 
     weight: float = 1e-3

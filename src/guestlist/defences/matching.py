@@ -1,6 +1,6 @@
-"""Baselines of the same accuracy as a defence: the plain model stopped early, and training with noise.
+"""Baselines with the accuracy of a defence: the plain model stopped early, and training with noise.
 
-A defence that costs accuracy must be held against these: less training gives away less too.
+A defence that costs accuracy must be compared with these: less training also leaks less.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from guestlist.defences.searched import Searched
 from guestlist.defences.unfitted import unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import last
+from guestlist.targets.frameworks import FRAMEWORKS
 
-# How many rounds an estimator trains for, in scikit-learn, XGBoost, LightGBM and CatBoost.
+# Parameters that count training rounds in scikit-learn, XGBoost, LightGBM and CatBoost.
 ROUNDS = ("n_estimators", "max_iter", "iterations", "num_iterations")
-LEAST_NOISE = 1e-3  # below it, the next to be tried is none at all
+LEAST_NOISE = 1e-3  # below it, the search tries no noise
 
 
 @dataclass(frozen=True)
 class Matched:
-    """The nearest to an accuracy among what was tried.
+    """Training whose accuracy is nearest to a requested accuracy.
 
     Args:
-        model: trained.
-        recipe: that trains it, and references.
-        accuracy: that it reached on the held-out records.
-        wanted: the accuracy that was asked for.
-        tried: accuracy of everything that was tried: (epochs, rounds or noise, accuracy).
+        model: Trained model.
+        recipe: Recipe that trains it, and references.
+        accuracy: Its accuracy on the held-out records.
+        wanted: The requested accuracy.
+        tried: All trials: (epochs, rounds or noise, accuracy).
     """
 
     model: Any = field(repr=False)
@@ -46,22 +47,23 @@ class Matched:
 
 
 def stopped_at(accuracy: float, model: Any, members, held_out, *, recipe: Fit | None = None, seed: int = 0) -> Matched:
-    """The plain model, stopped where its accuracy on held-out records is nearest to ``accuracy``.
+    """Train the plain model, stopped where its accuracy on held-out records is nearest to ``accuracy``.
 
-    A torch module is trained once, and stopped after the epoch that is nearest; of equal ones, the first. Its recipe is ``Fit``
-    with so many epochs, which stops references there too. An estimator that trains in rounds is trained anew with fewer of
-    them, a dozen times or so, and is its own recipe.
+    A torch module is trained once, and stopped after the nearest epoch (the first of ties). Its recipe is ``Fit`` with that
+    number of epochs, which also stops references there. An estimator that trains in rounds is trained about a dozen times with
+    fewer rounds, and is its own recipe.
 
     Args:
-        model: a torch module, or an estimator with ``n_estimators`` or ``max_iter``, such as boosted trees.
-        members: records to train on, ``(x, y)`` or ``Data``; labels of a torch module are positions of classes.
-        held_out: records to measure accuracy on.
-        recipe: of a torch module: plain training, whose ``epochs`` are the most there are.
-        seed: of a torch module's training.
+        accuracy: Requested accuracy.
+        model: Torch module, or estimator with ``n_estimators`` or ``max_iter``, such as boosted trees.
+        members: Records to train on, ``(x, y)`` or ``Data``; labels for a torch module are positions of classes.
+        held_out: Records to measure accuracy on.
+        recipe: Plain training of a torch module, whose ``epochs`` are the maximum.
+        seed: Random seed of a torch module's training.
     """
     wanted, members, held_out = _checked(accuracy, members, held_out)
-    if hasattr(model, "state_dict"):
-        return _stopped_module(wanted, model, members, held_out, Fit() if recipe is None else recipe, seed)
+    if FRAMEWORKS["torch"].recognises(model):
+        return _stopped_module(wanted, model, members, held_out, recipe or Fit(), seed)
     if not hasattr(model, "get_params"):
         raise InputError(f"Expected a torch module or an estimator, found {type(model).__name__}.")
     return _stopped_estimator(wanted, model, members, held_out)
@@ -70,25 +72,26 @@ def stopped_at(accuracy: float, model: Any, members, held_out, *, recipe: Fit | 
 def dp_at(
     accuracy: float, module: Any, members, held_out, *, recipe: DpSgd | None = None, tries: int = 8, seed: int = 0
 ) -> Matched:
-    """Training with noise so large that accuracy on held-out records is nearest to ``accuracy``.
+    """Train with the noise at which accuracy on held-out records is nearest to ``accuracy``.
 
-    Also where the promise is worth nothing: it is the baseline that a defence without a promise has to beat. The recipe promises
-    what ``privacy()`` says for one training, and holds how many were tried: the search for it is counted nowhere.
+    The result is the baseline for a defence without a guarantee, even if its own guarantee is vacuous. The recipe guarantees
+    ``privacy()`` for one training, and records the number of trials: the search is not accounted for.
 
     Args:
-        module: a torch module.
-        members: records to train on, ``(x, y)`` or ``Data``, with positions of classes as labels.
-        held_out: records to measure accuracy on.
-        recipe: all but the noise, which it begins with.
-        tries: trainings in all.
-        seed: of every training.
+        accuracy: Requested accuracy.
+        module: Torch module.
+        members: Records to train on, ``(x, y)`` or ``Data``, with positions of classes as labels.
+        held_out: Records to measure accuracy on.
+        recipe: Training without its noise, which is where the search starts.
+        tries: Maximum number of trainings.
+        seed: Random seed of every training.
     """
     wanted, members, held_out = _checked(accuracy, members, held_out)
-    recipe = DpSgd() if recipe is None else recipe
+    recipe = recipe or DpSgd()
     if tries < 1:
         raise ValueError(f"Expected tries={tries} to be 1 or more.")
     _check_classes(recipe)
-    if not hasattr(module, "state_dict"):
+    if not FRAMEWORKS["torch"].recognises(module):
         raise InputError(f"Expected a torch module, found {type(module).__name__}: noise is added to its gradients.")
     _check_positions(members, held_out)
 
@@ -97,26 +100,34 @@ def dp_at(
         return trained, goodness(trained, held_out.x, held_out.y)
 
     best, tried = _nearest(wanted, train, _noises(wanted, recipe.noise or 1.0), tries)
-    found = Searched(replace(recipe, noise=best.at), len(tried))
-    return Matched(best.model, found, best.accuracy, wanted, tried)
+    chosen = Searched(replace(recipe, noise=best.at), len(tried))
+    return _matched(best, chosen, wanted, tried)
 
 
 @dataclass(frozen=True)
 class _Try:
+    """One trial: the noise, rounds or epochs, the accuracy and the model."""
+
     at: float
     accuracy: float
     model: Any
 
 
-# What to try next: it is sent the accuracy of what it asked for.
+# A search yields the next value to try, and is sent its accuracy.
 _Search = Generator[float, float, None]
+_Tried = tuple[tuple[float, float], ...]
+
+
+def _matched(best: _Try, recipe: Any, wanted: float, tried: _Tried) -> Matched:
+    return Matched(model=best.model, recipe=recipe, accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
 def _nearest(
     wanted: float, train: Callable[[float], tuple[Any, float]], search: _Search, tries: int
-) -> tuple[_Try, tuple[tuple[float, float], ...]]:
-    """The try that came nearest, the first of equal ones, and all tries."""
-    best, tried = None, []
+) -> tuple[_Try, _Tried]:
+    """Return the nearest trial (the first of ties), and all trials."""
+    best = None
+    tried = []
     at = next(search)
     for _ in range(tries):
         model, reached = train(at)
@@ -132,8 +143,8 @@ def _nearest(
 
 
 def _noises(wanted: float, noise: float) -> _Search:
-    """Twice or half the noise until the accuracy lies between two, then the middle of these, on a logarithmic scale."""
-    low = high = 0.0  # too little, and too much, as far as is known
+    """Double or halve the noise until two trials enclose the accuracy, then bisect on a logarithmic scale."""
+    low = high = 0.0  # largest noise known to be too small, smallest known to be too large; 0 if none
     while True:
         reached = yield noise
         if reached >= wanted:
@@ -150,17 +161,17 @@ def _noises(wanted: float, noise: float) -> _Search:
             noise = float(np.sqrt(low * high))
 
 
-def _rounds(wanted: float, most: int) -> _Search:
-    """1, 2, 4, … rounds, then halfway from the nearest to its neighbours, as long as there is something between."""
+def _rounds(wanted: float, largest: int) -> _Search:
+    """Try 1, 2, 4, … rounds, then bisect between the nearest trial and the trials next to it."""
     known: dict[int, float] = {}
-    for rounds in sorted({*(2**k for k in range(most.bit_length())), most}):
+    for rounds in sorted({*(2**k for k in range(largest.bit_length())), largest}):
         known[rounds] = yield rounds
     while True:
-        places = sorted(known)
-        at = min(range(len(places)), key=lambda k: abs(known[places[k]] - wanted))
-        around = [(places[k], places[k + 1]) for k in (at - 1, at) if 0 <= k < len(places) - 1]
+        tried = sorted(known)
+        at = min(range(len(tried)), key=lambda k: abs(known[tried[k]] - wanted))
+        around = [(tried[k], tried[k + 1]) for k in (at - 1, at) if 0 <= k < len(tried) - 1]
         between = [(a + b) // 2 for a, b in around if b - a > 1]
-        if not between or known[places[at]] == wanted:
+        if not between or known[tried[at]] == wanted:
             return
         for rounds in between:
             known[rounds] = yield rounds
@@ -171,14 +182,15 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
         raise InputError(f"Expected recipe=gl.Fit(…), whose epochs can be looked at, found {type(fit).__name__}.")
     _check_classes(fit)
     _check_positions(members, held_out)
-    best, tried = None, []
+    best = None
+    tried = []
     for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1):
         reached = goodness(trained, held_out.x, held_out.y)
         tried.append((epoch, reached))
         if best is None or abs(reached - wanted) < abs(best.accuracy - wanted):
             best = _Try(epoch, reached, copy.deepcopy(trained).eval())
     assert best is not None, "there is one epoch or more"
-    return Matched(best.model, replace(fit, epochs=int(best.at)), best.accuracy, wanted, tuple(tried))
+    return _matched(best, replace(fit, epochs=int(best.at)), wanted, tuple(tried))
 
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, tries: int = 20) -> Matched:
@@ -195,14 +207,13 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
         return trained, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y))
 
     best, tried = _nearest(wanted, train, _rounds(wanted, parameters[name]), tries)
-    return Matched(best.model, Refit(), best.accuracy, wanted, tried)
+    return _matched(best, Refit(), wanted, tried)
 
 
 def _checked(accuracy: float, members, held_out) -> tuple[float, Data, Data]:
     if not 0 <= accuracy <= 1:
         raise ValueError(f"Expected accuracy={accuracy} in [0, 1].")
-    found = [as_data(one, side=side) for one, side in ((members, "members"), (held_out, "held_out"))]
-    return float(accuracy), *found  # type: ignore[return-value]
+    return float(accuracy), as_data(members, side="members"), as_data(held_out, side="held_out")
 
 
 def _check_positions(*some: Data) -> None:

@@ -1,4 +1,4 @@
-"""Answers with noise that misleads an attack classifier, and leaves the class as it is."""
+"""MemGuard: noise on outputs that misleads an attack classifier and keeps the predicted class."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ from guestlist.defences.plain import Fit
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
 
-WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # of the distortion, one after the other, as long as noise is found
+WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # weights of the distortion, tried in order while noise is found
 SMALLEST = 1e-12  # a probability of 0 has no logarithm
-LEAST = 1e-9  # by which the class stays ahead
-DIGITS = 4  # of the answer that chances hang on: those that do not depend on how many are asked about at once
-SCALES = (8.0, 0.01)  # of logits: much sharper answers, and hardly any difference between classes
+LEAST = 1e-9  # margin of the predicted class over the next
+DIGITS = 4  # digits of the output that seed its draws: the others depend on the size of the batch
+SCALES = (8.0, 0.01)  # factors of logits: much sharper outputs, and nearly uniform outputs
 
 
 @dataclass(frozen=True)
 class MemGuard:
-    """Noise on every answer with which the defender's own attack classifier cannot decide (Jia et al. 2019).
+    """Add noise to every output so that the defender's attack classifier is undecided (Jia et al. 2019).
 
-    The classifier learns to tell the model's answers to its training records from those to held-out records. An answer is then
-    moved, in the space of logits, to where the classifier is undecided: the class stays, the rest stays a probability, and of
-    several moves the one with the least change is kept. Noise is added with a probability that keeps the mean change within
-    the budget. What is drawn is drawn from the answer itself, so that asking twice tells nothing; and a coin decides on
-    which side of undecided the answer ends, since a classifier that is always wrong can be read as well as one that is right.
+    The classifier learns to distinguish the model's outputs for its training records from those for held-out records. An output
+    is then moved, in the space of logits, to where the classifier is undecided. The predicted class stays, the result is a
+    probability vector, and of several moves the smallest is kept. Noise is added with a probability that keeps the mean change
+    within the budget. Random draws are derived from the output itself, so that repeating a query reveals nothing. A draw
+    also decides on which side of undecided the output ends, since a classifier that is always wrong is as informative as one
+    that is always right.
 
     Args:
-        held_out: records that nobody trains on; an audit's non-members would be told by it.
-        budget: mean sum of absolute changes of the probabilities; 2 is no limit.
-        classifier: how the classifier is trained, a network with ``hidden`` layers.
-        steps, rate: of each search for noise.
+        held_out: Records that no model is trained on. Do not pass the non-members of the audit: the defence would reveal them.
+        budget: Mean sum of absolute changes of the probabilities; 2 is no limit.
+        classifier: Training of the classifier, a network with ``hidden`` layers.
+        hidden: Units of its hidden layers.
+        steps, rate: Number and size of the steps of each search for noise.
     """
 
     held_out: Data = field(repr=False)
@@ -61,15 +63,16 @@ class MemGuard:
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         if data is None:
             raise InputError("MemGuard learns from the records that the model was trained on: give members=….")
-        with one_thread():  # small networks, which many threads only wait for
-            return self._learnt(ask(data.x), ask(self.held_out.x), rng)
+        with one_thread():  # more threads would slow down small networks
+            return self._fitted(ask(data.x), ask(self.held_out.x), rng)
 
-    def _learnt(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> Guarded:
-        size = min(len(inside), len(outside))  # as many of either, so that undecided means a half
+    def _fitted(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> Guarded:
+        size = min(len(inside), len(outside))  # equal numbers, so that undecided means a probability of 0.5
         parts = [p[rng.permutation(len(p))[:size]] for p in (inside, outside)]
         answers = Data(np.sort(np.concatenate(parts), axis=1), np.repeat([1, 0], size))
         network = self.classifier(mlp(answers.x.shape[1], 2, hidden=self.hidden), answers, rng)
-        return Guarded(network, self.budget, self.steps, self.rate, int(rng.integers(2**63)))
+        seed = int(rng.integers(2**63))
+        return Guarded(network=network, budget=self.budget, steps=self.steps, rate=self.rate, seed=seed)
 
     def describe(self) -> str:
         return described(self)
@@ -77,7 +80,7 @@ class MemGuard:
 
 @dataclass(frozen=True)
 class Guarded:
-    """Answers with noise against one classifier, which reads sorted probabilities."""
+    """Outputs with noise against one classifier, which reads sorted probabilities."""
 
     network: Any
     budget: float
@@ -89,32 +92,33 @@ class Guarded:
         p = np.asarray(p, dtype=np.float64)
         first, second = _draws(p, self.seed)
         with one_thread():
-            moved = self.moved(p, first < 0.5)
-        change = np.abs(moved - p).sum(axis=1)
-        return np.where((second * change < self.budget)[:, None], moved, p)
+            noisy = self.add_noise(p, first < 0.5)
+        change = np.abs(noisy - p).sum(axis=1)
+        return np.where((second * change < self.budget)[:, None], noisy, p)
 
     def odds(self, p: np.ndarray) -> np.ndarray:
-        """(records,) log-odds of membership that the classifier gives."""
+        """Return (records,) log-odds of membership according to the classifier."""
         import torch
 
         with torch.no_grad():
             return self._odds(torch.as_tensor(p).log()).double().numpy()
 
-    def moved(self, p: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-        """Answers at which the classifier is undecided, a hair ``beyond`` that or short of it.
+    def add_noise(self, p: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+        """Return outputs at which the classifier is undecided, slightly ``beyond`` that or short of it.
 
-        Flatter or sharper answers come first: they keep the class, and one of them is mostly there. Answers that nothing is
-        found for stay as they are.
+        Flatter and sharper outputs are tried first: they keep the class, and one of them usually suffices. Outputs for which no
+        noise is found stay unchanged.
         """
-        found, z = p.copy(), np.log(np.maximum(p, SMALLEST))
+        noisy = p.copy()
+        z = np.log(np.maximum(p, SMALLEST))
         rows = np.arange(len(p))
 
         def keep(some: np.ndarray, noise: np.ndarray) -> None:
-            """The new answer, where it changes less than what was found before."""
+            """Keep the new output if it changes less than the previous one."""
             new = self._undecided(p[some], noise, beyond[some])
-            change, before = (np.abs(said - p[some]).sum(axis=1) for said in (new, found[some]))
+            change, before = (np.abs(answers - p[some]).sum(axis=1) for answers in (new, noisy[some]))
             better = (before == 0) | ((change > 0) & (change < before))
-            found[some[better]] = new[better]
+            noisy[some[better]] = new[better]
 
         for scale in SCALES:
             noise = (scale - 1) * z
@@ -126,19 +130,22 @@ class Guarded:
             crossed, noise = self._search(p[rows], weight)
             rows = rows[crossed]
             keep(rows, noise[crossed])
-        return found
+        return noisy
 
     def _search(self, p: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-        """Which answers reach the other side of undecided with their class kept, and their noise on logits."""
+        """Return which outputs cross the decision boundary with their class kept, and their noise on logits."""
         import torch
 
         z = torch.as_tensor(np.log(np.maximum(p, SMALLEST)))
         start = z.softmax(dim=1)
-        own, at_first = z.argmax(dim=1), self._odds(z).detach().sign()
-        noise, done = torch.zeros_like(z), torch.zeros(len(z), dtype=torch.bool)
+        top_class = z.argmax(dim=1)
+        at_first = self._odds(z).detach().sign()
+        noise = torch.zeros_like(z)
+        done = torch.zeros(len(z), dtype=torch.bool)
         for _ in range(self.steps):
             e = noise.clone().requires_grad_()
-            odds, ahead = self._odds(z + e), _ahead(z + e, own)
+            odds = self._odds(z + e)
+            ahead = _ahead(z + e, top_class)
             cost = (
                 odds.abs() + 10 * torch.relu(LEAST - ahead) + weight * ((z + e).softmax(dim=1) - start).abs().sum(dim=1)
             )
@@ -152,32 +159,34 @@ class Guarded:
         return done.numpy(), noise.numpy()
 
     def _undecided(self, p: np.ndarray, noise: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-        """By halving along the noise: as little of it as crosses, or as much as does not."""
+        """Bisect along the noise: the least that crosses the boundary, or the most that does not."""
         z = np.log(np.maximum(p, SMALLEST))
-        low, high = np.zeros(len(p)), np.ones(len(p))
+        low = np.zeros(len(p))
+        high = np.ones(len(p))
         at_first = np.sign(self.odds(_softmax(z)))
         for _ in range(30):
             middle = (low + high) / 2
             crossed = np.sign(self.odds(_softmax(z + middle[:, None] * noise))) != at_first
-            low, high = np.where(crossed, low, middle), np.where(crossed, middle, high)
-        said = _softmax(z + np.where(beyond, high, low)[:, None] * noise)
-        kept = said.argmax(axis=1) == p.argmax(axis=1)
-        return np.where(kept[:, None], said, p)
+            low = np.where(crossed, low, middle)
+            high = np.where(crossed, middle, high)
+        answers = _softmax(z + np.where(beyond, high, low)[:, None] * noise)
+        same_class = answers.argmax(axis=1) == p.argmax(axis=1)
+        return np.where(same_class[:, None], answers, p)
 
     def _odds(self, z):
         import torch
 
-        own = z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype)
-        answers = self.network(own)
+        ordered = z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype)
+        answers = self.network(ordered)
         return (answers[:, 1] - answers[:, 0]).to(torch.float64)
 
 
-def _ahead(z, own):
-    """(records,) by how much the logit of the class is ahead of the next."""
+def _ahead(z, top_class):
+    """Return (records,) the logit of the class minus the next largest logit."""
     import torch
 
-    others = z.masked_fill(torch.nn.functional.one_hot(own, z.shape[1]).bool(), -torch.inf)
-    return z.gather(1, own[:, None]).flatten() - others.max(dim=1).values
+    others = z.masked_fill(torch.nn.functional.one_hot(top_class, z.shape[1]).bool(), -torch.inf)
+    return z.gather(1, top_class[:, None]).flatten() - others.max(dim=1).values
 
 
 def _softmax(z: np.ndarray) -> np.ndarray:
@@ -186,10 +195,10 @@ def _softmax(z: np.ndarray) -> np.ndarray:
 
 
 def _draws(p: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(records,) two numbers in [0, 1) from each answer and a seed: the same for the same question."""
-    found = []
+    """Return (records,) two numbers in [0, 1), derived from each output and a seed."""
+    draws = []
     for row in np.ascontiguousarray(np.round(p, DIGITS)):
         digest = hashlib.blake2b(row.tobytes(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
-        found.append([int.from_bytes(half, "little") / 2**64 for half in (digest[:8], digest[8:])])
-    first, second = np.array(found).reshape(-1, 2).T
+        draws.append([int.from_bytes(half, "little") / 2**64 for half in (digest[:8], digest[8:])])
+    first, second = np.array(draws).reshape(-1, 2).T
     return first, second

@@ -1,4 +1,4 @@
-"""Records that are changed before they are trained on."""
+"""Training on records with adversarial noise."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class FgsmNoise:
-    """Some of the records are moved to where a first model is more wrong about them, then the model is trained.
+    """Perturb some records so that the loss of a first model rises, then train on them.
 
-    Each feature moves by ``size`` in the direction of the sign of the loss's gradient (Goodfellow et al. 2015); Duddu et al.
+    Each feature changes by ``size`` in the direction of the sign of the loss's gradient (Goodfellow et al. 2015); Duddu et al.
     (2022) do so with half of the records.
     """
 
@@ -30,11 +30,15 @@ class FgsmNoise:
             raise ValueError("Expected loss='cross_entropy': the gradient is that of classes.")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
-        data, _ = self.moved(self.fit(module, data, rng), data, rng)
+        data, _ = self.perturbed(self.fit(module, data, rng), data, rng)
         return self.fit(module, data, rng)
 
-    def moved(self, first, data: Data, rng: np.random.Generator) -> tuple[Data, np.ndarray]:
-        """What is trained on, and (records,) true for those that were moved to where ``first``, a trained module, errs more."""
+    def perturbed(self, first, data: Data, rng: np.random.Generator) -> tuple[Data, np.ndarray]:
+        """Return the records to train on, and (records,) true for those that were perturbed.
+
+        Args:
+            first: Trained module; the perturbation raises its loss.
+        """
         chosen = np.zeros(len(data), dtype=bool)
         chosen[rng.permutation(len(data))[: round(self.share * len(data))]] = True
         x = np.array(data.x, dtype=np.float64)
@@ -42,7 +46,7 @@ class FgsmNoise:
         return data.changed(x=x), chosen
 
     def plain(self) -> Fit:
-        """The same training on the records as they are."""
+        """Return the same training on unchanged records."""
         return self.fit.plain()
 
     def describe(self) -> str:
@@ -50,12 +54,12 @@ class FgsmNoise:
 
 
 def gradients(module, x, y) -> np.ndarray:
-    """(records, …) gradient of each record's loss with respect to its features."""
+    """Return (records, …) the gradient of each record's loss with respect to its features."""
     import torch
 
     if not len(y):
         return np.zeros_like(x)
     features = tensor(x, module).requires_grad_()
     loss = torch.nn.functional.cross_entropy(module(features), labels_tensor(y, module), reduction="sum")
-    (found,) = torch.autograd.grad(loss, features)
-    return found.cpu().numpy()
+    (gradient,) = torch.autograd.grad(loss, features)
+    return gradient.cpu().numpy()

@@ -1,6 +1,6 @@
-"""What training minimises: the loss, or something that leaks less.
+"""Training objectives: the loss, or a function that leaks less.
 
-An objective is a frozen dataclass, an option of ``Fit``. It is begun once for each training, with random numbers of its own.
+An objective is a frozen dataclass, an option of ``Fit``. It is prepared once for each training, with its own random stream.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import numpy as np
 
 
 class Batch(NamedTuple):
-    """Some records, their labels (positions of classes, probabilities of classes, or numbers), and the epoch, from 0."""
+    """Records, labels (positions of classes, probabilities of classes, or numbers), and the epoch, from 0."""
 
     x: Any
     y: Any
     epoch: int
 
 
-Loss = Callable[[Any, Batch], Any]  # answers to the records of a batch, and the batch, to the tensor that is minimised
+Loss = Callable[[Any, Batch], Any]  # outputs for a batch, and the batch, to the tensor that is minimised
 
 
 class Start(NamedTuple):
-    """What an objective may know when training begins.
+    """State at the start of a training, from which an objective is prepared.
 
     Args:
-        module: that will be trained; its parameters are fresh.
-        x, y: all records and labels, as tensors.
-        loss: the plain one.
-        rng: for the objective alone.
+        module: Module to train, with fresh parameters.
+        x, y: All records and labels, as tensors.
+        loss: The plain loss.
+        rng: Random stream of the objective.
     """
 
     module: Any
@@ -41,19 +41,21 @@ class Start(NamedTuple):
 
 @runtime_checkable
 class Objective(Protocol):
-    """Something to minimise in the place of the loss.
+    """Function that training minimises instead of the loss.
 
-    One that also serves modules that predict numbers has ``for_values = True``.
+    An objective that also serves regression has ``for_values = True``.
     """
 
     for_values: ClassVar[bool]
 
     def begin(self, start: Start) -> Loss:
-        """The loss of one training."""
+        """Return the loss function of one training."""
 
 
 def soft(y, classes: int, like):
-    """(records, classes) probabilities of the classes: hard labels as ones and zeros, soft ones as they are."""
+    """Return (records, classes) probabilities: hard labels as ones and zeros, soft labels unchanged."""
     import torch
 
-    return y if y.ndim == 2 else torch.nn.functional.one_hot(y, classes).to(like.dtype)
+    if y.ndim == 2:
+        return y
+    return torch.nn.functional.one_hot(y, classes).to(like.dtype)

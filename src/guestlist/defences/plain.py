@@ -1,6 +1,6 @@
-"""Plain training of a torch module: no defence, and the measure of all others.
+"""Plain training of a torch module, without a defence: the baseline for all defences.
 
-Torch is imported only when something is trained.
+Torch is imported only when a module is trained.
 """
 
 from __future__ import annotations
@@ -9,28 +9,32 @@ import copy
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from guestlist.arguments import integer, number
 from guestlist.data import Data
-from guestlist.defences.objective import Batch, Objective, Start
+from guestlist.defences.objective import Batch, Loss, Objective, Start
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How a module is trained: with AdamW or SGD, from freshly drawn parameters.
+    """Train a module with AdamW or SGD, from freshly initialised parameters.
 
     Every submodule that has parameters must have ``reset_parameters``, as torch's own layers do.
 
     Args:
-        weight_decay: with SGD, the gradient of an L2 penalty of half this weight.
-        momentum: of SGD; AdamW has its own.
+        epochs: Passes over the records.
+        batch_size: Approximate number of records in a batch.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Weight decay; with SGD, the gradient of an L2 penalty of half this weight.
+        optimizer: ``adamw`` or ``sgd``.
+        momentum: Momentum of SGD; AdamW has its own.
         loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
-        objective: what is minimised in the place of the loss, such as ``LabelSmoothing(0.1)``.
+        objective: Objective to minimise instead of the loss, such as ``LabelSmoothing(0.1)``.
     """
 
     epochs: int = 20
@@ -61,22 +65,22 @@ class Fit:
             )
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
-        """A copy of ``module`` with fresh parameters, trained on ``data.x`` and ``data.y``.
+        """Return a copy of ``module`` with fresh parameters, trained on ``data.x`` and ``data.y``.
 
         Args:
-            data: its labels are positions of the classes, or numbers where the loss is squared.
+            data: Records; labels are positions of the classes, or numbers for a squared loss.
         """
-        return self._trained(module, data.x, data.y, rng)
+        return last_module(self._epochs(module, data.x, data.y, rng))
 
     def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
-        """The same with (records, classes) probabilities in the place of labels."""
-        return self._trained(module, data.x, soft, rng)
+        """Train on (records, classes) probabilities instead of labels."""
+        return last_module(self._epochs(module, data.x, soft, rng))
 
     def checkpoints(self, module, data: Data, rng: np.random.Generator, *, every: int = 1) -> list:
-        """The module as it was after every so many epochs; the last is what a call returns, to the bit.
+        """Return copies of the module during training; the last is identical to the result of a call.
 
         Args:
-            every: epochs from one to the next, counted from the last.
+            every: Epochs between copies, counted from the last.
         """
         if every < 1:
             raise ValueError(f"Expected every={every} to be 1 or more.")
@@ -84,74 +88,85 @@ class Fit:
         return [copy.deepcopy(trained).eval() for epoch, trained in epochs if (self.epochs - epoch) % every == 0]
 
     def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
-        """The one module that is trained, after each epoch: copy it to keep it."""
+        """Yield the module after each epoch: always the same object, copy it to keep it."""
         return self._epochs(module, data.x, data.y, rng)
 
     def plain(self) -> Fit:
-        """The same training with the loss for its objective."""
+        """Return the same training without an objective."""
         return replace(self, objective=None)
 
     def describe(self) -> str:
         return described(self)
 
-    def _trained(self, module, x, y, rng: np.random.Generator):
-        (trained,) = deque(self._epochs(module, x, y, rng), maxlen=1)
-        return trained.eval()
-
     def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
-        """The one module that is trained, after each epoch."""
+        """Yield the module after each epoch."""
         import torch
 
         torch.manual_seed(int(rng.integers(2**63)))
         module = fresh(module)
-        x, y = tensor(x, module), self._labels(y, module)
-        if x.ndim == 4:  # images: convolutions are about twice as fast when channels lie together in memory
+        x = tensor(x, module)
+        y = labels_for(self.loss, y, module)
+        if x.ndim == 4:  # convolutions are about twice as fast if the channels of an image are adjacent in memory
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
         optimizer = self._optimizer(module)
-        # An objective has chances of its own, so that one that weighs nothing leaves plain training as it is, bit for bit.
-        loss = (
-            self._loss
-            if self.objective is None
-            else self.objective.begin(Start(module, x, y, self._loss, rng.spawn(1)[0]))
-        )
+        loss: Loss = self._loss
+        if self.objective is not None:
+            # An objective has its own random stream: one of weight 0 is identical to plain training.
+            start = Start(module=module, x=x, y=y, loss=self._loss, rng=rng.spawn(1)[0])
+            loss = self.objective.begin(start)
         module.train()
         for epoch in range(self.epochs):
             order = torch.as_tensor(rng.permutation(len(y)))
             for rows in order.tensor_split(max(1, round(len(y) / self.batch_size))):
                 optimizer.zero_grad()
-                batch = Batch(taken(x, rows), taken(y, rows), epoch)
-                loss(module(taken(x, rows)), batch).backward()  # of its own: a module may work in place
+                batch = Batch(take_rows(x, rows), take_rows(y, rows), epoch)
+                loss(module(take_rows(x, rows)), batch).backward()  # a second copy: a module may work in place
                 optimizer.step()
             yield module
 
     def _loss(self, answers, batch: Batch):
-        import torch
-
-        if self.loss == "squared":
-            return torch.nn.functional.mse_loss(answers.flatten(), batch.y)
-        return torch.nn.functional.cross_entropy(answers, batch.y)
-
-    def _labels(self, y, module):
-        return tensor(y, module).flatten() if self.loss == "squared" else labels_tensor(y, module)
+        return loss_of(self.loss, answers, batch.y)
 
     def _optimizer(self, module):
         import torch
 
-        parameters, rate, decay = trained_parameters(module), self.learning_rate, self.weight_decay
+        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, lr=rate, weight_decay=decay, momentum=self.momentum)
-        # In one pass over the parameters, where a dozen small ones take a third of the whole training. SGD is one pass anyway.
-        return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
+            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
+        # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
+        return torch.optim.AdamW(trained_parameters(module), fused=True, **options)
+
+
+def last_module(modules: Iterator) -> Any:
+    """Return the last module that a training yields, in evaluation mode."""
+    (trained,) = deque(modules, maxlen=1)
+    return trained.eval()
+
+
+def loss_of(name: str, outputs, y, reduction: str = "mean"):
+    """Return the loss of outputs: ``squared`` or ``cross_entropy``."""
+    import torch
+
+    if name == "squared":
+        return torch.nn.functional.mse_loss(outputs.flatten(), y, reduction=reduction)
+    return torch.nn.functional.cross_entropy(outputs, y, reduction=reduction)
+
+
+def labels_for(loss: str, y, module):
+    """Return labels as the tensor that a loss reads."""
+    if loss == "squared":
+        return tensor(y, module).flatten()
+    return labels_tensor(y, module)
 
 
 def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
-    """(records, classes) what a trained module answers."""
+    """Return (records, classes) the probabilities of a trained module."""
     return (answered(module, tensor(x, module)).double() / temperature).softmax(dim=1).numpy()
 
 
 def goodness(module, x, y, loss: str = "cross_entropy") -> float:
-    """Share of records that a module is right about; minus the mean squared error where it predicts numbers."""
+    """Return the accuracy of a module; minus the mean squared error if it predicts numbers."""
     answers = answered(module, tensor(x, module))
     if loss == "squared":
         return -float(np.square(answers.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
@@ -159,19 +174,19 @@ def goodness(module, x, y, loss: str = "cross_entropy") -> float:
 
 
 def answered(module, x):
-    """What a module answers to someone who asks: without dropout, and without a trace in gradients or statistics of batches."""
+    """Return a module's outputs in evaluation mode, without gradients."""
     import torch
 
     training = module.training
     module.eval()
     with torch.no_grad():
-        found = module(x)
+        outputs = module(x)
     module.train(training)
-    return found
+    return outputs
 
 
 def fresh(module):
-    """A copy with parameters drawn anew, a module's after those of its parts: it may draw theirs in another way."""
+    """Return a copy with freshly initialised parameters: parts first, since a module may initialise its parts."""
     module = copy.deepcopy(module)
     _draw(module)
     return module
@@ -193,8 +208,8 @@ def trained_parameters(module) -> list:
     return [p for p in module.parameters() if p.requires_grad]
 
 
-def taken(x, rows):
-    """``x[rows]``, in a tenth of the time where records are long, and lying in memory as ``x`` does."""
+def take_rows(x, rows):
+    """Return ``x[rows]`` in the memory layout of ``x``, in a tenth of the time for long records."""
     import torch
 
     if x.ndim == 4 and x.is_contiguous(memory_format=torch.channels_last):
@@ -203,22 +218,23 @@ def taken(x, rows):
 
 
 def tensor(x, module):
-    """The records in the module's own floating-point type, as a copy: they may be mapped from a file."""
+    """Return a copy of the records in the module's floating-point type: they may be mapped from a file."""
     import torch
 
-    return torch.as_tensor(np.array(x)).to(_kind(module))
+    return torch.as_tensor(np.array(x)).to(_dtype(module))
 
 
 def labels_tensor(y, module):
-    """Positions of classes as integers, soft labels in the module's own type."""
+    """Return positions of classes as integers, soft labels in the module's floating-point type."""
     import torch
 
     y = np.array(y)
-    return torch.as_tensor(y).to(_kind(module)) if y.ndim == 2 else torch.as_tensor(y.astype(np.int64))
+    if y.ndim == 2:
+        return tensor(y, module)
+    return torch.as_tensor(y.astype(np.int64))
 
 
-def _kind(module):
+def _dtype(module):
     import torch
 
-    first = next((p for p in module.parameters() if p.is_floating_point()), None)
-    return torch.float32 if first is None else first.dtype
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)

@@ -1,7 +1,7 @@
-"""A way to train, with an identity: what everything that trains implements or wraps.
+"""Training recipes: the protocol of everything that trains, with an identity.
 
-What decides the bits of a model is in its recipe's description, and the description in the fingerprint of the audit: two
-recipes that differ never share a folder.
+The description of a recipe determines the model, and is part of the audit's fingerprint: two recipes that differ never share a
+folder.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from guestlist.fingerprints import describe
 
 @runtime_checkable
 class Recipe(Protocol):
-    """How a model is trained.
+    """Training of a model.
 
-    A recipe of torch modules that can learn from soft labels also has ``distil(module, data, soft, rng)``, one of
-    estimators that can weigh records ``weighted(model, data, weight, rng)``. ``plain()`` is the recipe without the defence: what
-    somebody who does not know of it would train by.
+    A recipe for torch modules that supports soft labels also has ``distil(module, data, soft, rng)``; a recipe for estimators
+    that supports weights has ``weighted(model, data, weight, rng)``. ``plain()`` returns the recipe without the defence, which
+    a naive attacker uses.
     """
 
     def __call__(self, model: Any, data: Data, rng: np.random.Generator, /) -> Any:
-        """A model like ``model``, trained anew on the records, with all its randomness from ``rng``.
+        """Train a model like ``model`` from scratch, with all its randomness from ``rng``.
 
         Args:
-            model: a torch module, or an estimator; it is left as it was.
-            data: for a torch module, ``data.y`` holds positions of classes, or numbers for regression; for an
-                estimator, the labels as the user wrote them.
+            model: Torch module, or estimator; it is not changed.
+            data: Records. For a torch module, ``data.y`` holds positions of classes, or numbers for regression; for an
+                estimator, the user's labels.
         """
 
     def describe(self) -> str:
-        """Names the class, its module, its version and every option; :func:`guestlist.fingerprints.described` helps."""
+        """Return the class, its module, its version and every option; see :func:`guestlist.fingerprints.described`."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A user's function ``(data, rng) -> model`` as a recipe: its identity is its source and what it closes over.
+    """A user's function ``(data, rng) -> model`` as a recipe, identified by its source and closure.
 
-    It gets the labels as the user wrote them, and knows by itself what to train.
+    It receives the user's labels, and needs no model.
     """
 
     function: Callable[[Data, np.random.Generator], Any]
@@ -59,7 +59,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Described:
-    """A training ``(model, data, rng) -> model`` that does not describe itself, as a recipe that does."""
+    """A training ``(model, data, rng) -> model`` without ``describe()``, as a recipe."""
 
     train: Callable[[Any, Data, np.random.Generator], Any]
 
@@ -70,26 +70,26 @@ class Described:
         return describe(self.train)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("distil", "weighted", "plain"):  # what it can do beyond training
+        if name in ("distil", "weighted", "plain"):  # optional methods of a recipe
             return getattr(self.train, name)
         raise AttributeError(name)
 
 
 def as_recipe(train) -> Recipe:
-    """The recipe that ``train`` is, or that a function of the user's makes; anything else is refused in words."""
+    """Return ``train`` as a recipe, also if it is a function; raise for anything else."""
     if isinstance(train, type):
         raise InputError(f"Expected train={train.__name__}(…), a recipe with its options, found the class itself.")
     if not callable(train):
-        raise InputError(f"{_EXPECTED}, found {_told(train)}.")
+        raise InputError(f"{_EXPECTED}, found {_short(train)}.")
     if _takes(train, 3) and not (inspect.isfunction(train) and _takes(train, 2)):
         return train if isinstance(train, Recipe) else Described(train)
     if _takes(train, 2):
         return Function(train)
-    raise InputError(f"{_EXPECTED}, found {_told(train)}, which can be called with neither.")
+    raise InputError(f"{_EXPECTED}, found {_short(train)}, which can be called with neither.")
 
 
 def without_defence(recipe: Recipe) -> Recipe:
-    """What somebody who does not know of the defence trains by."""
+    """Return the recipe without its defence, for a naive attacker."""
     if not hasattr(recipe, "plain"):
         raise InputError(
             f"What is {type(recipe).__name__} without its defence? Give the recipe a method plain() that returns it, "
@@ -99,7 +99,7 @@ def without_defence(recipe: Recipe) -> Recipe:
 
 
 def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
-    """The user's function ``(data, rng) -> model``; a recipe is refused, since there is no model to hand to it."""
+    """Return the user's function ``(data, rng) -> model``; refuse a recipe, which needs a model."""
     recipe = as_recipe(train)
     if not isinstance(recipe, Function):
         raise InputError(
@@ -112,16 +112,16 @@ def as_function(train) -> Callable[[Data, np.random.Generator], Any]:
 _EXPECTED = "Expected train=… to be a recipe such as gl.Fit(), called with (model, data, rng), or a function (data, rng) -> model"
 
 
-def _told(value) -> str:
+def _short(value) -> str:
     return f"{type(value).__name__} {value!r}"[:100]
 
 
 def _takes(train: Callable, count: int) -> bool:
-    """Whether it can be called with so many arguments by position."""
+    """Return whether a function accepts ``count`` positional arguments."""
     try:
         inspect.signature(train).bind(*range(count))
     except TypeError:
         return False
-    except ValueError:  # built in: nothing is known of its arguments
+    except ValueError:  # built-in functions have no signature
         return count == 2
     return True

@@ -1,4 +1,4 @@
-"""An estimator's own regularisation: the same estimator with other parameters, and for each family those worth trying."""
+"""Regularisation of an estimator: other parameters, and for each family of estimators the values to try."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class Regularised:
-    """Train a clone with other parameters, as ``Refit`` does; the parameters that it has already change nothing.
+    """Train a clone with other parameters, as ``Refit`` does.
 
     Args:
-        parameters: names to values; of a pipeline, those of its last step.
+        parameters: Names to values; for a pipeline, of its last step.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -29,15 +29,15 @@ class Regularised:
         return Refit()(self.set_in(model), data, rng)
 
     def weighted(self, model, data: Data, weight: np.ndarray, rng: np.random.Generator):
-        """The same with a weight per record."""
+        """Train with a weight per record."""
         return Refit().weighted(self.set_in(model), data, weight, rng)
 
     def plain(self) -> Refit:
-        """What somebody trains by who does not know of the parameters."""
+        """Return the training of a naive attacker, who does not know the parameters."""
         return Refit()
 
     def set_in(self, model):
-        """An unfitted clone that has the parameters."""
+        """Return an unfitted clone with the parameters."""
         prefix, last = last_step(model)
         unknown = [name for name in self.parameters if name not in last.get_params(deep=True)]
         if unknown:
@@ -50,12 +50,12 @@ class Regularised:
 
 @dataclass(frozen=True)
 class Knob:
-    """One parameter of a family of estimators that regularises.
+    """Parameter of a family of estimators that regularises.
 
     Args:
-        parameter: its name.
-        stronger: from the present value and the number of records trained on to values that regularise more and more; None
-            stands for the default of the family.
+        parameter: Name of the parameter.
+        stronger: Function from the present value and the number of training records to values that regularise increasingly;
+            a present value of None means the default of the family.
     """
 
     parameter: str
@@ -63,7 +63,7 @@ class Knob:
 
 
 def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> Callable[[Any, int], list[Any]]:
-    """Multiples of the present value; of 0, of ``instead_of_0``; of infinity, which is no penalty, of the default."""
+    """Return multiples of the present value; of ``instead_of_0`` for 0, of the default for infinity (no penalty)."""
 
     def stronger(now, records: int) -> list[Any]:
         now = default if now is None or np.isinf(now) else now
@@ -73,7 +73,7 @@ def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> C
 
 
 def fewer(*divisors: int, default: int, least: int = 1) -> Callable[[Any, int], list[Any]]:
-    """Parts of the present whole number, down to ``least``."""
+    """Return fractions of the present whole number, at least ``least``."""
 
     def stronger(now, records: int) -> list[Any]:
         now = default if now is None or now < 1 else now  # some write -1 or 0 for "no limit"
@@ -83,7 +83,7 @@ def fewer(*divisors: int, default: int, least: int = 1) -> Callable[[Any, int], 
 
 
 def leaf(*factors: int) -> Callable[[Any, int], list[Any]]:
-    """Larger leaves, counted in records or as a share of them; not so large that no split is left."""
+    """Return larger leaves, in records or as a share of them, small enough to leave a split."""
 
     def stronger(now, records: int) -> list[Any]:
         if isinstance(now, float) and now < 1:
@@ -93,8 +93,8 @@ def leaf(*factors: int) -> Callable[[Any, int], list[Any]]:
     return stronger
 
 
-def neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
-    """More neighbours, as long as they are a small part of the records."""
+def more_neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
+    """Return more neighbours, up to a small share of the records."""
 
     def stronger(now, records: int) -> list[Any]:
         return [now * factor for factor in factors if now * factor <= records // 8]
@@ -102,15 +102,15 @@ def neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
     return stronger
 
 
-def always(value: Any) -> Callable[[Any, int], list[Any]]:
+def fixed_value(value: Any) -> Callable[[Any, int], list[Any]]:
     return lambda now, records: [value]
 
 
 LEAVES = Knob("min_samples_leaf", leaf(5, 20, 80))
-DEEP = 32  # where a tree may grow until its leaves are pure
+DEEP = 32  # stands for the depth of a tree without a limit
 PENALTY = Knob("C", times(0.1, 0.01, 0.001))
 ALPHA = Knob("alpha", times(10, 100, 1000))
-# A family is known by the name of its class, or of one that it is derived from: no library is loaded to look it up.
+# A family is recognised by the name of its class or of a parent class, so that no library has to be imported.
 _TREE = (LEAVES, Knob("max_depth", fewer(2, 4, 8, default=DEEP)))
 _BOOSTED = (
     Knob("n_estimators", fewer(2, 4, 8, default=100)),
@@ -135,8 +135,8 @@ _LIGHTGBM = (
     Knob("min_child_samples", leaf(4, 16)),
     Knob("reg_lambda", times(10, 100, 1000)),
 )
-_NEIGHBOURS = (Knob("n_neighbors", neighbours(3, 9, 27)),)
-_PERCEPTRON = (Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)), Knob("early_stopping", always(True)))
+_NEIGHBOURS = (Knob("n_neighbors", more_neighbours(3, 9, 27)),)
+_PERCEPTRON = (Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)), Knob("early_stopping", fixed_value(True)))
 REGULARISATION: dict[str, tuple[Knob, ...]] = {
     "DecisionTreeClassifier": _TREE,
     "DecisionTreeRegressor": _TREE,
@@ -170,11 +170,11 @@ REGULARISATION: dict[str, tuple[Knob, ...]] = {
 
 
 def grid(model, records: int) -> Iterator[Regularised]:
-    """The estimator's own regularisation, a value at a time, each stronger than the present one.
+    """Yield recipes that each change one parameter to regularise more than at present.
 
     Args:
-        model: an estimator, or a pipeline that ends with one; of a family that is not known there is nothing to try.
-        records: how many it is trained on.
+        model: Estimator, or pipeline that ends with one; there is nothing to try for an unknown family.
+        records: Number of training records.
     """
     _, last = last_step(model)
     present = last.get_params(deep=False)
@@ -188,20 +188,22 @@ def grid(model, records: int) -> Iterator[Regularised]:
 
 
 def family(estimator) -> tuple[Knob, ...]:
-    """The knobs of an estimator's family; none where it is not known."""
+    """Return the parameters that regularise an estimator's family; none if it is not known."""
     names = (cls.__name__ for cls in type(estimator).__mro__)
     return next((REGULARISATION[name] for name in names if name in REGULARISATION), ())
 
 
 def last_step(model) -> tuple[str, Any]:
-    """What the names of the estimator's parameters begin with in the whole, and the estimator: the last step of pipelines."""
-    steps, prefix = getattr(model, "steps", None), ""
-    while steps:
-        name, model = steps[-1]
-        prefix, steps = f"{prefix}{name}__", getattr(model, "steps", None)
+    """Return the prefix of the last step's parameter names in nested pipelines, and the last step."""
+    prefix = ""
+    while getattr(model, "steps", None):
+        name, model = model.steps[-1]
+        prefix += f"{name}__"
     return prefix, model
 
 
 def _like(now, value: float) -> Any:
-    """A whole number where the present value is one and the new one can be."""
-    return int(value) if isinstance(now, int) and float(value).is_integer() else float(f"{value:.6g}")
+    """Return the value as a whole number if it is one and the present value is too."""
+    if isinstance(now, int) and float(value).is_integer():
+        return int(value)
+    return float(f"{value:.6g}")

@@ -1,4 +1,4 @@
-"""Training towards a loss that is not 0."""
+"""RelaxLoss: training towards a loss above 0."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from guestlist.defences.objective import Batch, Loss, Start, soft
 
 @dataclass(frozen=True)
 class RelaxLoss:
-    """Members' loss is held at ``level``, where that of non-members may be (Chen, Yu & Fritz 2022).
+    """Keep the loss of members at ``level``, near that of non-members (Chen, Yu & Fritz 2022).
 
-    Down the gradient while the loss of a batch is above the level. Below it, in one epoch up the gradient; in the next, down
-    that of a loss whose labels keep the probability of the true class as it is and spread the rest evenly: answers flatten, and
-    who is right stays right.
+    Training descends the gradient while the loss of a batch is above the level. Below it, even epochs ascend the gradient. Odd
+    epochs descend a loss whose labels keep the probability of the true class and divide the remainder equally: outputs
+    flatten, and correct predictions stay correct.
     """
 
     level: float = 0.5
@@ -35,7 +35,7 @@ class RelaxLoss:
 
 
 def flat(answers, y):
-    """(records, classes) the probability of the true class as the answers have it, the rest spread evenly over the others."""
+    """Return (records, classes) labels: the predicted probability of the true class, the remainder divided equally."""
     truth = soft(y, answers.shape[1], answers)
-    own = (answers.detach().softmax(dim=1) * truth).sum(dim=1, keepdim=True)
-    return truth * own + (1 - truth) * (1 - own) / (answers.shape[1] - 1)
+    p_true = (answers.detach().softmax(dim=1) * truth).sum(dim=1, keepdim=True)
+    return truth * p_true + (1 - truth) * (1 - p_true) / (answers.shape[1] - 1)

@@ -1,7 +1,7 @@
-"""Leaving out the members with the largest risk.
+"""Removal of the members with the largest risk.
 
-They are members no more; who stood next to them may now stand out in their place (the onion effect, Carlini et al. 2022), so
-what is judged is the rest, and those who left are told of by themselves.
+Other members may become outliers instead (the onion effect, Carlini et al. 2022). The audit therefore evaluates the remaining
+members, and reports the removed ones separately.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from guestlist.fingerprints import described
 
 @dataclass(frozen=True)
 class Removal:
-    """Train on the members but for the share of them with the largest risk; of several records of a person, all or none.
+    """Train without the members that have the largest risk. Records of one person are removed together.
 
     Args:
-        share: of the members that leave; 0 is plain training.
-        risk: the column ``risk_<name>`` of an audit's table of records; any that is there, your own as well.
+        share: Share of the members to remove; 0 is plain training.
+        risk: Name of a column ``risk_<name>`` in an audit's table of records, also of a custom risk.
     """
 
     share: float = 0.1
@@ -32,15 +32,15 @@ class Removal:
             raise ValueError(f"Expected share={self.share} in [0, 1).")
 
     def leaving(self, records: pd.DataFrame) -> np.ndarray:
-        """Ids of the members that leave, by an audit's table of records; those of equal risk in the order of their ids."""
+        """Return the ids of the members to remove, from an audit's table of records; ties are in the order of ids."""
         column = f"risk_{self.risk}"
         if column not in records:
-            there = ", ".join(name.removeprefix("risk_") for name in records if _is_risk(name)) or "none"
-            raise InputError(f"The audit has no risk {self.risk!r}; its risks are: {there}.")
+            names = ", ".join(name.removeprefix("risk_") for name in records if _is_risk(name)) or "none"
+            raise InputError(f"The audit has no risk {self.risk!r}; its risks are: {names}.")
         members = records[records["member"].to_numpy(dtype=bool)]
         risk = members[column].to_numpy(dtype=float)
         who = members["person" if "person" in members else "id"].astype(str)
-        # A person is as exposed as the most exposed record; what has no risk is never removed for it.
+        # A person has the largest risk of their records. A record without a risk is never removed for it.
         worst = pd.Series(np.where(np.isnan(risk), -np.inf, risk)).groupby(who.to_numpy()).max()
         order = worst.sort_index().sort_values(ascending=False, kind="stable")
         sizes = who.value_counts()[order.index].to_numpy()

@@ -1,4 +1,4 @@
-"""A recipe that was chosen from several."""
+"""Recipe that was chosen from several."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from guestlist.data import Data
 
 @dataclass(frozen=True)
 class Searched:
-    """A recipe that was kept because it did best of several that were tried.
+    """Recipe that performed best of several.
 
-    It trains as ``recipe`` does, and can whatever that can. Reports then say that a promise of differential privacy is that of
-    one training, and that the search for it was not counted.
+    It trains as ``recipe`` does, and has all its methods. Reports then state that a guarantee of differential privacy is for one
+    training, and does not account for the search.
 
     Args:
-        recipe: the one that was kept.
-        tried: how many were trained, this one counted in.
+        recipe: The chosen recipe.
+        tried: Number of recipes that were trained, including this one.
     """
 
     recipe: Any
@@ -33,9 +33,9 @@ class Searched:
         return self.recipe(model, data, rng)
 
     def describe(self) -> str:
-        return self.recipe.describe()  # how many others there were decides no bit of a model
+        return self.recipe.describe()  # the number of tried recipes does not change the model
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("recipe", "tried"):  # while it is copied, these are not there yet
+        if name.startswith("__") or name in ("recipe", "tried"):  # a copy in progress has no fields yet
             raise AttributeError(name)
         return getattr(self.recipe, name)

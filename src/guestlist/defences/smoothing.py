@@ -1,4 +1,4 @@
-"""Answers that are never certain: label smoothing, and a penalty on confidence."""
+"""Label smoothing, and a penalty on confidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from guestlist.defences.objective import Batch, Loss, Start, soft
 
 @dataclass(frozen=True)
 class LabelSmoothing:
-    """A share of every label is spread evenly over all classes (Szegedy et al. 2016)."""
+    """Divide a share of every label equally among all classes (Szegedy et al. 2016)."""
 
     share: float = 0.1
     for_values: ClassVar[bool] = False
@@ -22,15 +22,15 @@ class LabelSmoothing:
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
             classes = answers.shape[1]
-            spread = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
-            return start.loss(answers, batch._replace(y=spread))
+            labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
+            return start.loss(answers, batch._replace(y=labels))
 
         return loss
 
 
 @dataclass(frozen=True)
 class ConfidencePenalty:
-    """The loss minus ``weight`` times the entropy of the answers: what is certain costs (Pereyra et al. 2017)."""
+    """Subtract ``weight`` times the entropy of the outputs from the loss (Pereyra et al. 2017)."""
 
     weight: float = 0.1
     for_values: ClassVar[bool] = False
@@ -41,12 +41,12 @@ class ConfidencePenalty:
 
     def begin(self, start: Start) -> Loss:
         def loss(answers, batch: Batch):
-            return start.loss(answers, batch) - self.weight * entropy(answers).mean()
+            return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
 
         return loss
 
 
-def entropy(answers):
-    """(records,) entropy of the probabilities that logits stand for."""
+def output_entropy(answers):
+    """Return (records,) the entropy of the softmax of logits."""
     log_p = answers.log_softmax(dim=1)
     return -(log_p.exp() * log_p).sum(dim=1)

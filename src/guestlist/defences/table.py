@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
 from guestlist.defences.adv_reg import AdvReg
@@ -26,17 +26,17 @@ from guestlist.defences.smoothing import ConfidencePenalty, LabelSmoothing
 
 @dataclass(frozen=True)
 class Defence:
-    """One way to train, or to answer.
+    """A defence: of the training, of the outputs, or of the choice of members.
 
     Args:
-        recipe: a frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, a way to answer, or a choice of those
-            who stay members; its fields are the options.
+        recipe: Frozen dataclass that is a ``Recipe``, an ``Objective`` of ``Fit``, an output defence, or a choice of members;
+            its fields are the options.
         trains: Models that it trains: ``model_type`` of a row of ``FRAMEWORKS``, "any classifier" or "any model". A change of
             outputs serves any classifier.
-        summary: what it does, for people.
-        paper: where it comes from; "" for plain training.
-        cost: what it takes beside plain training, for people.
-        kind: which of the four it is.
+        summary: Description in reports and docs.
+        paper: Reference; "" for plain training.
+        cost: Cost compared with plain training.
+        kind: ``recipe``, ``objective``, ``answer`` (output defence) or ``members``.
     """
 
     recipe: type[Any]
@@ -48,141 +48,202 @@ class Defence:
 
     @property
     def objective(self) -> bool:
-        """Whether it is an option of ``Fit``, and not a recipe by itself."""
+        """True if it is an option of ``Fit`` instead of a recipe."""
         return self.kind == "objective"
 
     @property
     def answers(self) -> bool:
-        """Whether it is a way to answer, for ``answering``."""
+        """True if it is an output defence, for ``answering``."""
         return self.kind == "answer"
 
-    def with_options(self, *options: Any, **more: Any) -> Callable:
-        """A recipe, a way to answer, or a choice of members, with these options."""
-        made = self.recipe(*options, **more)
-        return Fit(objective=made) if self.objective else made
+    def with_options(self, *options: Any, **keywords: Any) -> Callable:
+        """Return the defence with these options; an objective as a recipe."""
+        defence = self.recipe(*options, **keywords)
+        if self.objective:
+            return Fit(objective=defence)
+        return defence
 
     @property
     def written(self) -> str:
-        """How it is written in Python, with its defaults."""
-        options = ", ".join(f"{one.name}={_default(one)}" for one in fields(self.recipe))
-        own = f"gl.{self.recipe.__name__}({options})"
-        return f"gl.Fit(objective={own})" if self.objective else f"gl.answering(model, {own})" if self.answers else own
+        """Python code of the defence, with its defaults."""
+        options = ", ".join(f"{option.name}={_default(option)}" for option in fields(self.recipe))
+        call = f"gl.{self.recipe.__name__}({options})"
+        if self.objective:
+            return f"gl.Fit(objective={call})"
+        if self.answers:
+            return f"gl.answering(model, {call})"
+        return call
 
 
-def _default(one) -> str:
-    from dataclasses import MISSING
-
-    if one.default is not MISSING:
-        return repr(one.default)
-    if one.default_factory is MISSING:
+def _default(option) -> str:
+    if option.default is not MISSING:
+        return repr(option.default)
+    if option.default_factory is MISSING:
         return "…"
-    made = one.default_factory()
-    return "{…}" if isinstance(made, dict) else f"gl.{type(made).__name__}(…)"
+    default = option.default_factory()
+    if isinstance(default, dict):
+        return "{…}"
+    return f"gl.{type(default).__name__}(…)"
 
 
 DEFENCES: dict[str, Defence] = {
-    "fit": Defence(Fit, "torch module", "plain training with AdamW or SGD, no defence", "", "none"),
-    "refit": Defence(Refit, "estimator", "a scikit-learn-style estimator as it is, no defence", "", "none"),
+    "fit": Defence(
+        recipe=Fit,
+        trains="torch module",
+        summary="plain training with AdamW or SGD, no defence",
+        paper="",
+        cost="none",
+    ),
+    "refit": Defence(
+        recipe=Refit,
+        trains="estimator",
+        summary="a scikit-learn-style estimator as it is, no defence",
+        paper="",
+        cost="none",
+    ),
     "regularised": Defence(
-        Regularised,
-        "estimator",
-        "the estimator's own regularisation: larger leaves, fewer rounds, more neighbours, a stronger penalty",
-        "Shokri et al. 2017",
-        "none",
+        recipe=Regularised,
+        trains="estimator",
+        summary="the estimator's own regularisation: larger leaves, fewer rounds, more neighbours, a stronger penalty",
+        paper="Shokri et al. 2017",
+        cost="none",
     ),
     "l2": Defence(
-        L2, "torch module", "a penalty on large parameters, in the loss", "Shokri et al. 2017", "none", kind="objective"
+        recipe=L2,
+        trains="torch module",
+        summary="a penalty on large parameters, in the loss",
+        paper="Shokri et al. 2017",
+        cost="none",
+        kind="objective",
     ),
     "dropout": Defence(
-        Dropout, "torch module", "units that are silent at random in training", "Srivastava et al. 2014", "none"
+        recipe=Dropout,
+        trains="torch module",
+        summary="units that are silent at random in training",
+        paper="Srivastava et al. 2014",
+        cost="none",
     ),
     "label_smoothing": Defence(
-        LabelSmoothing, "torch module", "labels that are never certain", "Szegedy et al. 2016", "none", kind="objective"
+        recipe=LabelSmoothing,
+        trains="torch module",
+        summary="labels that are never certain",
+        paper="Szegedy et al. 2016",
+        cost="none",
+        kind="objective",
     ),
     "confidence_penalty": Defence(
-        ConfidencePenalty, "torch module", "certain answers cost", "Pereyra et al. 2017", "none", kind="objective"
+        recipe=ConfidencePenalty,
+        trains="torch module",
+        summary="certain answers cost",
+        paper="Pereyra et al. 2017",
+        cost="none",
+        kind="objective",
     ),
     "early_stopping": Defence(
-        EarlyStopping,
-        "torch module",
-        "the epoch that does best on held-out records",
-        "Song & Mittal 2021",
-        "some records; fewer epochs",
+        recipe=EarlyStopping,
+        trains="torch module",
+        summary="the epoch that does best on held-out records",
+        paper="Song & Mittal 2021",
+        cost="some records; fewer epochs",
     ),
     "adv_reg": Defence(
-        AdvReg,
-        "torch module",
-        "answers must not convince an attack classifier that is trained beside",
-        "Nasr et al. 2018",
-        "held-out records; a small network trained beside",
+        recipe=AdvReg,
+        trains="torch module",
+        summary="answers must not convince an attack classifier that is trained beside",
+        paper="Nasr et al. 2018",
+        cost="held-out records; a small network trained beside",
         kind="objective",
     ),
     "relax_loss": Defence(
-        RelaxLoss,
-        "torch module",
-        "members' loss is held at a level above 0",
-        "Chen, Yu & Fritz 2022",
-        "none",
+        recipe=RelaxLoss,
+        trains="torch module",
+        summary="members' loss is held at a level above 0",
+        paper="Chen, Yu & Fritz 2022",
+        cost="none",
         kind="objective",
     ),
     "hamp": Defence(
-        Hamp,
-        "torch module",
-        "labels of high entropy and a penalty on certain answers",
-        "Chen & Pattabiraman 2024",
-        "none",
+        recipe=Hamp,
+        trains="torch module",
+        summary="labels of high entropy and a penalty on certain answers",
+        paper="Chen & Pattabiraman 2024",
+        cost="none",
         kind="objective",
     ),
     "dp_sgd": Defence(
-        DpSgd,
-        "torch module",
-        "gradients of single records cut, noise added: differential privacy",
-        "Abadi et al. 2016",
-        "accuracy; gradients of single records",
+        recipe=DpSgd,
+        trains="torch module",
+        summary="gradients of single records cut, noise added: differential privacy",
+        paper="Abadi et al. 2016",
+        cost="accuracy; gradients of single records",
     ),
     "distillation": Defence(
-        Distillation, "torch module", "a student of a teacher's answers", "Hinton et al. 2015", "twice the time"
+        recipe=Distillation,
+        trains="torch module",
+        summary="a student of a teacher's answers",
+        paper="Hinton et al. 2015",
+        cost="twice the time",
     ),
     "selena": Defence(
-        Selena,
-        "torch module",
-        "a student of the answers of teachers that did not train on the record",
-        "Tang et al. 2022",
-        "a model per teacher",
+        recipe=Selena,
+        trains="torch module",
+        summary="a student of the answers of teachers that did not train on the record",
+        paper="Tang et al. 2022",
+        cost="a model per teacher",
     ),
     "fgsm_noise": Defence(
-        FgsmNoise,
-        "torch module",
-        "half of the records moved to where a first model errs more",
-        "Duddu et al. 2022",
-        "twice the time",
+        recipe=FgsmNoise,
+        trains="torch module",
+        summary="half of the records moved to where a first model errs more",
+        paper="Duddu et al. 2022",
+        cost="twice the time",
     ),
     "removal": Defence(
-        Removal,
-        "any model",
-        "the members with the largest risk left out; others may stand out in their place",
-        "Carlini et al. 2022",
-        "an audit before; some records",
+        recipe=Removal,
+        trains="any model",
+        summary="the members with the largest risk left out; others may stand out in their place",
+        paper="Carlini et al. 2022",
+        cost="an audit before; some records",
         kind="members",
     ),
     "memguard": Defence(
-        MemGuard,
-        "any classifier",
-        "noise with which the defender's own attack classifier is undecided, the class kept",
-        "Jia et al. 2019",
-        "held-out records; a small network; a search for each answer",
+        recipe=MemGuard,
+        trains="any classifier",
+        summary="noise with which the defender's own attack classifier is undecided, the class kept",
+        paper="Jia et al. 2019",
+        cost="held-out records; a small network; a search for each answer",
         kind="answer",
     ),
     "rounded": Defence(
-        Rounded, "any classifier", "probabilities to a few digits", "Shokri et al. 2017", "none", kind="answer"
+        recipe=Rounded,
+        trains="any classifier",
+        summary="probabilities to a few digits",
+        paper="Shokri et al. 2017",
+        cost="none",
+        kind="answer",
     ),
     "top_k": Defence(
-        TopK, "any classifier", "the largest probabilities alone", "Shokri et al. 2017", "none", kind="answer"
+        recipe=TopK,
+        trains="any classifier",
+        summary="the largest probabilities alone",
+        paper="Shokri et al. 2017",
+        cost="none",
+        kind="answer",
     ),
     "label_only": Defence(
-        LabelOnly, "any classifier", "the class alone", "Choquette-Choo et al. 2021", "none", kind="answer"
+        recipe=LabelOnly,
+        trains="any classifier",
+        summary="the class alone",
+        paper="Choquette-Choo et al. 2021",
+        cost="none",
+        kind="answer",
     ),
     "temperature": Defence(
-        Temperature, "any classifier", "flatter probabilities", "Shokri et al. 2017", "none", kind="answer"
+        recipe=Temperature,
+        trains="any classifier",
+        summary="flatter probabilities",
+        paper="Shokri et al. 2017",
+        cost="none",
+        kind="answer",
     ),
 }

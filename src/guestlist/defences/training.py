@@ -1,4 +1,4 @@
-"""How a model was trained, as facts that an audit keeps, and what its attacker knows of it."""
+"""Facts about the training of a model that an audit stores, and the attacker's knowledge of it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ DELTA = 1e-5
 
 @dataclass(frozen=True)
 class Training:
-    """How a model was trained.
+    """Training of a model.
 
     Args:
-        recipe: for people.
-        attacker: ``adaptive`` has references that were trained as the model was, and answer as it does; ``naive`` does not
-            know of the defence.
-        tried: recipes that were trained before this one was chosen, this one counted in; None: nobody said.
-        noise, rate, steps: of a training with differential privacy.
-        epsilon, delta: what that promises, for one training; None where it promises nothing, or nobody has computed it.
+        recipe: Description in reports.
+        attacker: ``adaptive`` has references with the training and the output defence of the model; ``naive`` does not know
+            the defence.
+        tried: Number of recipes that were trained to choose this one, including it; None if it is not known.
+        noise, rate, steps: Parameters of differentially private training.
+        epsilon, delta: Guarantee for one training; None without a guarantee, or if it has not been computed.
     """
 
     recipe: str
@@ -33,25 +33,19 @@ class Training:
 
 
 def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Training:
-    """The facts about a recipe.
+    """Return the facts about a recipe.
 
     Args:
-        model: what it trains, where that says more than the recipe.
+        recipe: Recipe of the target.
+        attacker: ``adaptive`` or ``naive``.
+        model: Description of the model, if it is more informative than that of the recipe.
     """
-
-    def number(name: str, kind: type) -> Any:
-        """An option of a training with differential privacy, if it has one of that name."""
-        value = getattr(recipe, name, None) if hasattr(recipe, "privacy") else None
-        return None if value is None else kind(value)
-
-    return Training(
-        recipe=model or written(recipe),
-        attacker=attacker,
-        tried=getattr(recipe, "tried", None),
-        noise=number("noise", float),
-        rate=number("rate", float),
-        steps=number("steps", int),
-    )
+    private: dict[str, Any] = {}
+    if hasattr(recipe, "privacy"):
+        types = {"noise": float, "rate": float, "steps": int}
+        values = {name: getattr(recipe, name, None) for name in types}
+        private = {name: types[name](value) for name, value in values.items() if value is not None}
+    return Training(recipe=model or written(recipe), attacker=attacker, tried=getattr(recipe, "tried", None), **private)
 
 
 def check_attacker(attacker: str) -> None:
@@ -60,21 +54,25 @@ def check_attacker(attacker: str) -> None:
 
 
 def written(value: Any) -> str:
-    """A recipe as one would write it, with the options that are not its defaults.
+    """Return a recipe as Python code, with the options that differ from the defaults.
 
     >>> from guestlist.defences import Fit, LabelSmoothing
     >>> written(Fit(epochs=3, objective=LabelSmoothing()))
     'Fit(epochs=3, objective=LabelSmoothing())'
     """
-    if hasattr(value, "tried"):  # what it was chosen from is told apart
+    if hasattr(value, "tried"):  # the number of trials is reported separately
         return written(value.recipe)
     if is_dataclass(value) and not isinstance(value, type):
-        options = (f"{one.name}={written(getattr(value, one.name))}" for one in fields(value) if _given(one, value))
+        options = (
+            f"{option.name}={written(getattr(value, option.name))}"
+            for option in fields(value)
+            if _is_set(option, value)
+        )
         return f"{type(value).__name__}({', '.join(options)})"
     return value.__name__ if hasattr(value, "__name__") else repr(value)
 
 
-def _given(one, value: Any) -> bool:
-    """Whether an option is worth telling: it is not its default, nor records."""
-    default = one.default if one.default_factory is MISSING else one.default_factory()
-    return one.repr and (default is MISSING or getattr(value, one.name) != default)
+def _is_set(option, value: Any) -> bool:
+    """Return whether an option differs from its default and does not hold records."""
+    default = option.default if option.default_factory is MISSING else option.default_factory()
+    return option.repr and (default is MISSING or getattr(value, option.name) != default)

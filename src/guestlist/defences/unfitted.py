@@ -1,4 +1,4 @@
-"""A model before it is fitted: what recipes train copies of."""
+"""Unfitted copies of estimators, which recipes train."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any
 
 from guestlist.targets.frameworks import FRAMEWORKS, packages_of
 
-# What scikit-learn keeps beside the parameters of an estimator: the form of its output, and the metadata that it asks for.
-_BESIDE = ("_sklearn_output_config", "_metadata_request")
+# Attributes of scikit-learn's estimators that are not parameters: the form of outputs, and requested metadata.
+_ATTRIBUTES = ("_sklearn_output_config", "_metadata_request")
 
 
 def unfitted(model) -> Any:
-    """An unfitted copy with the same parameters, also of models whose constructors change what they are given.
+    """Return an unfitted copy with the same parameters.
 
-    scikit-learn's ``clone`` refuses those; CatBoost's copies its ``cat_features``.
+    scikit-learn's ``clone`` refuses models whose constructors change their parameters, such as CatBoost's ``cat_features``.
     """
     from sklearn.base import clone
 
     try:
         return clone(model)
     except RuntimeError:
-        return _made_anew(model)
+        return _rebuilt(model)
 
 
-def _made_anew(value):
+def _rebuilt(value):
     if isinstance(value, list | tuple):
-        return type(value)([_made_anew(part) for part in value])
+        return type(value)([_rebuilt(part) for part in value])
     if not hasattr(value, "get_params") or isinstance(value, type):
         return deepcopy(value)
-    made = type(value)(**{name: _made_anew(part) for name, part in value.get_params(deep=False).items()})
-    for name in _BESIDE:
+    made = type(value)(**{name: _rebuilt(part) for name, part in value.get_params(deep=False).items()})
+    for name in _ATTRIBUTES:
         if hasattr(value, name):
             setattr(made, name, deepcopy(getattr(value, name)))
     return made

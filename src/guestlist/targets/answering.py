@@ -1,4 +1,4 @@
-"""A target that answers in another way, and references that answer so too: the attacker knows the defence."""
+"""Targets with an output defence, and references with the same defence: the attacker knows it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from guestlist.targets.target import Predict, Target, as_target
 def answering(
     model, how: Answering, *, members: Any = None, label: str | None = None, seed: int = 0, attacker: str = "adaptive"
 ) -> Target:
-    """The target that says what ``how`` makes of its answers.
+    """Return a target whose outputs an output defence changes.
 
     Args:
-        model: a target, or a fitted scikit-learn-style classifier.
-        how: such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
-        members: the records it was trained on, for a way that learns from them.
-        label: the column of the label in ``members``, if they are a table.
-        seed: of what the way draws.
-        attacker: ``adaptive`` has references that answer in the same way; ``naive`` does not know of it.
+        model: Target, or fitted scikit-learn-style classifier.
+        how: Output defence such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
+        members: Training records, for a defence that learns from them.
+        label: Label column of ``members``, if they are a table.
+        seed: Random seed of the defence.
+        attacker: ``adaptive`` has references with the same defence; ``naive`` does not know the defence.
     """
     target = as_target(model)
     if not isinstance(how, Answering):
@@ -44,39 +44,41 @@ def answering(
             raise InputError(
                 f"{type(how).__name__} learns from the records that the model was trained on: give members=…."
             )
-        given = target.fitting(as_data(members, side="members", label=label), "members")
-        data = replace(given, y=encode(given.y, target.classes))
-    ask = Ask(target.predict, target.scale)
+        records = target.fitting(as_data(members, side="members", label=label), "members")
+        data = replace(records, y=encode(records.y, target.classes))
+    ask = ProbabilityPredict(target.predict, target.scale)
     can = dict(target.can)
     for name in ("train", "distil"):
         if name in can:
-            can[name] = Trained(can[name], how if attacker == "adaptive" else None, target.scale, target.classes)
+            can[name] = DefendedTrainer(
+                can[name], how if attacker == "adaptive" else None, target.scale, target.classes
+            )
     return replace(
         target,
-        predict=Said(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
+        predict=DefendedPredict(ask, how.begin(OnCopies(ask), data, np.random.default_rng(seed))),
         scale=Probabilities(),
-        can={name: function for name, function in can.items() if name not in (*LOOKING, "retrain")},
-        cannot={**target.cannot, **dict.fromkeys((*LOOKING, "retrain"), "its answers are not its own")},
+        can={name: function for name, function in can.items() if name not in UNDEFENDED},
+        cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "its answers are not its own")},
         recipe=f"{target.recipe}\n{how.describe() if attacker == 'adaptive' else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
         training=_training(target, how, attacker),
     )
 
 
-def _training(target: Target, how: Answering, attacker: str) -> Training:
-    """How the model was trained, and how it answers."""
-    before = target.training or Training(target.name)
-    naive = "naive" in (before.attacker, attacker)
-    return replace(before, recipe=f"{before.recipe}, {written(how)}", attacker="naive" if naive else "adaptive")
+def _training(target: Target, defence: Answering, attacker: str) -> Training:
+    """Describe the training and the output defence."""
+    training = target.training or Training(target.name)
+    naive = "naive" in (training.attacker, attacker)
+    return replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker="naive" if naive else "adaptive")
 
 
-# What looks past the answers, into the model: an attacker who has it is not stopped by any way to answer.
-LOOKING = ("white_box", "leaves", "neighbours", "checkpoints")
+# Capabilities that read the model instead of its outputs: no output defence protects them. Retraining would lose the defence.
+UNDEFENDED = ("white_box", "leaves", "neighbours", "checkpoints", "retrain")
 
 
 @dataclass(frozen=True)
-class Ask:
-    """A model's probabilities, whatever its answers are."""
+class ProbabilityPredict:
+    """Probabilities of a model on any scale with classes."""
 
     predict: Predict
     scale: Scale
@@ -86,10 +88,10 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a model says in the place of its probabilities."""
+class DefendedPredict:
+    """Defended outputs of a model."""
 
-    ask: Ask
+    ask: ProbabilityPredict
     say: Say
 
     def __call__(self, x) -> np.ndarray:
@@ -97,20 +99,20 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Trained:
-    """Train one reference, and let it answer as the target does; None: as probabilities."""
+class DefendedTrainer:
+    """Train one reference with the target's output defence; None outputs probabilities."""
 
     train: Callable
     how: Answering | None
     scale: Scale
     classes: np.ndarray
 
-    def __call__(self, data: Data, *more) -> Predict:
-        rng = more[-1]
+    def __call__(self, data: Data, *arguments) -> Predict:
+        rng = arguments[-1]
         learns = self.how is not None and self.how.learns
-        # A model may write on what it is trained on, and the records are read once more below.
-        ask = Ask(self.train(data.copied() if learns else data, *more), self.scale)
+        # A model may write on its training records, which are read again below.
+        ask = ProbabilityPredict(self.train(data.copied() if learns else data, *arguments), self.scale)
         if self.how is None:
             return ask
         known = data.changed(y=encode(data.y, self.classes)) if learns else None
-        return Said(ask, self.how.begin(OnCopies(ask), known, rng))
+        return DefendedPredict(ask, self.how.begin(OnCopies(ask), known, rng))

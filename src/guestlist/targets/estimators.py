@@ -1,4 +1,4 @@
-"""A fitted scikit-learn-style classifier or regressor is its own recipe: ``clone(model).fit`` trains the references."""
+"""Targets from scikit-learn-style estimators: ``clone(model).fit`` trains the references."""
 
 from __future__ import annotations
 
@@ -16,64 +16,76 @@ from guestlist.defences.unfitted import package_of, unfitted
 from guestlist.errors import InputError
 from guestlist.fingerprints import describe, last
 from guestlist.fit_params import FitParams
-from guestlist.targets.boosted import Start, start_of
+from guestlist.targets.boosted import UntrainedModel, untrained_model
 from guestlist.targets.frameworks import FRAMEWORKS
-from guestlist.targets.leverage import linear_leverage
+from guestlist.targets.leverage import dense, linear_leverage
 from guestlist.targets.scales import Labels, Logits, Probabilities, Scale, Values
 from guestlist.targets.target import (
-    Neighbours,
+    KnnSpace,
     Predict,
     Reads,
     RetrainFunction,
+    SoftValueTrainer,
     Target,
-    TaughtByValues,
     by_class,
-    one_of,
+    one_hot_labels,
+    retrained_text,
 )
-from guestlist.targets.trees import reaching_last, tree_leaves
+from guestlist.targets.trees import input_of_last_step, last_of, tree_leaves
 from guestlist.targets.weights import WEIGHTS, saw_weights
 
 
 def estimator_target(
     model, *, train: Recipe | Callable | None = None, untrained=None, recipe: str | None = None
 ) -> Target:
-    """A target from a fitted classifier with ``predict_proba`` (or ``decision_function``), or from a fitted regressor.
+    """Return a target from a fitted classifier or regressor.
 
-    A classifier that has neither, as one that votes hard, tells labels alone.
+    A classifier without ``predict_proba`` and ``decision_function``, such as a hard vote, outputs only labels.
 
     Args:
-        train: how references are trained: a recipe ``(model, data, rng) -> fitted model``, or a function
-            ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, a clone fitted anew.
-        untrained: what the recipe trains copies of, if that is not a clone of ``model``: a recipe may return another
-            kind of model than it is given.
-        recipe: text that identifies ``train`` across runs; by default its settings or its source code.
+        train: Training of references: a recipe ``(model, data, rng) -> fitted model``, or a function
+            ``(data, rng) -> fitted model``; by default :class:`guestlist.defences.Refit`, which fits a clone.
+        untrained: Model that the recipe trains copies of, if that is not a clone of ``model``: a recipe may return a different
+            type of model.
+        recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
     """
     scale = _scale(model)
-    classes = _classes(model) if scale.has_classes else np.array([])
-    how = as_recipe(Refit() if train is None else train)
-    frozen = _frozen(model) if train is None else ""
-    begun = start_of(model) if untrained is None else Start(unfitted(untrained))
-    start = begun.model  # unfitted: it travels to every worker
-    train_one = Train(start, classes, how)
-    can: dict[str, Callable] = {} if frozen else {"train": train_one, "retrain": Retrain(train_one.model, how, recipe)}
-    cannot = {"train": frozen, "distil": frozen or _unweighted(model, how)} if scale.has_classes else {"train": frozen}
-    if not frozen and not scale.has_classes:
-        can["distil"] = TaughtByValues(train_one)
-    elif not cannot.get("distil"):
-        can["distil"] = SoftTrain(train_one)
-    looking = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
-    can |= {name: find for name, find in looking.items() if find}
+    default = train is None
+    training_recipe = as_recipe(Refit() if train is None else train)
+    # An unfitted copy is sent to every worker.
+    start = untrained_model(model) if untrained is None else UntrainedModel(unfitted(untrained))
+    predict: Predict = RegressorPredict(model)
+    classes = np.array([])
+    if scale.has_classes:
+        classes = _classes(model)
+        predict = EstimatorPredict(model, classes)
+    trainer = Train(start.model, classes, training_recipe)
+    can: dict[str, Callable] = {}
+    frozen = default and _frozen(model)
+    cannot = {"train": frozen or ""}
+    if not frozen:
+        can = {"train": trainer, "retrain": RetrainEstimator(start.model, training_recipe, recipe)}
+    if scale.has_classes:
+        cannot["distil"] = frozen or _unweighted(model, training_recipe)
+        if not cannot["distil"]:
+            can["distil"] = SoftTrain(trainer)
+    elif not frozen:
+        can["distil"] = SoftValueTrainer(trainer)
+    inspectors = {"neighbours": _neighbours(model), "leaves": tree_leaves(model), "leverage": linear_leverage(model)}
+    can |= {name: find for name, find in inspectors.items() if find}
+    if recipe is None:
+        recipe = f"{FRAMEWORKS['scikit-learn'].describe(start.model)}\n{describe(training_recipe)}"
     return Target(
-        predict=Answers(model, classes) if scale.has_classes else Numbers(model),
+        predict=predict,
         classes=classes,
         scale=scale,
-        recipe=f"{FRAMEWORKS['scikit-learn'].describe(start)}\n{describe(how)}" if recipe is None else recipe,
+        recipe=recipe,
         name=_name(model),
         reads=reads_of(model),
         can=can,
         cannot=cannot,
-        training=training_of(how, model=" ".join(repr(start).split()) if train is None else ""),
-        notes=_notes(model, begun, trained_otherwise=train is not None),
+        training=training_of(training_recipe, model=" ".join(repr(start.model).split()) if default else ""),
+        notes=_notes(model, start, trained_otherwise=not default),
     )
 
 
@@ -89,25 +101,25 @@ def retrain_estimator(model, recipe: Recipe, data: Data, members: np.ndarray, fi
 
 
 def trained_by(target: Target, train: Callable) -> Target:
-    """Return a target without a recipe, such as an ONNX file, with references trained by a function ``(data, rng) -> model``."""
+    """Return a target, such as an ONNX file, with references trained by a function ``(data, rng) -> model``."""
     if "train" in target.can:
         raise InputError(
             f"{target.name} has a recipe already. Pass train= once: where the target is made, or to the audit."
         )
-    train_one = TrainAlike(as_function(train), target.classes, target.scale)
+    trainer = TrainAlike(as_function(train), target.classes, target.scale)
     cannot = {name: why for name, why in target.cannot.items() if name != "train"}
-    found = replace(
-        target, recipe=f"{target.recipe}\n{describe(train)}", can={**target.can, "train": train_one}, cannot=cannot
+    trainable = replace(
+        target, recipe=f"{target.recipe}\n{describe(train)}", can={**target.can, "train": trainer}, cannot=cannot
     )
-    return replace(found, can={**found.can, "retrain": RetrainFunction(found)})
+    return replace(trainable, can={**trainable.can, "retrain": RetrainFunction(trainable)})
 
 
 @dataclass(frozen=True)
 class TrainAlike:
-    """Train one reference by a function of the user's, with outputs on the scale of the target.
+    """Train one reference with the user's function, with outputs on the scale of the target.
 
     Args:
-        train: returns a fitted estimator, or a function from features to outputs like those of the target.
+        train: Function that returns a fitted estimator, or a function from features to outputs like those of the target.
     """
 
     train: Callable[[Data, np.random.Generator], Any]
@@ -119,57 +131,58 @@ class TrainAlike:
         if not hasattr(model, "predict"):
             return model
         if not self.scale.has_classes:
-            return Numbers(model)
-        own = _scale(model)
-        if own.name != self.scale.name:
+            return RegressorPredict(model)
+        scale = _scale(model)
+        if scale.name != self.scale.name:
             raise InputError(
-                f"train= returned a {type(model).__name__}, which outputs {own.name}, and the target outputs {self.scale.name}. "
-                f"Return a function from features to {self.scale.name} instead."
+                f"train= returned a {type(model).__name__}, which outputs {scale.name}, and the target outputs "
+                f"{self.scale.name}. Return a function from features to {self.scale.name} instead."
             )
-        return Answers(model, self.classes)
+        return EstimatorPredict(model, self.classes)
 
 
 def check_fit(target: Target, params: FitParams | None) -> None:
-    """Refuse a target whose estimator's ``fit`` cannot be called as references call it, before anything is trained."""
-    how = target.can.get("train")
-    if isinstance(how, Train) and isinstance(how.recipe, Refit):
-        check_arguments(how.model, {} if params is None else params.arguments)
+    """Raise, before anything is trained, if the estimator's ``fit`` cannot be called as references call it."""
+    trainer = target.can.get("train")
+    if isinstance(trainer, Train) and isinstance(trainer.recipe, Refit):
+        check_arguments(trainer.model, params.arguments if params else {})
 
 
 def with_fit_params(target: Target, params: FitParams) -> Target:
-    """Return the target whose references are trained with these arguments for ``fit``; they are part of its identity."""
-    how = target.needs(
+    """Return the target with arguments for ``fit`` of its references; they are part of its fingerprint."""
+    trainer = target.needs(
         "train", "fit_params= are for the training of references, and {name} has no recipe to train them by{why}."
     )
     retraining = target.can.get("retrain")
     if getattr(retraining, "trains", "function") not in ("estimator", "function"):
         raise InputError(
             f"fit_params= are passed to fit of scikit-learn-style estimators, and {target.name} is trained by "
-            f"{type(getattr(retraining, 'recipe', how)).__name__}. Set its options in train= where the target is made."
+            f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= where the target is made."
         )
-    told = ", ".join(params.arguments)
-    training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({told})")
+    names = ", ".join(params.arguments)
+    training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({names})")
     weighted = any(last(name) == "sample_weight" for name in params.arguments)
-    notes = {code: figures for code, figures in target.notes.items() if code != WEIGHTS or not weighted}
+    notes = {code: values for code, values in target.notes.items() if code != WEIGHTS or not weighted}
     identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"
     return replace(target, recipe=identity, training=training, notes=notes)
 
 
-def _notes(model, begun: Start, trained_otherwise: bool) -> dict[str, dict[str, int | float | str]]:
+def _notes(model, start: UntrainedModel, trained_otherwise: bool) -> dict[str, dict[str, int | float | str]]:
     notes: dict[str, dict[str, int | float | str]] = {}
-    if begun.rounds is not None:
-        notes["GL126"] = {"rounds": begun.rounds, "most": begun.most or 0}
+    if start.rounds is not None:
+        notes["GL126"] = {"rounds": start.rounds, "most": start.max_rounds or 0}
     if not trained_otherwise and saw_weights(model):
         notes[WEIGHTS] = {}
     return notes
 
 
 def reads_of(model) -> Reads:
-    """How features must look for an estimator to read them; of one that is not fitted, as far as that is known."""
+    """Return the form of the features that an estimator reads, as far as it is known before it is fitted."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None and package_of(model) == "catboost":
-        own = model.feature_names_ if model.is_fitted() else None
-        names = None if own == [str(position) for position in range(len(own or ()))] else own  # of an array, numbers
+    if names is None and package_of(model) == "catboost" and model.is_fitted():
+        names = model.feature_names_
+        if names == [str(position) for position in range(len(names))]:
+            names = None  # CatBoost numbers the columns of an array
     return Reads(
         features=None if names is None else tuple(names),
         arrays=names is None and hasattr(model, "n_features_in_"),
@@ -179,7 +192,7 @@ def reads_of(model) -> Reads:
 
 
 def _reads_documents(model) -> bool:
-    """Whether what stands first in a model takes one text per record, as ``TfidfVectorizer`` does."""
+    """Return whether the first step of a model reads one text per record, as ``TfidfVectorizer`` does."""
     from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
     if isinstance(model, CountVectorizer | HashingVectorizer):
@@ -194,8 +207,8 @@ def _reads_documents(model) -> bool:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """A fitted estimator's answers, with columns ordered as ``classes``; a class it never saw gets 0."""
+class EstimatorPredict:
+    """Outputs of a fitted classifier, with columns ordered as ``classes``; an unseen class gets 0."""
 
     model: object
     classes: np.ndarray
@@ -203,39 +216,40 @@ class Answers:
 
     def __call__(self, x) -> np.ndarray:
         if not hasattr(self.model, "predict_proba"):
-            decides = hasattr(self.model, "decision_function")
-            return (_decisions if decides else _labels)(self.model, x, self.classes)
-        own = _classes(self.model) if self.own_classes is None else self.own_classes
-        found = np.asarray(by_class(self.model.predict_proba(x), own))
-        if found.ndim != 2:
+            if hasattr(self.model, "decision_function"):
+                return _decisions(self.model, x, self.classes)
+            return one_hot_labels(np.asarray(self.model.predict(x)), self.classes)  # type: ignore[attr-defined]
+        columns = _classes(self.model) if self.own_classes is None else self.own_classes
+        probabilities = np.asarray(by_class(self.model.predict_proba(x), columns))
+        if probabilities.ndim != 2:
             raise InputError("The model answers for several outputs at once; audit one output at a time.")
-        if np.array_equal(own, self.classes):
-            return found
-        aligned = np.zeros((len(found), len(self.classes)))
-        aligned[:, encode(own, self.classes)] = found
+        if np.array_equal(columns, self.classes):
+            return probabilities
+        aligned = np.zeros((len(probabilities), len(self.classes)))
+        aligned[:, encode(columns, self.classes)] = probabilities
         return aligned
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A fitted regressor's predictions."""
+class RegressorPredict:
+    """Predictions of a fitted regressor."""
 
     model: Any
 
     def __call__(self, x) -> np.ndarray:
-        found = np.asarray(self.model.predict(x))
-        if found.ndim == 2 and found.shape[1] > 1:
+        values = np.asarray(self.model.predict(x))
+        if values.ndim == 2 and values.shape[1] > 1:
             raise InputError("The model predicts several values at once; audit one output at a time.")
-        return found.reshape(len(found))
+        return values.reshape(len(values))
 
 
 @dataclass(frozen=True)
 class Train:
-    """Train one reference by a recipe.
+    """Train one reference with a recipe.
 
     Args:
-        model: unfitted.
-        classes: none for a regressor.
+        model: Unfitted estimator.
+        classes: Labels; empty for a regressor.
     """
 
     model: Any
@@ -243,33 +257,35 @@ class Train:
     recipe: Any
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        return self._trained(data, lambda model, given: self.recipe(model, given, rng))
+        return self._trained(data, lambda model, records: self.recipe(model, records, rng))
 
     def weighted(self, data: Data, weight: np.ndarray, rng: np.random.Generator) -> Predict:
-        """The same with a weight per record."""
-        return self._trained(data, lambda model, given: self.recipe.weighted(model, given, weight, rng))
+        """Train one reference with a weight per record."""
+        return self._trained(data, lambda model, records: self.recipe.weighted(model, records, weight, rng))
 
     def _trained(self, data: Data, train: Callable) -> Predict:
         if not len(self.classes):
-            return _asked(train(self.model, data), Numbers)
+            return _predict_function(train(self.model, data), RegressorPredict)
         present, positions = np.unique(encode(data.y, self.classes), return_inverse=True)
         if len(present) < 2:
             raise InputError("A reference would train on one class only: the audit needs more records of the others.")
-        # XGBoost takes the labels 0, 1, … without gaps, and a fitted one remembers an objective for all of them; a
-        # reference may miss a rare class.
+        # XGBoost needs labels 0, 1, … without gaps, and a fitted one keeps an objective for all of them. A reference may lack
+        # a rare class.
         if len(present) < len(self.classes) and type(self.model).__module__.startswith("xgboost"):
             trained = train(unfitted(self.model).set_params(objective=None), data.changed(y=positions))
-            return _asked(trained, lambda model: Answers(model, self.classes, self.classes[present]))
-        return _asked(train(self.model, data), lambda model: Answers(model, self.classes))
+            return _predict_function(
+                trained, lambda model: EstimatorPredict(model, self.classes, self.classes[present])
+            )
+        return _predict_function(train(self.model, data), lambda model: EstimatorPredict(model, self.classes))
 
 
 @dataclass(frozen=True)
-class Retrain:
-    """Train the target anew by its own recipe or by another.
+class RetrainEstimator:
+    """Train the target again with its own recipe or a different one.
 
     Args:
-        model: unfitted.
-        text: that the user gave to identify the recipe, if any.
+        model: Unfitted estimator.
+        text: Text with which the user identifies the recipe, if any.
     """
 
     model: Any
@@ -278,17 +294,17 @@ class Retrain:
     trains: ClassVar[str] = "estimator"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        how = self.recipe if recipe is None else recipe
-        text = self.text if recipe is None or self.text is None else f"{self.text}\n{describe(how)}"
-        return estimator_target(how(self.model, members, rng), train=how, untrained=self.model, recipe=text)
+        chosen = self.recipe if recipe is None else recipe
+        text = retrained_text(self.text, recipe)
+        return estimator_target(chosen(self.model, members, rng), train=chosen, untrained=self.model, recipe=text)
 
 
 @dataclass(frozen=True)
 class SoftTrain:
-    """Train on probabilities in the place of labels: one copy of each record per class, weighted by its probability.
+    """Train on probabilities instead of labels: one copy of each record per class, weighted by its probability.
 
-    Every loss that adds up over weighted records is then the expected loss under the soft labels. What counts
-    records instead of weights (the scaler of a pipeline, a smallest leaf) sees each of them once per class.
+    A loss that is a weighted sum over records is then the expected loss under the soft labels. Steps that count records
+    instead of weights (the scaler of a pipeline, a smallest leaf) see each record once per class.
     """
 
     train: Train
@@ -300,20 +316,24 @@ class SoftTrain:
         return self.train.weighted(labelled, soft.ravel(), rng)
 
 
-def _asked(trained, reader: Callable[[object], Predict]) -> Predict:
-    """How a trained model is asked; what has no ``predict`` is a function that is asked as it is."""
-    return reader(trained) if hasattr(trained, "predict") else trained
+def _predict_function(trained, reader: Callable[[object], Predict]) -> Predict:
+    """Return the function that queries a trained model; a model without ``predict`` is such a function itself."""
+    if hasattr(trained, "predict"):
+        return reader(trained)
+    return trained
 
 
 def _unweighted(model, recipe: Recipe) -> str:
-    """Why soft labels cannot be taught, if they cannot."""
+    """Return the reason why the model cannot be trained on soft labels; "" if it can."""
     if not hasattr(recipe, "weighted"):
         return f"its recipe, {type(recipe).__name__}, takes no weights of records"
-    return "" if weight_parameter(model) else f"{_name(model)} takes no sample_weight in fit"
+    if not weight_parameter(model):
+        return f"{_name(model)} takes no sample_weight in fit"
+    return ""
 
 
 def _frozen(model) -> str:
-    """Why a clone of the model would not be trained anew, if it would not: a frozen part stays the target's own."""
+    """Return the reason why a clone of the model cannot be trained, if it has a frozen part; "" if it can."""
     for name, part in {"": model, **model.get_params(deep=True)}.items():
         if type(part).__name__ == "FrozenEstimator":
             where = f"its part {name!r} is" if name else "it is"
@@ -321,28 +341,27 @@ def _frozen(model) -> str:
     return ""
 
 
-def _neighbours(model) -> Callable[[object], Neighbours] | None:
-    """How to find neighbours as a K-NN model does, alone or last in a pipeline; None if it is not one that we know."""
+def _neighbours(model) -> Callable[[object], KnnSpace] | None:
+    """Return the space of a K-NN classifier, also as the last step of a pipeline; None for other models."""
     from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.pipeline import Pipeline
 
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = last_of(model)
     if not isinstance(last, KNeighborsClassifier) or last.weights != "uniform":
         return None
-    metric = "euclidean" if (last.metric, last.p) == ("minkowski", 2) else last.metric
+    metric = last.metric
+    if (metric, last.p) == ("minkowski", 2):
+        metric = "euclidean"
     if metric not in ("euclidean", "cosine"):
         return None
 
-    def space(x) -> Neighbours:
-        before = reaching_last(model, x)
-        dense = before.toarray() if hasattr(before, "toarray") else before
-        return Neighbours(np.asarray(dense, dtype=np.float64), last.n_neighbors, metric)
+    def space(x) -> KnnSpace:
+        return KnnSpace(dense(input_of_last_step(model, x)), last.n_neighbors, metric)
 
     return space
 
 
 def _scale(model) -> Scale:
-    """What the model answers with."""
+    """Return the scale of a fitted model's outputs."""
     from sklearn.base import is_regressor
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -369,32 +388,30 @@ def _classes(model) -> np.ndarray:
             f"{type(model).__name__} has no classes_: it is not fitted, or it is neither a classifier nor a regressor. "
             "Fit it on the members first."
         )
-    if isinstance(classes, list) and any(np.ndim(one) for one in classes):
+    if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
         raise InputError("The model answers for several outputs at once; audit one output at a time.")
-    found = np.asarray(classes)
-    return found.astype(found.dtype.newbyteorder("=")) if found.dtype.byteorder == ">" else found
+    array = np.asarray(classes)
+    if array.dtype.byteorder == ">":
+        return array.astype(array.dtype.newbyteorder("="))
+    return array
 
 
 def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
-    """Decision values as logits: monotone in what the model thinks, though not calibrated."""
-    found, own = np.asarray(model.decision_function(x)), _classes(model)
-    if found.ndim == 1:
-        found = np.column_stack([np.zeros(len(found)), found])
-    if found.shape[1] != len(own):
+    """Return decision values as logits: monotone in the model's confidence, though not calibrated."""
+    decisions = np.asarray(model.decision_function(x))
+    columns = _classes(model)
+    if decisions.ndim == 1:
+        decisions = np.column_stack([np.zeros(len(decisions)), decisions])
+    if decisions.shape[1] != len(columns):
         raise InputError(
-            f"decision_function answers with {found.shape[1]} columns for {len(own)} classes; use "
+            f"decision_function answers with {decisions.shape[1]} columns for {len(columns)} classes; use "
             "decision_function_shape='ovr', or a model with probabilities."
         )
-    aligned = np.full((len(found), len(classes)), found.min(axis=1, keepdims=True))
-    aligned[:, encode(own, classes)] = found
+    aligned = np.full((len(decisions), len(classes)), decisions.min(axis=1, keepdims=True))
+    aligned[:, encode(columns, classes)] = decisions
     return aligned
 
 
-def _labels(model, x, classes: np.ndarray) -> np.ndarray:
-    """1 for the class that the model answers, 0 for the others."""
-    return one_of(np.asarray(model.predict(x)), classes)
-
-
 def _name(model) -> str:
-    steps = getattr(model, "steps", None)
-    return " + ".join(type(step).__name__ for _, step in steps) if steps else type(model).__name__
+    steps = getattr(model, "steps", None) or [("", model)]
+    return " + ".join(type(step).__name__ for _, step in steps)

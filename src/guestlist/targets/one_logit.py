@@ -8,10 +8,10 @@ from guestlist.errors import InputError
 
 
 class TwoLogits(torch.nn.Module):
-    """The module with a second logit: 0 for the first class, what it answers for the second.
+    """Module with two logits: 0 for the first class, the module's output for the second.
 
-    The softmax of the two is the sigmoid of the one, and their cross-entropy the binary one, so that whatever is made for
-    classes trains it and looks into it as it is.
+    The softmax of the two is the sigmoid of the output, and their cross-entropy the binary one, so all code for classes
+    applies.
     """
 
     def __init__(self, module: torch.nn.Module):
@@ -19,21 +19,23 @@ class TwoLogits(torch.nn.Module):
         self.module = module
 
     def forward(self, x):
-        found = self.module(x)
-        if found.ndim > 2 or (found.ndim == 2 and found.shape[1] != 1):
+        outputs = self.module(x)
+        if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
             raise InputError(
-                f"Expected one logit per record for two classes, found answers shaped {tuple(found.shape)}."
+                f"Expected one logit per record for two classes, found answers shaped {tuple(outputs.shape)}."
             )
-        logit = found.reshape(-1, 1)
+        logit = outputs.reshape(-1, 1)
         return torch.cat([torch.zeros_like(logit), logit], dim=1)
 
 
 def outputs_of(module) -> int | None:
-    """How many outputs the last of its linear layers has; None where it has none."""
-    sizes = [part.out_features for part in module.modules() if hasattr(part, "out_features")]
-    return sizes[-1] if sizes else None
+    """Return the number of outputs of the last linear layer; None if there is none."""
+    sizes = [None, *(part.out_features for part in module.modules() if hasattr(part, "out_features"))]
+    return sizes[-1]
 
 
 def two_logits(module):
-    """The module, with a second logit if it has but one output."""
-    return TwoLogits(module) if outputs_of(module) == 1 and not isinstance(module, TwoLogits) else module
+    """Return the module, with a second logit if it has one output."""
+    if outputs_of(module) == 1 and not isinstance(module, TwoLogits):
+        return TwoLogits(module)
+    return module

@@ -1,4 +1,4 @@
-"""What a model answered: all that there is of some models."""
+"""Predictions of a model: the only input if the model itself is not available."""
 
 from __future__ import annotations
 
@@ -18,24 +18,27 @@ from guestlist.targets.scales import Probabilities, Scale, as_scale
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model answered about records whose membership is known.
+    """Outputs of a model for records whose membership is known.
 
     Args:
         answers: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
         labels: (records,) true class, as a position in ``classes``; or the true value.
-        member: (records,) true where the model was trained on the record.
+        member: (records,) true if the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
-        persons: (records,) whose record each is; None: each is a person of its own.
-        features: what the records hold, an array (records, …) or a table, in the same order. No attack reads them: they tell
-            whether members differ from non-members without the model. None: they are not known.
-        labelled: false where nobody knows the true classes: ``labels`` is then what the model answers, and only attacks
-            run that read no label.
+        classes: Labels, one per column of the answers.
+        ids: (records,) identifiers of records.
+        groups: Name of a group column to its (records,) values.
+        persons: (records,) person identifiers; None if each record is a different person.
+        features: Features of the records, an array (records, …) or a table, in the same order; None if they are not known. No
+            attack reads them: they show whether members differ from non-members without the model.
+        labelled: False if the true classes are not known: ``labels`` is then the predicted class, and only attacks that read
+            no label run.
 
-    Arrays are read row by row: the index of a Series plays no part. Missing values are refused, except in groups.
+    Arrays are read row by row: the index of a Series is ignored. Missing values are refused, except in groups.
     """
 
     answers: np.ndarray
-    labels: Any  # an array once made; may be given as None where nobody knows them
+    labels: Any  # an array after __init__, which also accepts None
     member: np.ndarray
     scale: Scale = field(default_factory=Probabilities)  # or its name
     classes: np.ndarray | None = None
@@ -48,7 +51,8 @@ class Predictions:
     def __post_init__(self):
         scale = as_scale(self.scale)
         answers = _numbers(self.answers, "answers")
-        answers = answers[:, None] if not scale.has_classes and answers.ndim == 1 else answers
+        if not scale.has_classes and answers.ndim == 1:
+            answers = answers[:, None]
         if not scale.has_classes and answers.shape[1:] != (1,):
             raise InputError(f"Expected one predicted value per record, found answers shaped {answers.shape}.")
         if scale.has_classes and (answers.ndim != 2 or answers.shape[1] < 2):
@@ -67,8 +71,8 @@ class Predictions:
         texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
         known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
         labels = self._labels(answers, scale)
-        given = {"labels": labels, "member": member, **texts, **known}
-        for name, values in given.items():
+        columns = {"labels": labels, "member": member, **texts, **known}
+        for name, values in columns.items():
             if values is not None and values.shape != (len(answers),):
                 raise InputError(
                     f"Expected {len(answers)} values of {name!r}, one per answer, found shape {values.shape}."
@@ -82,7 +86,7 @@ class Predictions:
             raise InputError(f"All {len(answers)} records are {side}: an audit compares both.")
         if not labelled and scale.has_classes is False:
             raise InputError("Predicted values without true ones say nothing about who was a member.")
-        settled: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "scale": scale,
             "answers": answers,
             "labels": labels,
@@ -90,25 +94,30 @@ class Predictions:
             "groups": texts,
             **known,
         }
-        settled |= {"features": features, "classes": classes, "labelled": labelled}
-        for name, value in settled.items():
+        fields |= {"features": features, "classes": classes, "labelled": labelled}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def take(self, records: np.ndarray) -> Predictions:
-        """Some of the records, by position."""
+        """Return some of the records, by position."""
+        features = self.features
+        if isinstance(features, pd.DataFrame):
+            features = features.iloc[records].reset_index(drop=True)
+        elif features is not None:
+            features = features[records]
+        optional = {name: getattr(self, name) for name in ("ids", "persons")}
         return replace(
             self,
             answers=self.answers[records],
             labels=self.labels[records],
             member=self.member[records],
-            ids=None if self.ids is None else self.ids[records],
             groups={name: values[records] for name, values in self.groups.items()},
-            persons=None if self.persons is None else self.persons[records],
-            features=_rows(self.features, records),
+            features=features,
+            **{name: values[records] for name, values in optional.items() if values is not None},
         )
 
     def _labels(self, answers: np.ndarray, scale: Scale) -> np.ndarray:
-        """Positions of classes, or true values; where nobody knows the classes, those that the model answers."""
+        """Return positions of classes, or true values; predicted classes if the true ones are not known."""
         if not self.labelled:
             return answers.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
@@ -132,11 +141,13 @@ class Predictions:
     @property
     def positions(self) -> np.ndarray:
         """(records,) positions of the true classes; a regression has one class."""
-        return self.labels if self.scale.has_classes else np.zeros(len(self.labels), dtype=np.int64)
+        if self.scale.has_classes:
+            return self.labels
+        return np.zeros(len(self.labels), dtype=np.int64)
 
 
 def _plain(values: Any, name: str) -> np.ndarray:
-    """An array in the order given: a Series is read row by row, whatever its index says."""
+    """Return an array of the values in their order; the index of a Series is ignored."""
     try:
         return array(repr(name), values)
     except ValueError as error:
@@ -144,55 +155,55 @@ def _plain(values: Any, name: str) -> np.ndarray:
 
 
 def _numbers(values: Any, name: str) -> np.ndarray:
-    found = _plain(values, name)
-    if found.dtype.kind == "b":  # truth values are no answers, and nobody numbers classes by them
-        raise InputError(f"Expected {name!r} as numbers, found {found.dtype}.")
+    array = _plain(values, name)
+    if array.dtype.kind == "b":  # booleans are neither outputs nor positions of classes
+        raise InputError(f"Expected {name!r} as numbers, found {array.dtype}.")
     try:
-        return numbers(repr(name), found)
+        return numbers(repr(name), array)
     except ValueError as error:
         raise InputError(str(error)) from error
 
 
 def _truth(values: Any) -> np.ndarray:
-    """True and false, or 1 and 0; what is missing is neither."""
-    found = _plain(values, "member")
-    if found.dtype.kind == "b":
-        return found
+    """Return booleans from true and false, or 1 and 0; missing values are refused."""
+    array = _plain(values, "member")
+    if array.dtype.kind == "b":
+        return array
     known = [
-        isinstance(one, (bool, np.bool_, int, float, np.number)) and one in (0, 1) for one in found.ravel().tolist()
+        isinstance(value, (bool, np.bool_, int, float, np.number)) and value in (0, 1)
+        for value in array.ravel().tolist()
     ]
     if not all(known):
-        others = [str(one) for one, fine in zip(found.ravel().tolist(), known, strict=True) if not fine]
+        others = [str(value) for value, fine in zip(array.ravel().tolist(), known, strict=True) if not fine]
         examples = ", ".join(sorted(set(others))[:5])
         raise InputError(f"Expected 'member' to hold true/false or 1/0, found {examples} in {len(others)} records.")
-    return found.astype(bool)
+    return array.astype(bool)
 
 
 def _texts(values: Any, name: str) -> np.ndarray | None:
-    """Names and groups as text, with a word for those that are missing."""
+    """Return names or groups as text, with a text for missing values."""
     if values is None:
         return None
-    found = _plain(values, name)
-    if found.dtype.names is not None:
-        raise InputError(f"Expected {name!r} to hold one value per record, found several: {found.dtype}.")
-    return found if found.ndim != 1 else as_text(pd.Series(found, dtype=object if found.dtype.kind in "OU" else None))
+    array = _plain(values, name)
+    if array.dtype.names is not None:
+        raise InputError(f"Expected {name!r} to hold one value per record, found several: {array.dtype}.")
+    if array.ndim != 1:
+        return array
+    return as_text(pd.Series(array, dtype=object if array.dtype.kind in "OU" else None))
 
 
-def _features(given: Any, records: int) -> np.ndarray | pd.DataFrame | None:
-    """A table, or an array (records, …)."""
-    if given is None:
-        return None
-    if type(given).__module__.startswith("polars") and hasattr(given, "to_pandas"):
-        given = given.to_pandas()
-        given = without_index(given) if isinstance(given, pd.DataFrame) else given
-    found = given.to_frame() if isinstance(given, pd.Series) else given
-    found = found if isinstance(found, pd.DataFrame) else _plain(found, "features")
-    if not found.ndim or len(found) != records:
-        raise InputError(f"Expected features of {records} records, one per answer, found {found.shape}.")
-    return found
-
-
-def _rows(features: np.ndarray | pd.DataFrame | None, records: np.ndarray) -> np.ndarray | pd.DataFrame | None:
+def _features(features: Any, records: int) -> np.ndarray | pd.DataFrame | None:
+    """Return features as a table, or as an array (records, …)."""
     if features is None:
         return None
-    return features.iloc[records].reset_index(drop=True) if isinstance(features, pd.DataFrame) else features[records]
+    if type(features).__module__.startswith("polars") and hasattr(features, "to_pandas"):
+        features = features.to_pandas()
+        if isinstance(features, pd.DataFrame):
+            features = without_index(features)
+    if isinstance(features, pd.Series):
+        features = features.to_frame()
+    if not isinstance(features, pd.DataFrame):
+        features = _plain(features, "features")
+    if not features.ndim or len(features) != records:
+        raise InputError(f"Expected features of {records} records, one per answer, found {features.shape}.")
+    return features

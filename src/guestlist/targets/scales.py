@@ -1,7 +1,7 @@
-"""What the answers of a model are: probabilities, logits, labels alone, or predicted numbers. A scale knows how to read them.
+"""Scales of outputs: probabilities, logits, labels, or predicted numbers.
 
-Answers are (records, columns): a column per class, or one for a predicted number. What they are judged by are the
-*labels* of a scale: (records,) positions of the true classes, or true values.
+Outputs are (records, columns): a column per class, or one for a predicted number. They are compared with the *labels* of a
+scale: (records,) positions of the true classes, or true values.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ from guestlist.arrays.probability import SMALLEST_PROBABILITY
 from guestlist.errors import InputError
 from guestlist.targets import signals
 
-# How far a row of probabilities may be from a sum of 1: float32 softmax over many classes is within it.
+# Maximum deviation of a row of probabilities from a sum of 1; float32 softmax over many classes stays below it.
 SUM_TOLERANCE = 1e-3
-ENOUGH = 10  # records whose logits do not all sum to 1 by chance
+ENOUGH = 10  # logits of this many records do not all sum to 1 by chance
 
 
 class Scale(Protocol):
-    """How answers are read."""
+    """Interpretation of outputs."""
 
     name: ClassVar[str]
-    signal_names: ClassVar[tuple[str, ...]]  # what ``signals`` gives
+    signal_names: ClassVar[tuple[str, ...]]  # keys of ``signals``
     has_classes: ClassVar[bool]
-    hides_logits: ClassVar[bool]  # whether the model knows more than it answers
+    hides_logits: ClassVar[bool]  # True if the model computes more than it outputs
 
     def check(self, answers: np.ndarray) -> None:
-        """Raise, in words, where the answers cannot be what the scale says."""
+        """Raise if outputs cannot be on this scale."""
 
     def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Scale:
-        """The scale with what is learnt from the target's answers, and then holds for all models."""
+        """Return the scale with parameters estimated from the target's outputs, for all models."""
 
     def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        """Name to (records,) of every signal."""
+        """Return the name and (records,) values of every signal."""
 
     def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """(records,) how sure the model is of the label, against the next best answer."""
+        """Return (records,) the confidence in the label minus that in the next best class."""
 
     def soft(self, answers: np.ndarray) -> np.ndarray:
-        """What a model that is taught by these answers learns from."""
+        """Return soft labels for distillation from these outputs."""
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        """(records, classes) logarithms of probabilities; an error where there are no classes.
+        """Return (records, classes) logarithms of probabilities; raise if there are no classes.
 
-        In single precision, which is enough to learn from and halves the disk.
+        Single precision suffices to learn from, and halves the size on disk.
         """
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """(records,) 1.0 where the answer is the true class; an error where there are no classes."""
+        """Return (records,) 1.0 if the prediction is the true class; raise if there are no classes."""
 
     def saturated(self, answers: np.ndarray) -> float:
-        """Share of records whose answer stands at the end of the scale."""
+        """Return the share of records whose output is at the end of the scale."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Probabilities:
     """Rows that sum to 1.
 
     Args:
-        smallest: the probability that an answer of 0 stands for; see :func:`guestlist.targets.signals.smallest_answer`.
+        smallest: Probability that replaces an output of 0; see :func:`guestlist.targets.signals.smallest_answer`.
     """
 
     smallest: float = SMALLEST_PROBABILITY
@@ -79,7 +79,7 @@ class Probabilities:
         _check_numbers(answers)
         away = np.abs(signals.row_sums(answers) - 1) > SUM_TOLERANCE
         if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
-            return  # said of all numbers at once: to look at each row takes ten times as long
+            return  # a check of each row takes ten times as long
         outside = ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
         wrong = away | outside
         if wrong.any():
@@ -105,10 +105,10 @@ class Probabilities:
         return answers / answers.sum(axis=1, keepdims=True)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        found = np.empty(answers.shape, dtype=np.float32)
-        for block in signals.blocks_of(answers):
-            found[block] = np.log(np.maximum(answers[block], self.smallest))
-        return found
+        result = np.empty(answers.shape, dtype=np.float32)
+        for block in signals.row_blocks(answers):
+            result[block] = np.log(np.maximum(answers[block], self.smallest))
+        return result
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.correct(answers, labels)
@@ -152,10 +152,10 @@ class Logits:
         return softmax(answers, axis=1)
 
     def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        found = np.empty(answers.shape, dtype=np.float32)
-        for block in signals.blocks_of(answers):
-            found[block] = log_softmax(answers[block], axis=1)
-        return found
+        result = np.empty(answers.shape, dtype=np.float32)
+        for block in signals.row_blocks(answers):
+            result[block] = log_softmax(answers[block], axis=1)
+        return result
 
     def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return signals.correct(answers, labels)
@@ -166,7 +166,7 @@ class Logits:
 
 @dataclass(frozen=True)
 class Labels:
-    """The class alone: 1 for it and 0 for the others. Nothing is known but whether it is right."""
+    """Predicted class only: 1 for it and 0 for the others."""
 
     name: ClassVar[str] = "labels"
     signal_names: ClassVar[tuple[str, ...]] = ("correct",)
@@ -210,7 +210,7 @@ class Values:
     """Predicted numbers: regression.
 
     Args:
-        floor: of the squared residual in the margin; see :func:`guestlist.targets.signals.value_margin`.
+        floor: Floor of the squared residual in the margin; see :func:`guestlist.targets.signals.value_margin`.
     """
 
     floor: float = 1.0
@@ -252,14 +252,14 @@ SCALES: Mapping[str, type[Probabilities] | type[Logits] | type[Values] | type[La
 }
 
 
-def as_scale(given: str | Scale) -> Scale:
-    """The scale of this name, or the scale itself; anything else is refused in words."""
-    if isinstance(given, Probabilities | Logits | Values | Labels):
-        return given
-    if not isinstance(given, str) or given not in SCALES:
-        *most, final = map(repr, SCALES)
-        raise ValueError(f"Expected scale={short_repr(given)} to be {', '.join(most)} or {final}.")
-    return SCALES[given]()
+def as_scale(scale: str | Scale) -> Scale:
+    """Return the scale of this name, or the scale itself; raise for anything else."""
+    if isinstance(scale, Probabilities | Logits | Values | Labels):
+        return scale
+    if not isinstance(scale, str) or scale not in SCALES:
+        *names, final = map(repr, SCALES)
+        raise ValueError(f"Expected scale={short_repr(scale)} to be {', '.join(names)} or {final}.")
+    return SCALES[scale]()
 
 
 def _check_numbers(answers: np.ndarray) -> None:

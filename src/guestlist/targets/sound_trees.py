@@ -1,7 +1,7 @@
-"""Trees of a model file as they should be: a forged one leads its reader out of its own memory.
+"""Validation of trees in a model file: a forged tree makes its reader access foreign memory.
 
-scikit-learn follows the children of a node without a look at where they stand, in compiled code: an index beyond the tree ends
-the process, and one that points back never ends. Its own trees have children after their parents.
+scikit-learn follows the children of a node in compiled code without checking their indices. An index beyond the tree ends the
+process, and one that points back loops for ever. Trees that scikit-learn writes have children after their parents.
 """
 
 from __future__ import annotations
@@ -21,49 +21,49 @@ def check_trees(model: Any) -> None:
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
     from sklearn.tree._tree import Tree
 
-    for found, features in _reachable(model):
-        if isinstance(found, Tree):
-            _check(found.children_left, found.children_right, found.feature, found.children_left != -1, features)
-        elif isinstance(found, TreePredictor):
-            _check_histogram_tree(found, features)
+    for part, features in _reachable(model):
+        if isinstance(part, Tree):
+            _check(part.children_left, part.children_right, part.feature, part.children_left != -1, features)
+        elif isinstance(part, TreePredictor):
+            _check_histogram_tree(part, features)
 
 
 def _reachable(model: Any) -> Iterator[tuple[Any, int | None]]:
-    """Everything that a model holds, each once, with the number of features that it is handed, where that is known."""
+    """Yield every object inside a model once, with the number of features that it reads, if known."""
     from sklearn.ensemble._forest import BaseForest
     from sklearn.ensemble._gb import BaseGradientBoosting
     from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
     from sklearn.tree import BaseDecisionTree
 
-    # These hand their records on to their trees as they are; whatever else holds estimators may give them other features.
+    # These pass their records to their trees unchanged. Other containers of estimators may pass different features.
     unchanged = (BaseDecisionTree, BaseForest, BaseGradientBoosting, BaseHistGradientBoosting)
-    left: list[tuple[Any, int | None]] = [(model, None)]
-    seen: set[int] = set()
-    while left:
-        one, features = left.pop()
-        if isinstance(one, PLAIN) or id(one) in seen:
+    pending: list[tuple[Any, int | None]] = [(model, None)]
+    visited: set[int] = set()
+    while pending:
+        part, features = pending.pop()
+        if isinstance(part, PLAIN) or id(part) in visited:
             continue
-        seen.add(id(one))
-        yield one, features
-        own = _width(one)
-        if own is not None:
-            features = min(own, features or own) if isinstance(one, unchanged) else None
-        left += [(part, features) for part in _parts(one)]
+        visited.add(id(part))
+        yield part, features
+        width = _width(part)
+        if width is not None:
+            features = min(width, features or width) if isinstance(part, unchanged) else None
+        pending += [(child, features) for child in _parts(part)]
 
 
-def _width(one: Any) -> int | None:
-    found = getattr(one, "__dict__", {}).get("n_features_in_")
-    return int(found) if isinstance(found, int | np.integer) and found > 0 else None
+def _width(part: Any) -> int | None:
+    width = getattr(part, "__dict__", {}).get("n_features_in_")
+    return int(width) if isinstance(width, int | np.integer) and width > 0 else None
 
 
-def _parts(one: Any) -> list[Any]:
-    if isinstance(one, dict):
-        return [*one.keys(), *one.values()]
-    if isinstance(one, list | tuple | set | frozenset):
-        return list(one)
-    if isinstance(one, np.ndarray):
-        return list(one.flat) if one.dtype == object else []
-    return list(getattr(one, "__dict__", {}).values())
+def _parts(part: Any) -> list[Any]:
+    if isinstance(part, dict):
+        return [*part.keys(), *part.values()]
+    if isinstance(part, list | tuple | set | frozenset):
+        return list(part)
+    if isinstance(part, np.ndarray):
+        return list(part.flat) if part.dtype == object else []
+    return list(getattr(part, "__dict__", {}).values())
 
 
 def _check_histogram_tree(tree: Any, features: int | None) -> None:
@@ -77,10 +77,13 @@ def _check_histogram_tree(tree: Any, features: int | None) -> None:
         )
 
 
-def _check(left: np.ndarray, right: np.ndarray, feature: np.ndarray, inner: np.ndarray, features: int | None) -> None:
-    """Children of inner nodes stand after them and within the tree, and their features are among those there are."""
-    count, here = len(left), np.flatnonzero(inner)
-    for children in (left, right):
+def _check(
+    left_child: np.ndarray, right_child: np.ndarray, feature: np.ndarray, inner: np.ndarray, features: int | None
+) -> None:
+    """Raise unless children of inner nodes follow them within the tree, and read existing features."""
+    count = len(left_child)
+    here = np.flatnonzero(inner)
+    for children in (left_child, right_child):
         to = np.asarray(children)[here].astype(np.int64)
         wrong = (to <= here) | (to >= count)
         if wrong.any():

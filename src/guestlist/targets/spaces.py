@@ -1,4 +1,4 @@
-"""Where records stand: the spaces in which neighbours of a record are looked for."""
+"""Spaces in which the nearest neighbours of a record are searched."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from guestlist.errors import InputError
 from guestlist.lines import reason
 from guestlist.targets.target import Target, answers
 
-# Name to what it is of a torch module, if it is a layer.
+# Name of a space to the layer of a torch module, if it is one.
 SPACES = {"inputs": "", "first_layer": "first", "last_hidden": "last_hidden", "outputs": ""}
 
 
 def default_space(target: Target) -> str:
-    """The first layer where the model has layers, the outputs otherwise."""
+    """Return the first layer if the model has layers, else the outputs."""
     return "first_layer" if "layers" in target.can else "outputs"
 
 
 def space_of(target: Target, name: str, x) -> np.ndarray:
-    """(records, dimensions) where the records stand.
+    """Return (records, dimensions) the records in a space.
 
     Args:
         name: ``inputs``, ``first_layer``, ``last_hidden`` or ``outputs``: the target's probabilities.

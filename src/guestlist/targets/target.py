@@ -1,4 +1,4 @@
-"""The model under audit: what it answers, how to train more like it, and what else it can be asked for."""
+"""The model under audit: its outputs, the training of its references, and its other capabilities."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Predict = Callable[[np.ndarray | pd.DataFrame], np.ndarray]
 Trainer = Callable[[Data, np.random.Generator], Predict]
 SoftTrainer = Callable[[Data, np.ndarray, np.random.Generator], Predict]
 
-# What a target may be able to do beside answering, and what is said of one that cannot.
+# Capabilities of a target other than outputs, and the end of the message about a target that lacks one.
 CAPABILITIES = {
     "train": "has no recipe to train models by",  # (data, rng) -> predict, for one reference
     "distil": "cannot be trained on soft labels",  # (data, soft, rng) -> predict
     "retrain": "cannot be trained anew on all members",  # Retraining
-    "neighbours": "is not a K-NN model whose distances are known",  # (x) -> Neighbours
+    "neighbours": "is not a K-NN model whose distances are known",  # (x) -> KnnSpace
     "leaves": "is not a tree, forest or boosted trees",  # (x) -> Trees
     "white_box": "is not a torch target, whose gradients can be computed",  # (x, labels) -> WhiteBoxFeatures
     "leverage": "is neither a linear, ridge or logistic regression nor a torch target",  # Finder
@@ -41,10 +41,10 @@ CAPABILITIES = {
 
 
 class Retraining(Protocol):
-    """How a target like this one comes to be anew, by its own recipe or by another.
+    """Training of a new target with the target's own recipe or a different one.
 
-    ``model`` is what recipes train copies of, ``recipe`` the target's own; both None where a function knows by itself what it
-    trains. ``trains`` is what recipes of ``DEFENCES`` may do with it.
+    Recipes train copies of ``model``; ``recipe`` is the target's own. Both are None for a function that needs no model.
+    ``trains`` is the ``model_type`` of a row of ``FRAMEWORKS``.
     """
 
     trains: ClassVar[str]
@@ -56,15 +56,16 @@ class Retraining(Protocol):
     def recipe(self) -> Any: ...
 
     def __call__(self, recipe: Any, members: Data, rng: np.random.Generator) -> Target:
-        """The target that a recipe makes of members, in the form that the target reads, and whose references it trains.
+        """Train a target on members, with a recipe that also trains its references.
 
         Args:
             recipe: None for the target's own.
+            members: Records in the form that the target reads.
         """
 
 
-class Neighbours(NamedTuple):
-    """The space of a K-NN model's distances: (records, features), how many neighbours it asks, and the metric."""
+class KnnSpace(NamedTuple):
+    """Space of a K-NN model: (records, features), the number of neighbours, and the metric."""
 
     x: np.ndarray
     k: int
@@ -72,10 +73,10 @@ class Neighbours(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """The leaves of a tree model: (records, trees) numbers of leaves, and what the model file tells about each leaf.
+    """Leaves of a tree model: (records, trees) numbers of leaves, and the counts in the model file.
 
-    ``held`` is a table per tree: (leaves,) training records in each leaf, or (leaves, classes) by class; None: the model
-    keeps no such numbers. ``weight`` is what each record adds to them, (records, trees), if that is not simply 1.
+    ``held`` is a table per tree: (leaves,) training records in each leaf, or (leaves, classes) by class; None if the model
+    stores no counts. ``weight`` is the contribution of each record to them, (records, trees); None if it is 1.
     """
 
     leaf: np.ndarray
@@ -84,7 +85,7 @@ class Trees(NamedTuple):
 
 
 class WhiteBoxFeatures(NamedTuple):
-    """What a model's parameters say about records: (records, features), and the features' names."""
+    """Features of records from a model's parameters: (records, features), and their names."""
 
     features: np.ndarray
     names: tuple[str, ...]
@@ -92,13 +93,13 @@ class WhiteBoxFeatures(NamedTuple):
 
 @dataclass(frozen=True)
 class Reads:
-    """How features must look for a model to read them.
+    """Form of the features that a model reads.
 
     Args:
-        features: names of the columns the model reads, if it knows them; None: whatever is given.
-        arrays: whether a table of numbers must become an array before the model gets it.
-        width: how many columns the model reads, if it knows.
-        documents: whether the model reads one text per record, and no table.
+        features: Names of the columns that the model reads; None if they are not known.
+        arrays: True if a table of numbers must be converted to an array.
+        width: Number of columns that the model reads; None if it is not known.
+        documents: True if the model reads one text per record instead of a table.
     """
 
     features: tuple[str, ...] | None = None
@@ -107,7 +108,7 @@ class Reads:
     documents: bool = False
 
     def fitting(self, data: Data, side: str) -> Data:
-        """The records with the features in the form this model reads."""
+        """Return the records with features in the form that the model reads."""
         x = _documents(data, side) if self.documents else data.x
         if isinstance(x, np.ndarray) and x.ndim == 1 and self.features is not None:
             if len(self.features) != 1:
@@ -135,7 +136,7 @@ class Reads:
 
 
 def _documents(data: Data, side: str) -> np.ndarray:
-    """(records,) the texts of records, from an array or from the column of a table that is no group."""
+    """Return (records,) texts, from an array or from the only column of a table that is not a group."""
     x = data.x
     if isinstance(x, pd.DataFrame):
         columns = [name for name in x.columns if name not in data.groups] or list(x.columns)
@@ -145,7 +146,9 @@ def _documents(data: Data, side: str) -> np.ndarray:
                 "table with one column of texts beside label, groups and ids."
             )
         return x[columns[0]].to_numpy(dtype=object)
-    return x[:, 0].astype(object) if x.ndim == 2 and x.shape[1] == 1 else x
+    if x.ndim == 2 and x.shape[1] == 1:
+        return x[:, 0].astype(object)
+    return x
 
 
 def _none() -> np.ndarray:
@@ -154,20 +157,20 @@ def _none() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Target:
-    """A model that answers, and the recipe that trains its references.
+    """A model that can be queried, and the recipe that trains its references.
 
     Args:
-        predict: features to (records, classes) answers on the given ``scale``, columns ordered as ``classes``; where
-            the scale is ``values``, to (records,) predicted numbers.
-        classes: the labels, one per column of the answers; none for regression.
-        scale: what the answers are: ``Probabilities()``, ``Logits()`` (better: they never saturate) or ``Values()``.
-        recipe: text that changes when the training does; part of the audit's fingerprint.
-        name: for people.
-        reads: how features must look.
-        can: name of a capability, from ``CAPABILITIES``, to the function that has it.
-        cannot: name of a capability to the reason why the target lacks it, where there is one to tell.
-        training: how it was trained, for people, and what the attacker knows of that.
-        notes: what a reader must know of how references are trained, as codes of checks with their figures.
+        predict: Function from features to (records, classes) outputs on the given ``scale``, columns ordered as ``classes``;
+            for the scale ``values``, to (records,) predicted numbers.
+        classes: Labels, one per column of the outputs; empty for regression.
+        scale: ``Probabilities()``, ``Logits()`` (preferred: they never saturate), ``Labels()`` or ``Values()``.
+        recipe: Text that changes if the training changes; part of the audit's fingerprint.
+        name: Name in reports.
+        reads: Form of the features.
+        can: Capability, from ``CAPABILITIES``, to the function that implements it.
+        cannot: Capability to the reason why the target lacks it, if there is one.
+        training: Description of the training and of the attacker's knowledge of it.
+        notes: Codes of diagnostics about the training of references, with their values.
     """
 
     predict: Predict
@@ -203,36 +206,38 @@ class Target:
 
     @property
     def columns(self) -> int:
-        """Of the answers: one per class, or one for a predicted value."""
+        """Number of columns of the outputs: one per class, or one for a predicted value."""
         return len(self.classes) if self.scale.has_classes else 1
 
     def labels_of(self, y: np.ndarray) -> np.ndarray:
-        """(records,) what answers are judged by: positions of the true classes, or true values."""
+        """Return (records,) positions of the true classes, or true values."""
         return encode(y, self.classes) if self.scale.has_classes else np.asarray(y, dtype=np.float64)
 
     def classes_of(self, y: np.ndarray) -> np.ndarray:
-        """(records,) positions of the true classes; a regression has one class."""
+        """Return (records,) positions of the true classes; a regression has one class."""
         return encode(y, self.classes) if self.scale.has_classes else np.zeros(len(y), dtype=np.int64)
 
     def fitting(self, data: Data, side: str) -> Data:
-        """The records in the form this model reads: its features, and numbers as labels where it predicts some."""
+        """Return the records in the form that the model reads; labels of a regression become numbers."""
         data = self.reads.fitting(data, side)
-        return data if self.scale.has_classes else data.changed(y=_values(data.y, side))
+        if self.scale.has_classes:
+            return data
+        return data.changed(y=_values(data.y, side))
 
-    def needs(self, what: str, told: str = "") -> Callable[..., Any]:
-        """The function of a capability; an error that says why the target lacks it.
+    def needs(self, what: str, message: str = "") -> Callable[..., Any]:
+        """Return the function of a capability; raise if the target lacks it.
 
         Args:
-            told: another sentence than that of ``CAPABILITIES``, with ``{name}`` and ``{why}``, the reason after a colon.
+            message: Error message instead of that of ``CAPABILITIES``, with ``{name}`` and ``{why}``, the reason after a colon.
         """
         if what in self.can:
             return self.can[what]
         why = f": {self.cannot[what]}" if self.cannot.get(what) else ""
-        raise InputError((told or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
+        raise InputError((message or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
 
 
 def _values(y: np.ndarray, side: str) -> np.ndarray:
-    """Labels of a regression as numbers."""
+    """Return labels of a regression as numbers."""
     missing = pd.isna(y)
     if missing.any():
         raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
@@ -250,8 +255,8 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class TaughtByValues:
-    """Train on predicted values in the place of true ones: soft labels of a regression."""
+class SoftValueTrainer:
+    """Train on predicted values instead of true ones: soft labels of a regression."""
 
     train: Trainer
 
@@ -260,22 +265,23 @@ class TaughtByValues:
 
 
 def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
-    """(records, columns) float64 answers of one model, checked."""
-    found = np.asarray(query(predict, x), dtype=np.float64)
-    if not scale.has_classes and found.ndim == 1:
-        found = found[:, None]
-    if found.shape != (len(x), columns):
+    """Query one model; return its (records, columns) float64 outputs after a check."""
+    outputs = np.asarray(query(predict, x), dtype=np.float64)
+    if not scale.has_classes and outputs.ndim == 1:
+        outputs = outputs[:, None]
+    if outputs.shape != (len(x), columns):
         means = "(records, classes)" if scale.has_classes else "(records, 1): one predicted value per record"
-        raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {found.shape}.")
-    scale.check(found)
-    return found
+        raise InputError(f"Expected answers shaped {(len(x), columns)} {means}, found {outputs.shape}.")
+    scale.check(outputs)
+    return outputs
 
 
 def as_target(model, train: Recipe | Callable | None = None) -> Target:
-    """Return a target from a fitted scikit-learn-style model, from the file of a model, or the target itself.
+    """Return the target of a fitted model, of a model file, or the target itself.
 
     Args:
-        train: how references are trained, if the model does not tell: a function ``(data, rng) -> model``, or for an
+        model: Target, path of a model file, or model of a framework in ``FRAMEWORKS``.
+        train: Training of references, if the model does not define it: a function ``(data, rng) -> model``, or for an
             estimator a recipe ``(model, data, rng) -> model``.
     """
     if isinstance(model, str | Path):
@@ -313,72 +319,88 @@ def function_target(
     recipe: str | None = None,
     name: str | None = None,
 ) -> Target:
-    """A target from a plain function.
+    """Return a target from a function.
 
     Args:
-        predict: features to (records, classes) answers; to (records,) numbers where the scale is ``values``, to (records,)
-            of the classes where it is ``labels``.
-        classes: the labels, one per column of the answers; none for ``values``.
+        predict: Function from features to (records, classes) outputs; to (records,) numbers for the scale ``values``, to
+            (records,) labels for the scale ``labels``.
+        classes: Labels, one per column of the outputs; None for ``values``.
         train: ``(data, rng) -> predict``; trains one reference on ``data.x`` and ``data.y`` with all its
             randomness from ``rng``. Without it, only the attacks that need no references run.
-        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities in the place of labels;
+        distil: ``(data, soft, rng) -> predict``, the same with (records, classes) probabilities instead of labels;
             not needed for ``values``.
         scale: ``probabilities``, ``logits``, ``labels`` or ``values``.
-        recipe: text that identifies ``train`` across runs; by default its source code and what it closes over.
+        recipe: Text that identifies ``train`` across runs; by default its source code and closure.
+        name: Name in reports; by default that of the function.
     """
     scale = as_scale(scale)
-    can: dict[str, Callable] = {} if train is None else {"train": as_function(train)}
+    can: dict[str, Callable] = {}
+    if train is not None:
+        can["train"] = as_function(train)
     if distil is not None:
         can["distil"] = distil
     elif train is not None and not scale.has_classes:
-        can["distil"] = TaughtByValues(train)
-    asks: Predict = predict
+        can["distil"] = SoftValueTrainer(train)
+    query_function: Predict = predict
     if np.ndim(classes) == 1 and len(classes):
-        told, trained = (TellLabels, TrainLabels) if scale.name == "labels" else (ByClass, TrainByClass)
-        can = {what: trained(does, np.asarray(classes)) for what, does in can.items()}
-        asks = told(predict, np.asarray(classes))
+        form = LabelPredict if scale.name == "labels" else ColumnOrderPredict
+        can = {
+            capability: WrappedTrainer(train_one, form, np.asarray(classes)) for capability, train_one in can.items()
+        }
+        query_function = form(predict, np.asarray(classes))
+    if recipe is None:
+        recipe = describe([train, distil] if distil else train)
     target = Target(
-        predict=asks,
-        classes=_none() if classes is None else np.asarray(classes),
+        predict=query_function,
+        classes=np.array([] if classes is None else classes),
         scale=scale,
-        recipe=describe([train, distil] if distil else train) if recipe is None else recipe,
+        recipe=recipe,
         name=name or str(getattr(predict, "__name__", type(predict).__name__)),
         can=can,
     )
-    return target if train is None else replace(target, can={**can, "retrain": RetrainFunction(target)})
+    if train is None:
+        return target
+    return replace(target, can={**can, "retrain": RetrainFunction(target)})
 
 
-def by_class(found: Any, classes: np.ndarray) -> Any:
-    """Outputs with their columns in the order of the classes, where they are a table whose columns have names.
+def retrained_text(text: str | None, recipe: Any) -> str | None:
+    """Return the user's text that identifies a recipe, with a different recipe added if the target is trained with one."""
+    if recipe is None or text is None:
+        return text
+    return f"{text}\n{describe(recipe)}"
 
-    A column is named after its class, alone or at the end (``p_yes``). A table without names, or an array, is taken as it is.
+
+def by_class(outputs: Any, classes: np.ndarray) -> Any:
+    """Return outputs with columns in the order of the classes, if they are a table with named columns.
+
+    The name of a column is its class, or ends with it (``p_yes``). A table without names, or an array, is returned unchanged.
     """
-    if not (hasattr(found, "columns") and hasattr(found, "to_numpy")) or len(found.columns) != len(classes):
-        return found
-    names = list(found.columns)
+    if not (hasattr(outputs, "columns") and hasattr(outputs, "to_numpy")) or len(outputs.columns) != len(classes):
+        return outputs
+    names = list(outputs.columns)
     if names == list(range(len(names))) and set(names) != set(classes.tolist()):
-        return found  # pandas counts the columns of a table that got no names
-    places = [[at for at, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
-    if any(len(at) != 1 for at in places):
-        exact = [[at for at, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
-        places = [own or ending for own, ending in zip(exact, places, strict=True)]
-    order = [at[0] for at in places if len(at) == 1]
+        return outputs  # pandas counts the columns of a table that got no names
+    positions = [[index for index, name in enumerate(names) if _names(name, label)] for label in classes.tolist()]
+    if any(len(index) != 1 for index in positions):
+        exact = [[index for index, name in enumerate(names) if str(name) == str(label)] for label in classes.tolist()]
+        positions = [equal or ending for equal, ending in zip(exact, positions, strict=True)]
+    order = [index[0] for index in positions if len(index) == 1]
     if sorted(order) != list(range(len(names))):
         raise InputError(
             f"The model's outputs have columns named {short_repr(names)}, and its classes are {short_repr(classes.tolist())}: "
             "guestlist cannot match them. Name the columns after the classes, or return an array in the order of the classes."
         )
-    return np.asarray(found.to_numpy())[:, order]
+    return np.asarray(outputs.to_numpy())[:, order]
 
 
 def _names(name: Any, label: Any) -> bool:
-    """Whether a column of outputs is named after a class."""
+    """Return whether a column of outputs is named after a class."""
     return name == label or str(name) == str(label) or bool(re.search(rf"[\W_]{re.escape(str(label))}$", str(name)))
 
 
 @dataclass(frozen=True)
-class ByClass:
-    """A function whose outputs may be a table with a column per class."""
+class ColumnOrderPredict:
+    """Function whose outputs may be a table with a column per class."""
 
     predict: Predict
     classes: np.ndarray
@@ -387,51 +409,43 @@ class ByClass:
         return by_class(self.predict(x), self.classes)
 
 
-@dataclass(frozen=True)
-class TrainByClass:
-    """Train one model whose outputs may be a table with a column per class."""
-
-    train: Callable
-    classes: np.ndarray
-
-    def __call__(self, *given) -> Predict:
-        return ByClass(self.train(*given), self.classes)
-
-
-def one_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """(records, classes) 1 for the label of each record, 0 for the other classes."""
-    place = encode(labels.reshape(len(labels)), classes)
-    if (place < 0).any():
-        raise InputError(f"The model answers {str(labels[(place < 0).argmax()])!r}, which is none of its classes.")
-    return np.eye(len(classes))[place]
+def one_hot_labels(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return (records, classes): 1 for the label of each record, 0 for the other classes."""
+    positions = encode(labels.reshape(len(labels)), classes)
+    if (positions < 0).any():
+        raise InputError(f"The model answers {str(labels[(positions < 0).argmax()])!r}, which is none of its classes.")
+    return np.eye(len(classes))[positions]
 
 
 @dataclass(frozen=True)
-class TellLabels:
-    """A function that answers with labels; one that answers with a column per class already is left as it is."""
+class LabelPredict:
+    """Function that outputs labels; outputs with a column per class are returned unchanged."""
 
     predict: Predict
     classes: np.ndarray
 
     def __call__(self, x) -> np.ndarray:
-        found = np.asarray(self.predict(x))
-        return found if found.ndim == 2 and found.shape[1] == len(self.classes) else one_of(found, self.classes)
+        outputs = np.asarray(self.predict(x))
+        if outputs.ndim == 2 and outputs.shape[1] == len(self.classes):
+            return outputs
+        return one_hot_labels(outputs, self.classes)
 
 
 @dataclass(frozen=True)
-class TrainLabels:
-    """Train one model that answers with labels."""
+class WrappedTrainer:
+    """Train one model and wrap its function in ``form``."""
 
     train: Callable
+    form: type[ColumnOrderPredict] | type[LabelPredict]
     classes: np.ndarray
 
-    def __call__(self, *given) -> Predict:
-        return TellLabels(self.train(*given), self.classes)
+    def __call__(self, *arguments) -> Predict:
+        return self.form(self.train(*arguments), self.classes)
 
 
 @dataclass(frozen=True)
 class RetrainFunction:
-    """A function's own training: it takes no other recipe."""
+    """Training of a function's target: it accepts no other recipe."""
 
     target: Target
     trains: ClassVar[str] = "function"

@@ -20,7 +20,7 @@ from guestlist.fingerprints import describe
 from guestlist.targets.frameworks import FRAMEWORKS
 from guestlist.targets.leverage import LastLayer
 from guestlist.targets.scales import Scale, as_scale
-from guestlist.targets.target import Predict, Reads, Target, TaughtByValues
+from guestlist.targets.target import Predict, Reads, SoftValueTrainer, Target, retrained_text
 from guestlist.targets.white_box import TorchLayers, TorchWhiteBox
 
 
@@ -38,26 +38,28 @@ def torch_target(
     name: str | None = None,
     attacker: str = "adaptive",
 ) -> Target:
-    """A target from a torch module that answers with logits, or that predicts one number.
+    """Return a target from a torch module that outputs logits, or that predicts one number.
 
     Args:
-        module: takes a float tensor (records, …), returns logits (records, classes); of two classes, one logit for the
-            second will do. Probabilities are refused: leave the softmax out. For regression, (records,) or (records, 1) values.
-        classes: the labels, one per logit; by default 0, 1, …; none for regression.
-        train: a recipe such as ``Fit(...)``, which draws fresh parameters and trains as it says; or a function
+        module: Takes a float tensor (records, …), returns logits (records, classes); with two classes, one logit for the
+            second class suffices. Probabilities are refused: omit the softmax. For regression, (records,) or (records, 1)
+            values.
+        classes: Labels, one per logit; by default 0, 1, …; None for regression.
+        train: Recipe such as ``Fit(...)``, which draws fresh parameters and trains them; or a function
             ``(data, rng) -> module`` that trains one reference on ``data.x`` and ``data.y``. Without it, only the
             attacks that need no references run.
-        distil: ``(data, soft, rng) -> module``, the same with (records, classes) probabilities in the place of labels;
-            a recipe that can do so itself, as ``Fit`` does, needs none.
+        distil: ``(data, soft, rng) -> module``, the same with (records, classes) probabilities instead of labels; not needed
+            for a recipe with this method, such as ``Fit``.
         scale: ``logits``, or ``values`` for regression: then train with ``Fit(loss="squared")``.
-        untrained: the module that the recipe trains copies of; by default ``module`` itself, of which a recipe that
-            draws fresh parameters takes the shape alone.
-        checkpoints: the module as it was in the course of its training, such as ``Fit().checkpoints(module, data, rng)``
-            gives; some risks look at how losses fell.
-        batch_size: how many records are asked about at once.
-        recipe: text that identifies ``train`` across runs; by default its settings or its source code.
-        attacker: ``adaptive`` has references that are trained as ``train`` says, since an attacker may know the defence;
-            ``naive`` does not know of it, and trains by ``train.plain()``.
+        untrained: Module that the recipe trains copies of; by default ``module``, of which a recipe that draws fresh
+            parameters uses only the structure.
+        checkpoints: Copies of the module during training, for example from ``Fit().checkpoints(module, data, rng)``; some
+            risks read the course of the losses.
+        batch_size: Number of records in one query.
+        recipe: Text that identifies ``train`` across runs; by default its settings or its source code.
+        name: Name in reports; by default that of the module's class.
+        attacker: ``adaptive`` trains references with ``train``, since an attacker may know the defence; ``naive`` does not
+            know it, and trains with ``train.plain()``.
     """
     torch = extra("torch", "gl.torch_target")
     if not isinstance(module, torch.nn.Module):
@@ -65,34 +67,49 @@ def torch_target(
     scale = as_scale(scale)
     if scale.name not in ("logits", "values"):
         raise ValueError(f"Expected scale={scale.name!r} to be 'logits' or 'values': leave the softmax out.")
-    own = None if train is None else as_recipe(train)
-    _check_loss(own, scale)
-    how = _known_to(attacker, own)
-    labels, called = _labels(module, classes) if scale.has_classes else classes, name or _name(module)
+    target_recipe = None if train is None else as_recipe(train)
+    _check_loss(target_recipe, scale)
+    reference_recipe = _reference_recipe(attacker, target_recipe)
+    labels = _labels(module, classes) if scale.has_classes else classes
+    display_name = name or _name(module)
     if len(checkpoints):
-        _check_course(checkpoints)
+        _check_checkpoints(checkpoints)
+    if untrained is None:
+        untrained = module
     if scale.has_classes and len(labels) == 2:
         from guestlist.targets.one_logit import two_logits
 
-        module, untrained = two_logits(module), None if untrained is None else two_logits(untrained)
-        checkpoints = [two_logits(one) for one in checkpoints]
-    start = module if untrained is None else untrained
-    train_one = None if how is None else _Train(start, labels, how, batch_size)
-    can, cannot = _capabilities(module, start, labels, train_one, how, distil, batch_size)
+        module = two_logits(module)
+        untrained = two_logits(untrained)
+        checkpoints = [two_logits(checkpoint) for checkpoint in checkpoints]
+    can, cannot = _capabilities(module, untrained, labels, reference_recipe, distil, batch_size)
     if len(checkpoints):
-        can["checkpoints"] = _Course(tuple(checkpoints), batch_size)
-    if own is not None:
-        can["retrain"] = Retrain(start, own, labels, scale, batch_size, distil, recipe, name)
+        can["checkpoints"] = _CheckpointOutputs(tuple(checkpoints), batch_size)
+    if target_recipe is not None:
+        can["retrain"] = RetrainModule(
+            model=untrained,
+            recipe=target_recipe,
+            classes=labels,
+            scale=scale,
+            batch_size=batch_size,
+            distil=distil,
+            text=recipe,
+            name=name,
+        )
+    if recipe is None:
+        recipe = _recipe(untrained, reference_recipe, distil)
+    if attacker == "naive":
+        recipe += "\nnaive"
     return Target(
         predict=_Outputs(module, batch_size),
-        classes=np.array([]) if labels is None else np.asarray(labels),
+        classes=np.asarray([] if labels is None else labels),
         scale=scale,
-        recipe=(_recipe(start, how, distil) if recipe is None else recipe) + ("\nnaive" if attacker == "naive" else ""),
-        name=called,
+        recipe=recipe,
+        name=display_name,
         reads=Reads(arrays=True),
         can=can,
         cannot=cannot,
-        training=None if own is None else training_of(own, attacker),
+        training=None if target_recipe is None else training_of(target_recipe, attacker),
     )
 
 
@@ -149,8 +166,8 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _known_to(attacker: str, recipe: Recipe | None) -> Recipe | None:
-    """The recipe by which an attacker trains references."""
+def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
+    """Return the recipe with which an attacker trains references."""
     check_attacker(attacker)
     if attacker == "adaptive":
         return recipe
@@ -159,21 +176,20 @@ def _known_to(attacker: str, recipe: Recipe | None) -> Recipe | None:
     return without_defence(recipe)
 
 
-def _capabilities(
-    module, start, labels, train_one, how, distil, batch_size
-) -> tuple[dict[str, Callable], dict[str, str]]:
+def _capabilities(module, untrained, labels, recipe, distil, batch_size) -> tuple[dict[str, Callable], dict[str, str]]:
+    """Return the capabilities of a target, and the reasons for those that it lacks."""
     last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
     can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
     cannot: dict[str, str] = {}
-    if train_one is not None:
-        can["train"] = train_one
+    if recipe is not None:
+        can["train"] = _Train(untrained, labels, recipe, batch_size)
     if distil is not None:
         can["distil"] = _Distil(distil, labels, batch_size)
-    elif labels is None and train_one is not None:
-        can["distil"] = TaughtByValues(train_one)
-    elif hasattr(how, "distil"):
-        can["distil"] = _DistilByRecipe(start, how, batch_size)
-    elif how is not None:
+    elif labels is None and recipe is not None:
+        can["distil"] = SoftValueTrainer(can["train"])
+    elif hasattr(recipe, "distil"):
+        can["distil"] = _DistilByRecipe(untrained, recipe, batch_size)
+    elif recipe is not None:
         cannot["distil"] = "its training does not take any"
     if labels is None:
         cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
@@ -182,17 +198,18 @@ def _capabilities(
     return can, cannot
 
 
-def _check_course(checkpoints: Sequence[Any]) -> None:
-    """Losses move between two checkpoints or more, which are modules."""
-    others = [type(one).__name__ for one in checkpoints if not hasattr(one, "state_dict")]
+def _check_checkpoints(checkpoints: Sequence[Any]) -> None:
+    """Raise unless the checkpoints are at least two modules."""
+    others = [type(checkpoint).__name__ for checkpoint in checkpoints if not hasattr(checkpoint, "state_dict")]
     if others or len(checkpoints) < 2:
-        found = f"a {others[0]} among them" if others else "one"
-        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {found}.")
+        problem = f"a {others[0]} among them" if others else "one"
+        raise InputError(f"Expected checkpoints=[…] to be two modules or more, found {problem}.")
 
 
 def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
-    """A recipe that says which loss it minimises must minimise one that suits the answers."""
-    loss, suits = getattr(recipe, "loss", None), "cross_entropy" if scale.has_classes else "squared"
+    """Raise if a recipe minimises a loss that does not suit the outputs."""
+    loss = getattr(recipe, "loss", None)
+    suits = "cross_entropy" if scale.has_classes else "squared"
     if loss in ("cross_entropy", "squared") and loss != suits:
         raise InputError(
             f"{type(recipe).__name__} minimises loss={loss!r}, but the module answers with {scale.name}: give "
@@ -202,7 +219,7 @@ def _check_loss(recipe: Recipe | None, scale: Scale) -> None:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """A module's logits or values, in batches, in evaluation mode. Each batch is a copy of the records."""
+    """Logits or values of a module, in batches, in evaluation mode. Each batch is a copy of the records."""
 
     module: Any
     batch_size: int
@@ -222,8 +239,8 @@ class _Outputs:
 
 
 @dataclass(frozen=True)
-class _Course:
-    """The answers of a module as it was in the course of its training, one checkpoint after the other."""
+class _CheckpointOutputs:
+    """Outputs of the checkpoints of a module, in the order of training."""
 
     checkpoints: tuple[Any, ...]
     batch_size: int
@@ -234,7 +251,7 @@ class _Course:
 
 @dataclass(frozen=True)
 class _Train:
-    """Train one reference by a recipe; ``classes`` is None for regression."""
+    """Train one reference with a recipe; ``classes`` is None for regression."""
 
     module: Any
     classes: np.ndarray | None
@@ -244,12 +261,12 @@ class _Train:
     def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
         if self.classes is not None and not getattr(self.recipe, "given_labels", False):
             data = data.changed(y=encode(data.y, self.classes))
-        return _asked(self.recipe(self.module, data, rng), self.classes, self.batch_size)
+        return _predict_function(self.recipe(self.module, data, rng), self.classes, self.batch_size)
 
 
 @dataclass(frozen=True)
-class Retrain:
-    """Train the target anew by its own recipe or by another; the fields are those of :func:`torch_target`."""
+class RetrainModule:
+    """Train the target again with its own recipe or a different one; fields as in :func:`torch_target`."""
 
     model: Any
     recipe: Recipe
@@ -262,48 +279,48 @@ class Retrain:
     trains: ClassVar[str] = "torch module"
 
     def __call__(self, recipe, members: Data, rng: np.random.Generator) -> Target:
-        how = self.recipe if recipe is None else recipe
-        if self.classes is not None and not getattr(how, "given_labels", False):
+        chosen = self.recipe if recipe is None else recipe
+        if self.classes is not None and not getattr(chosen, "given_labels", False):
             members = replace(members, y=encode(members.y, self.classes))
         return torch_target(
-            how(self.model, members, rng),
+            chosen(self.model, members, rng),
             classes=self.classes,
-            train=how,
-            distil=self.distil if recipe is None else None,  # the user's function teaches as the user's training does
+            train=chosen,
+            distil=self.distil if recipe is None else None,  # the user's function belongs to the user's training
             scale=self.scale,
             untrained=self.model,
             batch_size=self.batch_size,
-            recipe=self.text if recipe is None or self.text is None else f"{self.text}\n{describe(how)}",
+            recipe=retrained_text(self.text, recipe),
             name=self.name,
         )
 
 
 @dataclass(frozen=True)
 class _DistilByRecipe:
-    """Train one model on soft labels, by a recipe that can."""
+    """Train one model on soft labels, with a recipe that supports them."""
 
     module: Any
     recipe: Any
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _asked(self.recipe.distil(self.module, data, soft, rng), None, self.batch_size)
+        return _predict_function(self.recipe.distil(self.module, data, soft, rng), None, self.batch_size)
 
 
 @dataclass(frozen=True)
 class _Distil:
-    """Train one model on soft labels, by the user's own function."""
+    """Train one model on soft labels, with the user's function."""
 
     train: Callable
     classes: np.ndarray | None
     batch_size: int
 
     def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return _asked(self.train(data, soft, rng), self.classes, self.batch_size)
+        return _predict_function(self.train(data, soft, rng), self.classes, self.batch_size)
 
 
-def _asked(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
-    """How a trained module is asked; what is no module is a function that is asked as it is."""
+def _predict_function(trained, classes: np.ndarray | None, batch_size: int) -> Predict:
+    """Return the function that queries a trained module; any other object is such a function itself."""
     if not hasattr(trained, "state_dict"):
         return trained
     if classes is not None and len(classes) == 2:  # a user's function may have made one with one output
@@ -331,16 +348,19 @@ def _labels(module, classes) -> np.ndarray:
 
 
 def _settings(part) -> str:
-    """Plain attributes of a module, which its ``forward`` may use and its text may not show."""
+    """Return the plain attributes of a module, which ``forward`` may use and the printed text may omit."""
     plain = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "training"}
     return repr({name: value for name, value in sorted(plain.items()) if isinstance(value, int | float | str | tuple)})
 
 
 def _recipe(module, train, distil) -> str:
-    """The module as it prints itself, the classes that it is made of, and how it is trained."""
+    """Identify a module and its training."""
     if train is None and distil is None:
-        return str(module)  # nothing like it is trained
-    return f"{FRAMEWORKS['torch'].describe(module)}\n{describe(train)}" + (f"\n{describe(distil)}" if distil else "")
+        return str(module)  # no references are trained
+    parts = [FRAMEWORKS["torch"].describe(module), describe(train)]
+    if distil:
+        parts.append(describe(distil))
+    return "\n".join(parts)
 
 
 def describe_module(module) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 WEIGHTS = "GL133"  # the check that reports them
-# Standard deviations below the expected number of distinct records in bootstrap samples: less than one false alarm in 10^8.
+# Standard deviations below the expected number of distinct records in bootstrap samples: fewer than one false positive in 10^8.
 FEWER = 6.0
 
 
@@ -50,12 +50,14 @@ def _unequal_bootstrap(model) -> bool:
     Older versions of scikit-learn multiply by weights; newer ones draw by them, which gives fewer distinct records.
     """
     trees = [tree for tree in _trees(model) if tree is not None]
-    n, drawn = getattr(model, "_n_samples", None), getattr(model, "_n_samples_bootstrap", None)
+    n = getattr(model, "_n_samples", None)
+    drawn = getattr(model, "_n_samples_bootstrap", None)
     if not trees or not n or not drawn:
         return False
     if any((tree.weighted_n_node_samples % 1 != 0).any() for tree in trees):
         return True
-    missed, both = (1 - 1 / n) ** drawn, (1 - 2 / n) ** drawn if n > 1 else 0.0
+    missed = (1 - 1 / n) ** drawn
+    both = (1 - 2 / n) ** drawn if n > 1 else 0.0
     variance = n * missed + n * (n - 1) * both - (n * missed) ** 2
     distinct = np.mean([tree.n_node_samples[0] for tree in trees])
     return bool(distinct < n * (1 - missed) - FEWER * np.sqrt(max(variance, 1.0) / len(trees)) - 0.5)

@@ -1,7 +1,7 @@
-"""What the parameters of a torch module say about records: gradients, activations and logits. Torch is imported when used.
+"""White-box features of a torch module: gradients, activations and logits of records. Torch is imported when used.
 
-Training has moved the parameters until members pull at them little, so a member's gradient is small in every layer
-(Nasr et al. 2019). Gradients are exact and of one record at a time.
+Training reduces the gradients of members, so a member's gradient is small in every layer (Nasr et al. 2019). Gradients are
+exact, and computed for each record separately.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from guestlist.lines import reason
 from guestlist.targets.signals import loss, margin
 from guestlist.targets.target import WhiteBoxFeatures
 
-# Of a wide last hidden layer this many principal components are kept, and as many of the largest logits.
+# Number of principal components of a wide last hidden layer, and of the largest logits.
 WIDEST = 32
-# How many numbers the gradients of one batch may hold.
+# Maximum number of values in the gradients of one batch.
 BATCH_NUMBERS = 2**24
 
 
@@ -51,24 +51,23 @@ class TorchWhiteBox:
         parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for start in range(0, len(labels), size):
             batch = tensor(x[start : start + size], self.module)
-            parts.append(
-                (gradient_norms(self.module, batch.clone(), labels[start : start + size]), *_asked(self.module, batch))
-            )
+            batch_norms = gradient_norms(self.module, batch.clone(), labels[start : start + size])
+            parts.append((batch_norms, *_hidden_and_logits(self.module, batch)))
         norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
         return norms, hidden, logits
 
 
 def layers(module) -> dict[str, list[str]]:
-    """The name of each submodule with parameters of its own that are trained, to the names of those parameters."""
-    found: dict[str, list[str]] = {}
+    """Return the names of submodules with trained parameters of their own, and the names of those parameters."""
+    groups: dict[str, list[str]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            found.setdefault(name.rpartition(".")[0] or type(module).__name__, []).append(name)
-    return found
+            groups.setdefault(name.rpartition(".")[0] or type(module).__name__, []).append(name)
+    return groups
 
 
 def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
-    """(records, layers) norm of the gradient of each record's own loss."""
+    """Return (records, layers) the norm of the gradient of each record's loss."""
     import torch
     from torch.func import functional_call, grad, vmap
 
@@ -92,15 +91,15 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     return torch.stack([sum(squares[name] for name in group).sqrt() for group in groups.values()], dim=1).numpy()
 
 
-def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
-    """(records, width) what the last layer with parameters gets, and (records, classes) the logits.
+def _hidden_and_logits(module, x) -> tuple[np.ndarray, np.ndarray]:
+    """Return (records, width) inputs of the last layer with parameters, and (records, classes) logits.
 
-    A last layer that gets the record itself gives nothing: what is kept are activations, never features.
+    If the last layer reads the record itself, the width is 0: guestlist stores activations, never features.
     """
     import torch
 
-    given, logits = inputs_of_layers(module, x.clone())
-    hidden, raw = (part.flatten(1) for part in (given[-1], x))
+    inputs, logits = inputs_of_layers(module, x.clone())
+    hidden, raw = (part.flatten(1) for part in (inputs[-1], x))
     if hidden.shape == raw.shape and torch.equal(hidden, raw.to(hidden.dtype)):
         hidden = hidden[:, :0]
     return hidden.to(torch.float64).numpy(), logits.to(torch.float64).numpy()
@@ -108,10 +107,10 @@ def _asked(module, x) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class TorchLayers:
-    """What a module makes of records on the way: name of a layer to (records, width) activations.
+    """Activations of a module: name of a layer to (records, width).
 
-    ``first`` is what the first layer with parameters hands to the second, ``last_hidden`` what the last one gets; a
-    module with one such layer has neither.
+    ``first`` is the input of the second layer with parameters, ``last_hidden`` that of the last one; a module with one such
+    layer has neither.
     """
 
     module: Any
@@ -125,24 +124,25 @@ class TorchLayers:
         try:
             parts = []
             for start in range(0, len(x), self.batch_size):
-                given, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
-                parts.append([given[1], given[-1]] if len(given) > 1 else [])
+                inputs, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
+                parts.append([inputs[1], inputs[-1]] if len(inputs) > 1 else [])
         finally:
             self.module.train(training)  # the user's module is left as it was
-        whole = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
+        activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
         return {
-            name: part.to(torch.float64).numpy() for name, part in zip(("first", "last_hidden"), whole, strict=False)
+            name: part.to(torch.float64).numpy()
+            for name, part in zip(("first", "last_hidden"), activations, strict=False)
         }
 
 
 def inputs_of_layers(module, x) -> tuple[list, Any]:
-    """What each layer with parameters gets, in the order in which they are called, and what the module answers."""
+    """Return the inputs of the layers with parameters, in the order of calls, and the module's outputs."""
     import torch
 
-    given = []
+    layer_inputs = []
     hooks = [
         part.register_forward_pre_hook(
-            lambda _part, inputs, named: given.extend([*inputs, *named.values()][:1]), with_kwargs=True
+            lambda _part, inputs, named: layer_inputs.extend([*inputs, *named.values()][:1]), with_kwargs=True
         )
         for part in module.modules()
         if next(part.parameters(recurse=False), None) is not None
@@ -153,15 +153,15 @@ def inputs_of_layers(module, x) -> tuple[list, Any]:
     finally:
         for hook in hooks:
             hook.remove()
-    return given, answers
+    return layer_inputs, answers
 
 
-def principal_components(values: np.ndarray, most: int) -> np.ndarray:
-    """(records, at most ``most``) the values where there are no more of them, else their first principal components."""
-    if values.shape[1] <= most:
+def principal_components(values: np.ndarray, count: int) -> np.ndarray:
+    """Return (records, at most ``count``): the values, or their first principal components if they are more."""
+    if values.shape[1] <= count:
         return values
     centred = values - values.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)  # smallest first
-    chosen = directions[:, : -most - 1 : -1]
+    chosen = directions[:, : -count - 1 : -1]
     largest = np.abs(chosen).argmax(axis=0)
-    return centred @ (chosen * np.sign(chosen[largest, np.arange(most)]))  # a direction has no sign of its own
+    return centred @ (chosen * np.sign(chosen[largest, np.arange(count)]))  # the sign of a direction is arbitrary

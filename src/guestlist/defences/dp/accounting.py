@@ -1,8 +1,8 @@
-"""What training with noise spends: epsilon of many steps on Poisson batches, and the noise for an epsilon.
+"""Privacy accounting: epsilon of many steps on Poisson batches, and the noise for an epsilon.
 
 Two accountants of Opacus bound epsilon from above. Privacy-loss random variables (PRV; Gopi et al. 2021) are close to the
-truth; Rényi divergences (RDP; Mironov 2017) are looser, and still at hand where the first would need too fine a grid. The
-central limit of Gaussian DP is refused: it may lie below the truth.
+truth. Rényi divergences (RDP; Mironov 2017) are looser, and available if PRV would need too fine a grid. The central limit of
+Gaussian DP is refused: it may be below the truth.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ from guestlist.extras import extra
 from guestlist.privacy.bounds import gaussian_mu
 
 ACCOUNTANTS = ("prv", "rdp")
-LARGE, LARGEST = 10.0, 500.0  # beyond the first epsilon both accountants are asked, beyond the second RDP alone
-NOISE_FOR = 0.01, 1000.0  # epsilons for which a noise is looked for
-LITTLE = 0.5  # noise, with which epsilon may be as large as that
-ERROR = 0.01  # of PRV's epsilon, unless it is asked for less
+LARGE = 10.0  # both accountants are used above this epsilon
+LARGEST = 500.0  # only RDP is used above this epsilon
+NOISE_FOR = 0.01, 1000.0  # range of epsilon for which a noise is searched
+LITTLE = 0.5  # noise below which epsilon may be that large
+ERROR = 0.01  # maximum error of PRV's epsilon
 PRECISION = 0.01  # of the noise that is searched for, as a share of epsilon
-LOOKS = 10  # at the accountant, that a search takes at the most, nearly always
-# Of a narrow grid: by how much it is wider than epsilon at a smaller delta, and orders of the Rényi divergences that bound that.
+LOOKS = 10  # calls of the accountant in nearly every search, at most
+# Margin of a narrow grid beyond epsilon at a smaller delta, and orders of the Rényi divergences that bound that epsilon.
 BEYOND = 0.1
 ORDERS = (1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1024, 2048)
-TINY = 1e-9  # the share of epsilon that counts as spent where none is
+TINY = 1e-9  # smallest share of epsilon that a search distinguishes from none
 
 
 @dataclass(frozen=True)
 class Privacy:
-    """What is promised, and all that the promise rests on.
+    """Guarantee of differential privacy, and its assumptions.
 
     Args:
-        epsilon, delta: of the whole training.
-        accountant: that bounds epsilon from above.
-        noise: standard deviation of the noise in multiples of ``clip``.
-        clip: norm to which each record's gradient is cut.
-        rate: probability with which a record is in a batch, each record by itself.
-        steps: batches in all.
-        unit: what is protected.
-        neighbours: data sets that are to be hard to tell apart; the number of records counts as known.
-        sampler: how batches are drawn.
+        epsilon, delta: Parameters of the whole training.
+        accountant: Method that bounds epsilon from above.
+        noise: Standard deviation of the noise in multiples of ``clip``.
+        clip: Maximum norm of each record's gradient.
+        rate: Probability that a record is in a batch, independently of the others.
+        steps: Number of batches.
+        unit: Unit of protection.
+        neighbours: Neighbouring data sets; the number of records is public.
+        sampler: Sampling of batches.
     """
 
     epsilon: float
@@ -60,33 +61,41 @@ class Privacy:
 
 
 def epsilon_of(noise: float, *, rate: float, steps: int, delta: float = 1e-5, accountant: str = "prv") -> float:
-    """Epsilon of so many steps: the smaller of two bounds where the first is large, the accountant's own otherwise.
+    """Return epsilon of a training: the accountant's bound, or the smaller of two bounds if it is large.
 
     Args:
-        noise: standard deviation in multiples of the clipping norm; 0 promises nothing.
-        rate: probability with which a record is in a batch.
+        noise: Standard deviation in multiples of the clipping norm; 0 has no guarantee.
+        rate: Probability that a record is in a batch.
+        steps: Number of batches.
+        delta: Delta of the guarantee.
         accountant: ``prv`` or ``rdp``.
 
     >>> round(epsilon_of(1.0, rate=0.1, steps=50), 3), round(epsilon_of(1.0, rate=0.1, steps=50, accountant="rdp"), 3)
     (5.159, 5.881)
     """
     if accountant not in ACCOUNTANTS:
-        said = "its central limit may lie below the truth" if accountant == "gdp" else "there is no such accountant"
-        raise ValueError(f"Expected accountant={accountant!r} to be 'prv' or 'rdp': {said}.")
+        why = "there is no such accountant"
+        if accountant == "gdp":
+            why = "its central limit may lie below the truth"
+        raise ValueError(f"Expected accountant={accountant!r} to be 'prv' or 'rdp': {why}.")
     if not noise >= 0 or not 0 < rate <= 1 or steps < 1 or not 0 < delta < 1:
         raise ValueError(
             f"Expected noise={noise} of 0 or more, rate={rate} in (0, 1], steps={steps} of 1 or more and delta={delta} in (0, 1)."
         )
-    return inf if noise == 0 else _epsilon(float(noise), float(rate), int(steps), float(delta), accountant)
+    if noise == 0:
+        return inf
+    return _epsilon(float(noise), float(rate), int(steps), float(delta), accountant)
 
 
 def noise_for(
     epsilon: float, *, rate: float, steps: int, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None
 ) -> float:
-    """The least noise, to 1 % of epsilon, with which training spends no more than ``epsilon``.
+    """Return the least noise, to 1 % of epsilon, with which training spends at most ``epsilon``.
 
     Args:
-        progress: wraps the looks at the accountant, the last of which may take seconds for a tiny epsilon, and takes ``total=``.
+        epsilon: Epsilon of the guarantee.
+        rate, steps, delta: As for :func:`epsilon_of`.
+        progress: Wraps the calls of the accountant, with ``total=``; the last may take seconds for a tiny epsilon.
     """
     low, high = NOISE_FOR
     if not low <= epsilon <= high:
@@ -95,14 +104,14 @@ def noise_for(
         raise InputError(
             f"A record is looked at with a probability below delta={delta}: no noise is needed. Give a smaller one."
         )
-    asked = float(epsilon), float(rate), int(steps), float(delta)
-    if asked not in _FOUND:
-        looks = _looks(*asked)
-        *_, _FOUND[asked] = progress(looks, total=LOOKS) if progress else looks
-    return _FOUND[asked]
+    key = float(epsilon), float(rate), int(steps), float(delta)
+    if key not in _CACHE:
+        looks = _candidates(*key)
+        *_, _CACHE[key] = progress(looks, total=LOOKS) if progress else looks
+    return _CACHE[key]
 
 
-_FOUND: dict[tuple[float, float, int, float], float] = {}  # a search takes seconds, and is often asked for again
+_CACHE: dict[tuple[float, float, int, float], float] = {}  # a search takes seconds and is often repeated
 
 
 @lru_cache(maxsize=1024)
@@ -113,36 +122,43 @@ def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: st
     if LARGEST < by_rdp < inf:
         return by_rdp  # PRV's grid would not fit into memory
     by_prv = _by_prv(noise, rate, steps, delta)
-    return min(by_prv, by_rdp if by_rdp < inf else _by_rdp(noise, rate, steps, delta)) if by_prv > LARGE else by_prv
+    if by_prv <= LARGE:
+        return by_prv
+    if by_rdp == inf:
+        by_rdp = _by_rdp(noise, rate, steps, delta)
+    return min(by_prv, by_rdp)
 
 
-def _looks(epsilon: float, rate: float, steps: int, delta: float) -> Iterator[float]:
-    """Noises that are tried, the last of which is found.
+def _candidates(epsilon: float, rate: float, steps: int, delta: float) -> Iterator[float]:
+    """Yield the noises that a search tries; the last is the result.
 
-    A fine grid takes long, the longer the smaller epsilon is, and bounds tightly; a coarse one is quick, and nearly as close to
-    the truth if its error is taken off. So the coarse one points to where the fine one looks, once or twice.
+    A fine grid bounds tightly and is slow, most of all for a small epsilon. A coarse grid is fast, and nearly as close to the
+    truth if its error is subtracted. The coarse grid therefore finds where to evaluate the fine one, once or twice.
     """
     noise = _start(epsilon, rate, steps, delta)
     if epsilon <= LARGE:
-        more = _error(epsilon + ERROR)  # that the fine one adds
-        for tried in _search(noise, lambda one: (_roughly(one, rate, steps, delta, epsilon / 10) + more) / epsilon):
+        margin = _error(epsilon + ERROR)  # error of the fine grid
+        for tried in _search(
+            noise, lambda candidate: (_roughly(candidate, rate, steps, delta, epsilon / 10) + margin) / epsilon
+        ):
             noise = tried
             yield noise
-    yield from _search(noise, lambda one: _epsilon(one, rate, steps, delta, "prv") / epsilon)
+    yield from _search(noise, lambda candidate: _epsilon(candidate, rate, steps, delta, "prv") / epsilon)
 
 
 def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
-    """Noises that are tried, the last of which spends what may be spent, or a little less.
+    """Yield the noises that are tried; the last spends the budget, or slightly less.
 
-    Epsilon falls with the noise nearly as its inverse.
+    Epsilon is nearly proportional to the inverse of the noise.
 
     Args:
-        noise: to begin with.
-        spent: noise to what it spends, over what may be spent.
+        noise: First noise to try.
+        spent: Function from the noise to the share of the budget that it spends.
     """
-    low, high = 0.0, inf
-    below = above = 0.0  # logarithms of what the two ends spend, over what may be spent
-    aim = -PRECISION / 4  # the middle of what is near enough
+    low = 0.0
+    high = inf
+    below = above = 0.0  # logarithms of the shares of the budget that the two ends spend
+    aim = -PRECISION / 4  # middle of the accepted range
     while log(high / low if low else inf) > 1e-4:
         share = spent(noise)
         yield noise
@@ -150,12 +166,14 @@ def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
             return
         beyond = log(max(share, TINY))
         if share <= 1:
-            high, below = noise, beyond
+            high = noise
+            below = beyond
         else:
-            low, above = noise, beyond
+            low = noise
+            above = beyond
         if low and high < inf:
-            place = min(max((aim - above) / (below - above), 0.05), 0.95)
-            noise = low * (high / low) ** place
+            fraction = min(max((aim - above) / (below - above), 0.05), 0.95)
+            noise = low * (high / low) ** fraction
         else:
             noise *= exp(min(max(beyond - aim, -1.5), 1.5))
         if noise < 1e-3:
@@ -164,30 +182,32 @@ def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
 
 
 def _start(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """The noise by the central limit, which may lie on either side of the truth: good enough to begin with (Dong et al. 2022)."""
+    """Return the noise according to the central limit, which may be too small or too large (Dong et al. 2022)."""
     mu = gaussian_mu(epsilon, delta)
     return max(log1p(mu**2 / (rate**2 * steps)) ** -0.5, 0.05)
 
 
 def _roughly(noise: float, rate: float, steps: int, delta: float, error: float) -> float:
-    """Epsilon by a grid of that error, which is then taken off: no bound, and near the truth."""
-    return max(_asked(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error) - error, 0.0)
+    """Return epsilon of a grid with that error, minus the error: close to the truth, but not a bound."""
+    return max(_accountant_epsilon(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error) - error, 0.0)
 
 
 def _by_prv(noise: float, rate: float, steps: int, delta: float) -> float:
-    """The bound is above the truth by up to an error that can be chosen: a small part of what it bounds."""
-    first = _asked(_opacus().PRVAccountant(), noise, rate, steps, delta)
+    """Return PRV's bound with an error that is a small share of epsilon."""
+    first = _accountant_epsilon(_opacus().PRVAccountant(), noise, rate, steps, delta)
     error = _error(first)
-    return first if error >= ERROR else _asked(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error)
+    if error >= ERROR:
+        return first
+    return _accountant_epsilon(_on_a_narrow_grid(), noise, rate, steps, delta, eps_error=error)
 
 
 def _on_a_narrow_grid():
-    """The accountant, with a grid that is no wider than it must be.
+    """Return the accountant with the narrowest sufficient grid.
 
-    What lies beyond the grid must have no more probability than delta's error allows for. If Y is the privacy loss, delta(e) is
-    at least (1 - exp(-t)) P[Y > e + t] for every t > 0, so a bound on delta at e bounds what lies beyond e + t. Opacus takes
-    t = 3, whatever epsilon is, and for a tiny one nearly all of its grid is empty. Here t is
-    small, and delta smaller by that factor.
+    The probability beyond the grid must be at most the error of delta. If Y is the privacy loss, delta(e) is at least
+    (1 - exp(-t)) P[Y > e + t] for every t > 0, so a bound on delta at e bounds the probability beyond e + t. Opacus takes
+    t = 3 for every epsilon, and for a tiny one nearly all of its grid is empty. Here t is small, and delta smaller by that
+    factor.
     """
     _opacus()
     from opacus.accountants import PRVAccountant
@@ -195,10 +215,11 @@ def _on_a_narrow_grid():
 
     class Narrow(PRVAccountant):
         def _get_domain(self, prvs, num_self_compositions, eps_error, delta_error):
-            (steps,), (one,) = num_self_compositions, prvs
+            (steps,) = num_self_compositions
+            (prv,) = prvs
             within = delta_error * -expm1(-BEYOND) / 2  # half of it on either side
             widest = max(
-                _by_rdp(one.noise_multiplier, one.sample_rate, many, within / (8 * parts), alphas=ORDERS)
+                _by_rdp(prv.noise_multiplier, prv.sample_rate, many, within / (8 * parts), alphas=ORDERS)
                 for many, parts in ((steps, 1), (1, steps))
             )
             mesh = eps_error / sqrt(steps * log(12 / delta_error) / 2)
@@ -209,15 +230,15 @@ def _on_a_narrow_grid():
 
 
 def _error(first: float) -> float:
-    """By how much a bound may be above the truth, where one that may be by ``ERROR`` came first."""
+    """Return the error for a second bound, given the first bound, whose error is ``ERROR``."""
     return min(PRECISION / 4 * max(first, 0.02), ERROR)
 
 
 def _by_rdp(noise: float, rate: float, steps: int, delta: float, **options) -> float:
-    return _asked(_opacus().RDPAccountant(), noise, rate, steps, delta, **options)
+    return _accountant_epsilon(_opacus().RDPAccountant(), noise, rate, steps, delta, **options)
 
 
-def _asked(accountant, noise: float, rate: float, steps: int, delta: float, **options) -> float:
+def _accountant_epsilon(accountant, noise: float, rate: float, steps: int, delta: float, **options) -> float:
     accountant.history = [(noise, rate, steps)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "the optimal order is the largest": a bound all the same

@@ -1,9 +1,9 @@
-"""The sum of gradients of single records, each cut to a norm.
+"""Sum of per-record gradients, each clipped to a norm.
 
-The gradient of a linear layer for one record is the product of what went in and of the signal that came back, so its norm is the
-product of theirs, and the sum of the clipped ones is one product of matrices: no record's gradient is ever written out. In
-layers that read several places at once (convolutions, sequences) it is, one layer at a time. A module with other
-parameters takes the long way: one gradient per record, by ``torch.func``.
+The gradient of a linear layer for one record is the product of its input and of the backward signal. Its norm is the product
+of their norms, and the sum of the clipped gradients is one matrix product: no record's gradient is ever formed. In layers that
+read several positions at once (convolutions, sequences) it is formed, one layer at a time. A module with other parameters needs
+one gradient per record, by ``torch.func``.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from guestlist.errors import InputError
 
 @dataclass(frozen=True)
 class Clipped:
-    """(one per parameter) sums over records of clipped gradients, and (records,) the norms before clipping."""
+    """Sums of clipped gradients, one per parameter, and (records,) norms before clipping."""
 
     sums: list
     norms: Any
 
 
 def clipped_sums(module, losses: Callable, x, y, clip: float, *, fast: bool) -> Clipped:
-    """Sums of the gradients of single records' losses, each scaled to a norm of at most ``clip``.
+    """Return the sums of per-record gradients, each scaled to a norm of at most ``clip``.
 
     Args:
-        losses: answers and labels to (records,).
-        fast: whether the short way was found to be right for this module, by :func:`trusted`.
+        losses: Function from outputs and labels to (records,) losses.
+        fast: True if :func:`trusted` accepts the fast method for this module.
     """
     if not len(y):
         import torch
 
         return Clipped([torch.zeros_like(p) for p in trained_parameters(module)], torch.zeros(0))
-    found = by_layers(module, losses, x, y, clip) if fast else None
-    return by_records(module, losses, x, y, clip) if found is None else found
+    clipped = by_layers(module, losses, x, y, clip) if fast else None
+    return clipped or by_records(module, losses, x, y, clip)
 
 
 def trusted(module, losses: Callable, x, y) -> bool:
-    """Whether the short way gives what the long way gives, tried on a few records.
+    """Return whether the fast method agrees with the slow one on a few records.
 
-    A module may fold records into rows, turn axes round, or use a layer's parameters behind its back: no hook tells. Two
-    numbers of records are tried, since an axis of places may be as long as one of them. Without dropout: chances would differ.
+    A module may fold records into rows, swap axes, or use a layer's parameters outside the layer, which hooks cannot detect.
+    Two numbers of records are tried, since an axis of positions may have the length of one of them. Dropout is off, because
+    its draws would differ.
     """
     import torch
 
@@ -55,11 +56,11 @@ def trusted(module, losses: Callable, x, y) -> bool:
     module.eval()
     try:
         for records in (2, 3):
-            some = x[:records], y[:records]
-            short, long = by_layers(module, losses, *some, 1.0), by_records(module, losses, *some, 1.0)
-            if short is None:
+            fast = by_layers(module, losses, x[:records], y[:records], 1.0)
+            slow = by_records(module, losses, x[:records], y[:records], 1.0)
+            if fast is None:
                 return False
-            pairs = [(short.norms, long.norms), *zip(short.sums, long.sums, strict=True)]
+            pairs = [(fast.norms, slow.norms), *zip(fast.sums, slow.sums, strict=True)]
             if any(a.shape != b.shape or not torch.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs):
                 return False
     finally:
@@ -68,17 +69,17 @@ def trusted(module, losses: Callable, x, y) -> bool:
 
 
 def knows(module) -> bool:
-    """Whether all trained parameters are in layers whose gradients of single records are at hand."""
+    """Return whether all trained parameters are in layers with known per-record gradients."""
     from torch import nn
 
-    own = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
-    known = {id(p) for p in own}
+    parameters = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
+    known = {id(p) for p in parameters}
     trained = trained_parameters(module)
-    return len(known) == len(own) and all(id(p) in known for p in trained) and len(trained) == len(known)
+    return len(known) == len(parameters) and all(id(p) in known for p in trained) and len(trained) == len(known)
 
 
 def check_clippable(module) -> None:
-    """Refuse a module in which one record's answer depends on the others of its batch: there is no gradient of one record."""
+    """Refuse a module in which a record's output depends on other records: it has no per-record gradient."""
     from torch import nn
 
     mixing = nn.modules.batchnorm._BatchNorm
@@ -96,8 +97,8 @@ def check_clippable(module) -> None:
 
 
 @dataclass
-class _Seen:
-    """What a layer read and answered in one pass."""
+class _LayerCall:
+    """Input and output of a layer in one pass."""
 
     layer: Any
     read: Any
@@ -106,37 +107,39 @@ class _Seen:
 
 
 @dataclass
-class _Pass:
-    seen: dict[int, _Seen] = field(default_factory=dict)
+class _Recorder:
+    """Records the calls of layers in one pass."""
+
+    calls: dict[int, _LayerCall] = field(default_factory=dict)
 
     def hook(self, layer, inputs, output):
-        before = self.seen.get(id(layer))
-        self.seen[id(layer)] = _Seen(layer, inputs[0].detach(), output, before.times + 1 if before else 1)
-        return output.clone()  # what follows may work in place
+        times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
+        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, times)
+        return output.clone()  # the next layer may work in place
 
 
 def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
-    """From what layers read and the signals that come back to them; None where a layer does not read one row per record, once."""
+    """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
     import torch
 
-    with _watched(module) as one:
+    with _recorded(module) as recorder:
         loss = losses(module(x), y).sum()
-    seen = list(one.seen.values())
-    if any(part.times > 1 or len(part.read) != len(y) for part in seen):
+    calls = list(recorder.calls.values())
+    if any(part.times > 1 or len(part.read) != len(y) for part in calls):
         return None  # the gradient of one record is a sum over calls, or over rows
-    given = torch.autograd.grad(loss, [part.answered for part in seen], allow_unused=True)
-    signals = [torch.zeros_like(p.answered) if s is None else s for p, s in zip(seen, given, strict=True)]
+    gradients = torch.autograd.grad(loss, [part.answered for part in calls], allow_unused=True)
+    signals = [torch.zeros_like(p.answered) if s is None else s for p, s in zip(calls, gradients, strict=True)]
     with torch.no_grad():
-        parts = [_share(part.layer, part.read, signal) for part, signal in zip(seen, signals, strict=True)]
+        parts = [_layer_gradients(part.layer, part.read, signal) for part, signal in zip(calls, signals, strict=True)]
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
         factor = _factor(norms, clip)
-        found = {id(p): value for part in parts for p, value in part.sums(factor)}
-    ours = trained_parameters(module)
-    return Clipped([found[id(p)] if id(p) in found else torch.zeros_like(p) for p in ours], norms)
+        sums = {id(p): value for part in parts for p, value in part.sums(factor)}
+    parameters = trained_parameters(module)
+    return Clipped([sums[id(p)] if id(p) in sums else torch.zeros_like(p) for p in parameters], norms)
 
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
-    """One gradient per record, for any module that answers to each record by itself."""
+    """Clip one gradient per record, for any module that treats records independently."""
     import torch
     from torch.func import functional_call, grad, vmap
 
@@ -144,8 +147,8 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     parameters = {name: p.detach() for name, p in module.named_parameters()}
     buffers = dict(module.named_buffers())
 
-    def loss_of_one(trained, one, label):
-        answers = functional_call(module, {**parameters, **trained, **buffers}, (one[None],))
+    def loss_of_one(trained, record, label):
+        answers = functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
         return losses(answers, label[None])[0]
 
     trained = {name: parameters[name] for name in names}
@@ -157,48 +160,54 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
 
 
 def _factor(norms, clip: float):
-    """(records,) by which gradients are scaled, so that none is longer than ``clip``; infinite: none is cut."""
+    """Return (records,) factors that scale gradients to a norm of at most ``clip``, which may be infinite."""
     import torch
 
-    return torch.ones_like(norms) if isinf(clip) else clip / norms.clamp(min=clip)
+    if isinf(clip):
+        return torch.ones_like(norms)
+    return clip / norms.clamp(min=clip)
 
 
-def _share(layer, read, signal) -> _Rows | _Places:
-    """One layer's share of the gradients, from what it read and the signal that came back."""
+def _layer_gradients(layer, read, signal) -> _RowGradients | _SequenceGradients:
+    """Return one layer's part of the gradients, from its input and backward signal."""
     from torch import nn
 
     if read.ndim == 2:
-        return _Rows(layer, read, signal)
+        return _RowGradients(layer, read, signal)
     if isinstance(layer, nn.Conv2d):
         assert not isinstance(layer.padding, str), "such layers are not plain"
         patches = nn.functional.unfold(
             read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
         )
-        read, signal = patches.transpose(1, 2), signal.flatten(2).transpose(1, 2)
+        read = patches.transpose(1, 2)
+        signal = signal.flatten(2).transpose(1, 2)
     else:
-        read, signal = read.flatten(1, -2), signal.flatten(1, -2)
-    return _Rows(layer, read[:, 0], signal[:, 0]) if read.shape[1] == 1 else _Places(layer, read, signal)
+        read = read.flatten(1, -2)
+        signal = signal.flatten(1, -2)
+    if read.shape[1] == 1:
+        return _RowGradients(layer, read[:, 0], signal[:, 0])
+    return _SequenceGradients(layer, read, signal)
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Of a layer that reads one row per record: ``read`` (records, inputs) and ``signal`` (records, outputs)."""
+class _RowGradients:
+    """Gradients of a layer with one row per record: ``read`` (records, inputs), ``signal`` (records, outputs)."""
 
     layer: Any
     read: Any
     signal: Any
 
     def squares(self):
-        """(records,) squared norms of the gradients of weight and bias."""
+        """Return (records,) squared norms of the gradients of weight and bias."""
         from torch.linalg import vecdot
 
         read = vecdot(self.read, self.read)
         if self.layer.bias is not None:
-            read += 1.0  # which the bias reads
+            read += 1.0  # the input of the bias
         return read.mul_(vecdot(self.signal, self.signal))
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
-        """Each parameter with its sum of gradients, every record's scaled by its factor."""
+        """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
         scaled = self.signal * factor[:, None]
         yield self.layer.weight, (scaled.T @ self.read).view_as(self.layer.weight)
         if self.layer.bias is not None:
@@ -206,20 +215,22 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Of a layer that reads several: ``read`` (records, places, inputs) and ``signal`` (records, places, outputs)."""
+class _SequenceGradients:
+    """Gradients of a layer with several positions: ``read`` (records, positions, inputs), ``signal`` likewise."""
 
     layer: Any
     read: Any
     signal: Any
 
     def squares(self):
-        """(records,) squared norms of the gradients of weight and bias."""
+        """Return (records,) squared norms of the gradients of weight and bias."""
         weight = (self.signal.transpose(1, 2) @ self.read).square().sum(dim=(1, 2))
-        return weight if self.layer.bias is None else weight + self.signal.sum(dim=1).square().sum(dim=1)
+        if self.layer.bias is None:
+            return weight
+        return weight + self.signal.sum(dim=1).square().sum(dim=1)
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
-        """Each parameter with its sum of gradients, every record's scaled by its factor."""
+        """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
         scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
         yield self.layer.weight, (scaled.T @ self.read.flatten(0, 1)).view_as(self.layer.weight)
         if self.layer.bias is not None:
@@ -227,20 +238,20 @@ class _Places:
 
 
 @contextmanager
-def _watched(module):
+def _recorded(module):
     from torch import nn
 
-    one = _Pass()
-    handles = [part.register_forward_hook(one.hook) for part in module.modules() if _plain(part, nn)]
+    recorder = _Recorder()
+    handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part, nn)]
     try:
-        yield one
+        yield recorder
     finally:
         for handle in handles:
             handle.remove()
 
 
 def _plain(part, nn) -> bool:
-    """A linear layer, or a convolution whose padding and groups are the plain ones, with parameters of its own."""
+    """Return whether a part is a linear layer, or a convolution with default padding mode and groups."""
     if not set(part._parameters) <= {"weight", "bias"} or not isinstance(getattr(part, "weight", None), nn.Parameter):
         return False
     if type(part) is nn.Linear:

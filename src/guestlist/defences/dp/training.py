@@ -1,8 +1,7 @@
-"""DP-SGD and DP-Adam (Abadi et al. 2016): clipped gradients of Poisson batches, and noise."""
+"""DP-SGD and DP-Adam (Abadi et al. 2016): clipped gradients of Poisson batches, plus noise."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
@@ -13,26 +12,37 @@ import numpy as np
 from guestlist.data import Data
 from guestlist.defences.dp.accounting import Privacy, epsilon_of, noise_for
 from guestlist.defences.dp.clipping import check_clippable, clipped_sums, trusted
-from guestlist.defences.plain import fresh, labels_tensor, taken, tensor, trained_parameters
+from guestlist.defences.plain import (
+    fresh,
+    labels_for,
+    last_module,
+    loss_of,
+    take_rows,
+    tensor,
+    trained_parameters,
+)
 from guestlist.errors import InputError
 from guestlist.fingerprints import described
 
 
 @dataclass(frozen=True)
 class DpSgd:
-    """Training in which no record counts for much: each record's gradient is cut, and noise is added to the sum.
+    """Train with differential privacy: each record's gradient is clipped, and noise is added to the sum.
 
-    Batches are drawn anew at each step, every record by itself with probability ``rate``, as the accountant assumes; a batch
-    may be empty, and its step is noise. The sum is divided by the *expected* size of a batch: its own would tell who is in it.
-    What is promised is the same for any number of records, so that references promise what the target does.
+    Each step draws a new batch, every record independently with probability ``rate``, as the accountant assumes. A batch may be
+    empty, and its step is noise. The sum is divided by the *expected* size of a batch, because the actual size would reveal
+    who is in it. The guarantee is the same for any number of records, so references have the guarantee of the target.
 
     Args:
-        noise: standard deviation in multiples of ``clip``; 0 only clips, and promises nothing. ``dp_sgd_for`` finds it.
-        clip: the largest norm of one record's gradient, over all parameters.
-        rate: probability with which a record is in a batch.
-        epochs: times ``1 / rate`` is the number of steps.
-        weight_decay: an L2 penalty's gradient, which sees no record.
-        momentum: of SGD.
+        noise: Standard deviation in multiples of ``clip``; 0 only clips, without a guarantee. ``dp_sgd_for`` computes it.
+        clip: Maximum norm of one record's gradient, over all parameters.
+        rate: Probability that a record is in a batch.
+        epochs: Number of steps times ``rate``.
+        learning_rate: Learning rate of the optimizer.
+        weight_decay: Weight of an L2 penalty, whose gradient depends on no record.
+        optimizer: ``sgd`` or ``adam``.
+        momentum: Momentum of SGD.
+        loss: ``cross_entropy`` for classes; ``squared`` for a module with one output that predicts numbers.
     """
 
     noise: float = 1.0
@@ -68,87 +78,89 @@ class DpSgd:
         return max(1, round(self.epochs / self.rate))
 
     def privacy(self, delta: float = 1e-5) -> Privacy:
-        """What is promised about each record, and all that it rests on."""
-        epsilon = epsilon_of(self.noise, rate=self.rate, steps=self.steps, delta=delta)
-        return Privacy(epsilon, delta, "prv", self.noise, self.clip, self.rate, self.steps)
+        """Return the guarantee for each record, and its assumptions."""
+        return Privacy(
+            epsilon=epsilon_of(self.noise, rate=self.rate, steps=self.steps, delta=delta),
+            delta=delta,
+            accountant="prv",
+            noise=self.noise,
+            clip=self.clip,
+            rate=self.rate,
+            steps=self.steps,
+        )
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
-        (trained,) = deque(self._steps(module, data.x, data.y, rng), maxlen=1)
-        return trained.eval()
+        return last_module(self._steps(module, data.x, data.y, rng))
 
     def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
-        """The same with (records, classes) probabilities in the place of labels."""
-        (trained,) = deque(self._steps(module, data.x, soft, rng), maxlen=1)
-        return trained.eval()
+        """Train on (records, classes) probabilities instead of labels."""
+        return last_module(self._steps(module, data.x, soft, rng))
 
     def plain(self) -> DpSgd:
-        """The same steps on the same batches, with nothing cut and no noise."""
+        """Return the same steps on the same batches, without clipping and noise."""
         return replace(self, noise=0.0, clip=inf)
 
     def describe(self) -> str:
         return described(self)
 
     def _steps(self, module, x, y, rng: np.random.Generator) -> Iterator:
-        """The one module that is trained, after each step."""
+        """Yield the module after each step."""
         import torch
 
         check_clippable(module)
         torch.manual_seed(int(rng.integers(2**63)))
         module = fresh(module)
         x = tensor(x, module)
-        y = tensor(y, module).flatten() if self.loss == "squared" else labels_tensor(y, module)
+        y = labels_for(self.loss, y, module)
         if not _all_finite(x):
             raise InputError(
                 "Some features are not finite numbers: the gradient of such a record cannot be cut to a norm."
             )
-        optimizer, expected = self._optimizer(module), self.rate * len(y)
-        deviation = self.noise * self.clip if self.noise else 0.0  # a clip without end times no noise is none
+        optimizer = self._optimizer(module)
+        expected = self.rate * len(y)
+        deviation = self.noise * self.clip if self.noise else 0.0  # an infinite clip times 0 would be NaN
         parameters = trained_parameters(module)
-        for parameter in parameters:  # lies in memory as its parameter does, which a fused optimiser relies on
+        for parameter in parameters:  # a fused optimizer needs the memory layout of the parameter
             parameter.grad = torch.empty_like(parameter)
         fast = trusted(module, self._losses, x, y)
         module.train()
         for drawn in poisson_batches(len(y), self.rate, self.steps, rng):
             rows = torch.as_tensor(drawn)
-            sums = clipped_sums(module, self._losses, taken(x, rows), taken(y, rows), self.clip, fast=fast).sums
+            sums = clipped_sums(module, self._losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
             for parameter, total in zip(parameters, sums, strict=True):
                 _fill_with_noise(parameter.grad, deviation / expected).add_(total, alpha=1 / expected)
             optimizer.step()
             yield module
 
     def _losses(self, answers, y):
-        """(records,) the loss of each."""
-        import torch
-
-        if self.loss == "squared":
-            return torch.nn.functional.mse_loss(answers.flatten(), y, reduction="none")
-        return torch.nn.functional.cross_entropy(answers, y, reduction="none")
+        """Return (records,) losses."""
+        return loss_of(self.loss, answers, y, reduction="none")
 
     def _optimizer(self, module):
         import torch
 
-        parameters = trained_parameters(module)
+        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
-            return torch.optim.SGD(
-                parameters, lr=self.learning_rate, weight_decay=self.weight_decay, momentum=self.momentum
-            )
-        return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
+            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
+        return torch.optim.Adam(trained_parameters(module), fused=True, **options)
 
 
 def _fill_with_noise(gradient, deviation: float):
-    """Normal noise, or zeros for a deviation of 0."""
-    return gradient.normal_(0.0, deviation) if deviation else gradient.zero_()
+    """Fill a tensor with normal noise, or with zeros for a deviation of 0."""
+    if deviation:
+        return gradient.normal_(0.0, deviation)
+    return gradient.zero_()
 
 
 def _all_finite(x) -> bool:
-    """Most often told by the sum alone, which takes a quarter of the time; a sum may also be too large."""
+    """Return whether all values are finite. The sum takes a quarter of the time, but may overflow."""
     import torch
 
     return bool(torch.isfinite(x.sum(dtype=torch.float64))) or bool(torch.isfinite(x).all())
 
 
 def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Rows of each batch: every record by itself with probability ``rate``."""
+    """Yield the rows of each batch: every record independently with probability ``rate``."""
     for _ in range(steps):
         yield np.flatnonzero(rng.random(records) < rate)
 
@@ -156,9 +168,9 @@ def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Genera
 def dp_sgd_for(
     epsilon: float, *, delta: float = 1e-5, progress: Callable[..., Iterable] | None = None, **options
 ) -> DpSgd:
-    """The recipe with the least noise that promises ``epsilon``; ``options`` are those of :class:`DpSgd`.
+    """Return the recipe with the least noise that guarantees ``epsilon``; ``options`` as for :class:`DpSgd`.
 
-    One promise of one training: trying several recipes and keeping the best spends more, which nobody counts here.
+    The guarantee is for one training. Keeping the best of several recipes spends more, which is not accounted for.
     """
     plain = DpSgd(noise=0.0, **options)
     noise = noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress)
