@@ -131,7 +131,7 @@ class Fit:
     def _optimizer(self, module):
         import torch
 
-        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
         # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.

@@ -284,7 +284,7 @@ def _fed(inputs: tuple[Any, ...], x) -> dict[str, np.ndarray]:
 
 def _column(values, node) -> np.ndarray:
     """Return values as the array that an input reads."""
-    array = np.asarray(values).astype(DTYPES[node.type])
+    array: np.ndarray = np.asarray(values).astype(DTYPES[node.type])
     if array.ndim == 1 and len(node.shape) == 2:
         return array[:, None]
     return array

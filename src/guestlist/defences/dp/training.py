@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -139,7 +139,7 @@ class DpSgd:
     def _optimizer(self, module):
         import torch
 
-        options = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
         return torch.optim.Adam(trained_parameters(module), fused=True, **options)
