@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
 
+from guestlist.targets.frameworks import loaded_frameworks
+
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit torch and the libraries below numpy to one thread, for bitwise reproducible results."""
-    torch = sys.modules.get("torch")
-    before = torch and torch.get_num_threads()
-    if torch:
-        torch.set_num_threads(1)
-    try:
-        with _libraries(len(sys.modules)).limit(limits=1):
-            yield
-    finally:
-        if torch:
-            torch.set_num_threads(before)
+    """Limit the loaded frameworks and the libraries below NumPy to one thread, for bitwise reproducible results."""
+    with ExitStack() as stack:
+        for framework in loaded_frameworks():
+            if framework.limit_threads is not None:
+                stack.enter_context(framework.limit_threads())
+        stack.enter_context(_libraries(len(sys.modules)).limit(limits=1))
+        yield
 
 
 @lru_cache(maxsize=1)
