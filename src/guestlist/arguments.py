@@ -32,13 +32,13 @@ def integer(name: str, value: Any, low: int = 0, high: int | None = None) -> int
     3
     """
     try:
-        found = operator.index(value)
+        result = operator.index(value)
     except TypeError:
-        found = None
-    if found is None or isinstance(value, bool | np.bool_) or found < low or (high is not None and found > high):
+        result = None
+    if result is None or isinstance(value, bool | np.bool_) or result < low or (high is not None and result > high):
         end = "" if high is None else f", and {high:,} at most"
         raise ValueError(f"Expected {name}={short_repr(value)} to be a whole number, {low} or more{end}.")
-    return found
+    return result
 
 
 def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf, ends: str = "()") -> float:
@@ -48,15 +48,15 @@ def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf
     0.1
     """
     try:
-        found = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
+        result = math.nan if isinstance(value, str | bytes) or np.ndim(value) else float(value)
     except Exception:  # whatever a stranger's class raises
-        found = math.nan
-    above = found > low if ends[0] == "(" else found >= low
-    below = found < high if ends[1] == ")" else found <= high
+        result = math.nan
+    above = result > low if ends[0] == "(" else result >= low
+    below = result < high if ends[1] == ")" else result <= high
     if not (above and below):
         where = f" in {ends[0]}{low:g}, {high:g}{ends[1]}" if math.isfinite(low) or math.isfinite(high) else ""
         raise ValueError(f"Expected {name}={short_repr(value)}{where or ' to be a number'}.")
-    return found
+    return result
 
 
 def array(name: str, values: Any) -> np.ndarray:
@@ -77,15 +77,17 @@ def array(name: str, values: Any) -> np.ndarray:
 
 def numbers(name: str, values: Any) -> np.ndarray:
     """An array of float64; text, dates and complex numbers are none."""
-    found = array(name, values)
-    if found.dtype.kind in "fiub":
-        return found.astype(np.float64)
-    if found.dtype == object and not any(isinstance(one, str | bytes | complex) for one in found.flat):
+    converted = array(name, values)
+    if converted.dtype.kind in "fiub":
+        return converted.astype(np.float64)
+    if converted.dtype == object and not any(isinstance(item, str | bytes | complex) for item in converted.flat):
         try:
-            return found.astype(np.float64)
+            return converted.astype(np.float64)
         except Exception as error:
-            raise ValueError(f"Expected {name} as numbers, found {found.dtype}: {single_line(str(error))}.") from error
-    raise ValueError(f"Expected {name} as numbers, found {found.dtype}.")
+            raise ValueError(
+                f"Expected {name} as numbers, found {converted.dtype}: {single_line(str(error))}."
+            ) from error
+    raise ValueError(f"Expected {name} as numbers, found {converted.dtype}.")
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> None:
@@ -100,10 +102,10 @@ def words(name: str, value: Any) -> tuple[str, ...]:
     >>> words("group", "sex"), words("group", ["sex", "race"]), words("group", ())
     (('sex',), ('sex', 'race'), ())
     """
-    found = (value,) if isinstance(value, str) else value
-    if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
+    texts = (value,) if isinstance(value, str) else value
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"Expected {name}={short_repr(value)} to be a text, or a list of texts.")
-    return tuple(found)
+    return tuple(texts)
 
 
 def as_path(name: str, value: Any) -> Path:

@@ -210,10 +210,10 @@ def score(view: Signals, attacks: Mapping[str, Attack], progress: Progress | Non
         return {name: checked_scores(name, attack.score(view), view.labels.shape) for name, attack in steps}
 
 
-def p_values_of(attacks: Mapping[str, Attack], view: Signals, asked: np.ndarray) -> dict[str, np.ndarray]:
+def p_values_of(attacks: Mapping[str, Attack], view: Signals, evaluated: np.ndarray) -> dict[str, np.ndarray]:
     """(records,) p-values of every attack that has some for the asked records."""
     tests = {name: attack.p_value(view) for name, attack in attacks.items() if attack.p_value}
-    return {name: values for name, values in tests.items() if not np.isnan(values[asked]).all()}
+    return {name: values for name, values in tests.items() if not np.isnan(values[evaluated]).all()}
 
 
 def signal_of(view: Signals, name: str) -> np.ndarray | None:

@@ -162,17 +162,19 @@ def repeated_in_population(hashes: np.ndarray, member: np.ndarray, outside: np.n
         return population
     by_nature = _are_among(hashes[outside], hashes[member]).mean()
     expected = 1 - (1 - by_nature) ** (population.sum() / member.sum())
-    given_again = [side for side in (member, outside) if _again(_are_among(hashes[side], hashes[population]), expected)]
+    given_again = [
+        side for side in (member, outside) if _exceeds_chance(_are_among(hashes[side], hashes[population]), expected)
+    ]
     if not given_again:
         return np.zeros(len(hashes), dtype=bool)
-    found = pd.Series(hashes[population])
-    times = found.map(pd.Series(hashes[np.logical_or.reduce(given_again)]).value_counts()).fillna(0)
+    population_hashes = pd.Series(hashes[population])
+    times = population_hashes.map(pd.Series(hashes[np.logical_or.reduce(given_again)]).value_counts()).fillna(0)
     repeated = np.zeros(len(hashes), dtype=bool)
-    repeated[population] = found.groupby(found).cumcount() < times
+    repeated[population] = population_hashes.groupby(population_hashes).cumcount() < times
     return repeated
 
 
-def _again(equal: np.ndarray, expected: float) -> bool:
+def _exceeds_chance(equal: np.ndarray, expected: float) -> bool:
     """Return whether more records have an equal in the population than chance explains."""
     share, without = equal.mean(), 1 - expected
     return share > 2 * expected + A_FEW or (without * len(equal) >= ENOUGH and 1 - share < without / 4)
@@ -207,13 +209,18 @@ def twins_among(pool: Data, hashes: np.ndarray, member: np.ndarray, outside: np.
         member, outside: (records,) members, and non-members; the others are population.
         repeated: (records,) of the population, those that are left out of it.
     """
-    asked = member | outside
+    evaluated = member | outside
     _, position, counts = np.unique(hashes[member], return_inverse=True, return_counts=True)
-    in_population = None if asked.all() else int(_are_among(hashes[asked], hashes[~asked]).sum())
+    in_population = None if evaluated.all() else int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
     # The same records are looked at every time: nothing here is a result that a seed should change.
     near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return Twins(
-        int((counts[position] > 1).sum()), int(member.sum()), in_population, int(repeated.sum()), int(asked.sum()), near
+        int((counts[position] > 1).sum()),
+        int(member.sum()),
+        in_population,
+        int(repeated.sum()),
+        int(evaluated.sum()),
+        near,
     )
 
 
@@ -232,13 +239,13 @@ def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
         raise InputError(f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}.")
     unknown = encode(data.y, classes) < 0
     if unknown.any():
-        counts = Counter(map(_told, data.y[unknown])).most_common(5)
+        counts = Counter(map(_label_text, data.y[unknown])).most_common(5)
         listed = ", ".join(f"{label} ({count} records)" for label, count in counts)
-        known = ", ".join(map(_told, classes[:10]))
+        known = ", ".join(map(_label_text, classes[:10]))
         raise InputError(f"{side} has labels that the model was not trained on: {listed}. It knows {known}.")
 
 
-def _told(label) -> str:
+def _label_text(label) -> str:
     """Return the repr of a label, so that the number 1 and the text '1' differ."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
@@ -252,7 +259,7 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
         differ = set(data.x.columns).symmetric_difference(members.x.columns)
         if differ:
             raise InputError(f"members and {side} differ in the columns {', '.join(sorted(map(str, differ)))}.")
-    elif not _one_kind(data.x, members.x):
+    elif not _can_concatenate(data.x, members.x):
         raise InputError(
             f"members have features of {members.x.dtype}, but {side} of {data.x.dtype}; give both in one form."
         )
@@ -260,10 +267,10 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
         raise InputError(f"members have features shaped {members.x.shape[1:]}, but {side} {data.x.shape[1:]}.")
 
 
-def _one_kind(one: np.ndarray, other: np.ndarray) -> bool:
+def _can_concatenate(first: np.ndarray, second: np.ndarray) -> bool:
     """Return whether two arrays can be concatenated: dates and numbers cannot."""
     try:
-        np.result_type(one, other)
+        np.result_type(first, second)
     except TypeError:
         return False
     return True

@@ -9,7 +9,7 @@ from typing import Any
 from guestlist.arguments import short_repr
 from guestlist.errors import InputError
 
-MOST = 500  # letters
+MAX_LENGTH = 500  # letters
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class Cover:
     date: str = ""
 
     def __post_init__(self):
-        for name, said in self.said().items():
-            if not isinstance(said, str):
-                raise InputError(f"Expected the cover's {name}={said!r} to be text.")
-            if len(said) > MOST:
-                raise InputError(f"The cover's {name} has {len(said)} letters, and a cover has room for {MOST}.")
+        for name, text in self.said().items():
+            if not isinstance(text, str):
+                raise InputError(f"Expected the cover's {name}={text!r} to be text.")
+            if len(text) > MAX_LENGTH:
+                raise InputError(f"The cover's {name} has {len(text)} letters, and a cover has room for {MAX_LENGTH}.")
 
     def said(self) -> dict[str, str]:
         """Return the non-empty entries by name."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: said for name, said in found.items() if said != ""}
+        entries = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: text for name, text in entries.items() if text != ""}
 
     def over(self, other: Cover | None) -> Cover:
         """Return this cover, with empty entries taken from another cover."""
@@ -49,11 +49,11 @@ class Cover:
 
 def common_cover(covers: Iterable[Cover | None]) -> Cover | None:
     """Return the entries on which all covers agree, without the title; None if there are none."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for cover in covers:
-        for name, said in ({} if cover is None else cover.said()).items():
-            found.setdefault(name, set()).add(said)
-    same = {name: said.pop() for name, said in found.items() if len(said) == 1 and name != "title"}
+        for name, texts in ({} if cover is None else cover.said()).items():
+            values.setdefault(name, set()).add(texts)
+    same = {name: texts.pop() for name, texts in values.items() if len(texts) == 1 and name != "title"}
     return Cover(**same) if same else None
 
 

@@ -69,8 +69,8 @@ class Data:
         lengths |= {f"group {name!r}": len(values) for name, values in self.groups.items()}
         lengths |= {} if self.persons is None else {"persons": len(self.persons)}
         if len(set(lengths.values())) > 1:
-            found = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-            raise InputError(f"Records, labels, ids, groups and persons must have one length; found {found}.")
+            listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+            raise InputError(f"Records, labels, ids, groups and persons must have one length; found {listed}.")
 
     def __len__(self) -> int:
         return len(self.y)
@@ -79,7 +79,7 @@ class Data:
         """Return some of the records, by mask, position or slice."""
         records = _positions(records, len(self))
         groups = {name: values[records] for name, values in self.groups.items()}
-        persons, marked = (None if one is None else one[records] for one in (self.persons, self.marked))
+        persons, marked = (None if values is None else values[records] for values in (self.persons, self.marked))
         ids: Any = lazy_take(vars(self)["ids"], records)
         fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(_rows(self.x, records), self.y[records], ids, groups, persons, marked, fit_params)
@@ -102,7 +102,7 @@ class Data:
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; unlike ``dataclasses.replace``, without reading the ids."""
-        return type(self)(**{**{one.name: vars(self)[one.name] for one in fields(self)}, **changes})
+        return type(self)(**{**{part.name: vars(self)[part.name] for part in fields(self)}, **changes})
 
 
 def as_data(
@@ -126,9 +126,9 @@ def as_data(
     for name, column in {"label": label, "id": id, "person": person}.items():
         if column is not None and not _is_name(column):
             raise ValueError(f"Expected {name}={short_repr(column)} to be the name of a column.")
-    found = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
-    _check_real(found, side)
-    return _in_usual_forms(found, side)
+    data = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
+    _check_real(data, side)
+    return _in_usual_forms(data, side)
 
 
 def _in_usual_forms(data: Data, side: str) -> Data:
@@ -213,12 +213,12 @@ def _check_real(data: Data, side: str) -> None:
         )
 
 
-def column_names(name: str, given) -> tuple:
+def column_names(name: str, value) -> tuple:
     """Names of columns: one alone, several, or none."""
-    found = (given,) if _is_name(given) else () if given is None else given
-    if not isinstance(found, list | tuple) or not all(map(_is_name, found)):
-        raise ValueError(f"Expected {name}={short_repr(given)} to be the name of a column, or a list of names.")
-    return tuple(found)
+    names = (value,) if _is_name(value) else () if value is None else value
+    if not isinstance(names, list | tuple) or not all(map(_is_name, names)):
+        raise ValueError(f"Expected {name}={short_repr(value)} to be the name of a column, or a list of names.")
+    return tuple(names)
 
 
 def _is_name(value) -> bool:
@@ -321,8 +321,10 @@ def _from_table(
     check_roles({"label": label}, id=id, person=person, group=group)
     if (table.columns == label).sum() > 1:
         raise InputError(f"{side} has several columns named {label!r}; which is the label?")
-    rest = table.drop(columns=label)
-    return _features(rest, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person)
+    features = table.drop(columns=label)
+    return _features(
+        features, _hashable_labels(_labels(table[label]), side), side=side, group=group, id=id, person=person
+    )
 
 
 def _features(
@@ -345,7 +347,7 @@ def _own_index(x: pd.DataFrame | pd.Series) -> np.ndarray | None:
     """A user's own index says which record this is; the default one only counts rows."""
     if isinstance(x.index, pd.RangeIndex):
         return None
-    parts = ("/".join(map(str, one)) if isinstance(x.index, pd.MultiIndex) else str(one) for one in x.index)
+    parts = ("/".join(map(str, value)) if isinstance(x.index, pd.MultiIndex) else str(value) for value in x.index)
     return as_unicode(np.fromiter(parts, dtype=object, count=len(x)))
 
 
@@ -357,14 +359,14 @@ def _array(x, side: str) -> np.ndarray:
         raise InputError(f"{side} has texts, but no text in record {stray} ({what}): give one text for every record.")
     if isinstance(x, list | tuple | pd.Series) and is_text(x):
         return pd.Series(x, dtype=object).to_numpy()
-    found = _plain(x, side)
-    if found.ndim > 1:
-        return found
-    if found.ndim == 0 or not is_text(found):
+    values = _plain(x, side)
+    if values.ndim > 1:
+        return values
+    if values.ndim == 0 or not is_text(values):
         raise InputError(
-            f"Expected {side} features shaped (records, features), or one text per record; found {found.shape}."
+            f"Expected {side} features shaped (records, features), or one text per record; found {values.shape}."
         )
-    return found.astype(object)
+    return values.astype(object)
 
 
 def _plain(values, name: str) -> np.ndarray:
@@ -378,7 +380,7 @@ def _hashable_labels(y: np.ndarray, side: str) -> np.ndarray:
     """Labels that can be told apart: numbers, texts, truth values."""
     if y.dtype.kind in "fiubUSM":
         return y.astype(np.float64) if y.dtype == np.float16 else y
-    if y.dtype.kind != "O" or not all(isinstance(one, LABELS) or one is None or one is pd.NA for one in y.flat):
+    if y.dtype.kind != "O" or not all(isinstance(label, LABELS) or label is None or label is pd.NA for label in y.flat):
         raise InputError(f"Expected the labels of {side} to be numbers or texts, found {y.dtype}.")
     return y
 
@@ -433,16 +435,18 @@ def _to_pandas(value, side: str):
         return value
     if not hasattr(value, "to_pandas"):
         raise InputError(f"{side} is a {type(value).__name__}, of which nothing was read yet: give its .collect().")
-    found = value.to_pandas()
-    return without_index(found) if isinstance(found, pd.DataFrame) else found
+    table = value.to_pandas()
+    return without_index(table) if isinstance(table, pd.DataFrame) else table
 
 
-def _positions(records: np.ndarray | slice, of: int) -> np.ndarray:
+def _positions(records: np.ndarray | slice, length: int) -> np.ndarray:
     """Return positions of records given by mask, position or slice, as a copy: ids are taken later."""
     if isinstance(records, slice):
-        return np.arange(of)[records]
-    found = np.array(records)
-    return np.flatnonzero(found) if found.dtype == bool else found if found.size else found.astype(np.intp)
+        return np.arange(length)[records]
+    positions = np.array(records)
+    if positions.dtype == bool:
+        return np.flatnonzero(positions)
+    return positions if positions.size else positions.astype(np.intp)
 
 
 def _rows(x: np.ndarray | pd.DataFrame, records: np.ndarray) -> np.ndarray | pd.DataFrame:
@@ -474,13 +478,13 @@ def _own_objects(x: np.ndarray | pd.DataFrame) -> np.ndarray | pd.DataFrame:
     """Replace objects that can be changed in place, such as lists, by copies; features must be a copy already."""
     if not isinstance(x, pd.DataFrame):
         return copy.deepcopy(x) if x.dtype.hasobject and _changeable(x.ravel()) else x
-    found = [
-        place for place, kind in enumerate(x.dtypes) if kind.kind == "O" and _changeable(x.iloc[:, place].to_numpy())
+    mutable = [
+        column for column, kind in enumerate(x.dtypes) if kind.kind == "O" and _changeable(x.iloc[:, column].to_numpy())
     ]
-    if found:
+    if mutable:
         x = x.copy(deep=False)
-    for place in found:
-        x.isetitem(place, copy.deepcopy(x.iloc[:, place].to_numpy()))
+    for column in mutable:
+        x.isetitem(column, copy.deepcopy(x.iloc[:, column].to_numpy()))
     return x
 
 
@@ -489,5 +493,5 @@ def _changeable(values: np.ndarray) -> bool:
 
 
 def _with_own_objects(data: Data) -> Data:
-    own = _own_objects(data.x)
-    return data if own is data.x else data.with_x(own)
+    x = _own_objects(data.x)
+    return data if x is data.x else data.with_x(x)

@@ -29,8 +29,8 @@ def demo(
 
     references = QUICK if quick else FULL
     # The folder notes that it is the demo's: later commands make the model and the records again.
-    given: dict[str, Any] = {"references": references, "folder": folder, "jobs": jobs, "progress": progress}
-    return audit(**demo_inputs(), **given, about={"demo": True})
+    options: dict[str, Any] = {"references": references, "folder": folder, "jobs": jobs, "progress": progress}
+    return audit(**demo_inputs(), **options, about={"demo": True})
 
 
 def demo_inputs() -> dict[str, Any]:

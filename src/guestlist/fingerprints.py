@@ -65,14 +65,14 @@ def described(recipe) -> str:
 def _is_remembered(value, name: str) -> bool:
     """Return whether an attribute is a cached property of a guestlist class; other attributes may be settings."""
     owner = next((part for part in type(value).__mro__ if name in vars(part)), object)
-    ours = owner.__module__.partition(".")[0] == __name__.partition(".")[0]
-    return ours and isinstance(vars(owner).get(name), functools.cached_property)
+    in_package = owner.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return in_package and isinstance(vars(owner).get(name), functools.cached_property)
 
 
 def _recipe(value) -> str:
     """Return the description that a recipe gives, with its class if that is missing."""
-    own, name = str(value.describe()), _qualified(type(value))
-    return own if own.startswith(name) else f"{_class(type(value))}: {own}"
+    description, name = str(value.describe()), _qualified(type(value))
+    return description if description.startswith(name) else f"{_class(type(value))}: {description}"
 
 
 def last(name: str) -> str:
@@ -82,15 +82,15 @@ def last(name: str) -> str:
 
 def _estimator(value) -> str:
     parameters = value.get_params(deep=False)
-    kept = sorted(name for name in parameters if last(name) not in SEEDS + THREADS)
-    inside = ", ".join(f"{name}={describe(parameters[name])}" for name in kept)
+    names = sorted(name for name in parameters if last(name) not in SEEDS + THREADS)
+    inside = ", ".join(f"{name}={describe(parameters[name])}" for name in names)
     return f"{_class(type(value))}({inside})"
 
 
 def _class(cls: type) -> str:
     """Module, name and version; for a class outside installed packages, whose version says nothing, also its source."""
-    own = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
-    return f"{_qualified(cls)}=={_version(cls) or '?'}{own}"
+    sources = "".join(_class_source(part) for part in cls.__mro__ if _version(part) is None)
+    return f"{_qualified(cls)}=={_version(cls) or '?'}{sources}"
 
 
 def _class_source(cls: type) -> str:
@@ -184,8 +184,8 @@ def _version_of(module: str) -> str | None:
     where = getattr(package, "__file__", None) or next(iter(getattr(package, "__path__", ())), "")
     if not {"site-packages", "dist-packages"} & set(Path(where).parts) and top != "guestlist":
         return None
-    found = getattr(package, "__version__", None)
-    if found is not None:
-        return str(found)
+    version = getattr(package, "__version__", None)
+    if version is not None:
+        return str(version)
     names = importlib.metadata.packages_distributions().get(top)
     return importlib.metadata.version(names[0]) if names else None

@@ -47,20 +47,20 @@ def concatenated(parts: Sequence[FitParams | None]) -> FitParams | None:
     return FitParams(known[0].options, {name: np.concatenate([part.values[name] for part in known]) for name in names})
 
 
-def split_by_side(given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, FitParams]:
+def split_by_side(fit_params: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, FitParams]:
     """Return the arguments for each set of records: members, non-members, and the population if there is one.
 
     Args:
         given: as the user wrote it. A tuple has one array per set, with one value per record; all else is passed as it is.
         sizes: name of each set to its number of records.
     """
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+    if not isinstance(fit_params, Mapping) or not all(isinstance(name, str) for name in fit_params):
         raise InputError(
-            f"Expected fit_params={short_repr(given)} to be a dict with names of arguments of fit: {EXAMPLE}."
+            f"Expected fit_params={short_repr(fit_params)} to be a dict with names of arguments of fit: {EXAMPLE}."
         )
     options: dict[str, Any] = {}
     values: dict[str, dict[str, np.ndarray]] = {side: {} for side in sizes}
-    for name, value in given.items():
+    for name, value in fit_params.items():
         if isinstance(value, tuple):
             for side, part in _by_side(name, value, sizes).items():
                 values[side][name] = part
@@ -76,14 +76,14 @@ def _by_side(name: str, value: tuple, sizes: Mapping[str, int]) -> dict[str, np.
             f"fit_params[{name!r}] is a tuple of {len(value)}. Give one array for each of {', '.join(sizes)}, with one value per "
             "record; write an argument that is not per record as a list."
         )
-    found = {}
+    parts = {}
     for (side, size), part in zip(sizes.items(), value, strict=True):
         array = np.asarray(part)
         if array.ndim == 0 or len(array) != size:
             length = "a single value" if array.ndim == 0 else f"{len(array)} values"
             raise InputError(f"fit_params[{name!r}] has {length} for {side}, which has {size} records.")
-        found[side] = array
-    return found
+        parts[side] = array
+    return parts
 
 
 def _check_not_per_record(name: str, value: Any, sizes: Mapping[str, int]) -> None:

@@ -88,21 +88,21 @@ def spot_digest(data: Data) -> int:
     Objects are compared by identity. Features of more than 16 MiB are sampled.
     """
     x = data.x
-    columns = [x.iloc[:, place].array for place in range(x.shape[1])] if isinstance(x, pd.DataFrame) else [x]
+    columns = [x.iloc[:, column].array for column in range(x.shape[1])] if isinstance(x, pd.DataFrame) else [x]
     digest = 0
     for values in (*columns, data.y):
         digest = zlib.crc32(_spot_bytes(values, SPOT_BYTES // max(1, len(columns))), digest)
     return digest
 
 
-def _spot_bytes(values, most: int) -> bytes:
+def _spot_bytes(values, max_bytes: int) -> bytes:
     """Bytes of evenly spaced values, about ``most`` of them."""
     if isinstance(values, pd.Categorical):
         values = values.codes
     elif isinstance(values, pd.arrays.NumpyExtensionArray):
         values = values.to_numpy()
     plain = isinstance(values, np.ndarray) and not values.dtype.hasobject
-    step = -(-values.nbytes // max(1, most)) if plain else -(-len(values) // SPOT_OBJECTS)
+    step = -(-values.nbytes // max(1, max_bytes)) if plain else -(-len(values) // SPOT_OBJECTS)
     some = values[:: max(1, step)]
     if plain:
         return some.tobytes()

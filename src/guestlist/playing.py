@@ -111,9 +111,9 @@ def play(
         as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
     )
     options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
-    given = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
+    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
     named_once = id is None or person is not None
-    return run_audit(given if named_once else replace(given, repeats=repeated_ids(records.ids)), config)
+    return run_audit(inputs if named_once else replace(inputs, repeats=repeated_ids(records.ids)), config)
 
 
 def play_many(
@@ -172,7 +172,7 @@ def play_many(
     )
     records = as_data(data, side="data", label=label, id=id)
     options = {"classes": classes, "scale": scale, "checkpoints": False}
-    inputs = _drawn(game, _making(recipe, model, options), records, seed, config.progress)
+    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
         promise = case.setting.claimed
@@ -184,15 +184,15 @@ def play_many(
 
 
 # (all records, which of them to train on, rng) to a target.
-Making = Callable[[Data, np.ndarray, np.random.Generator], Target]
+TargetMaker = Callable[[Data, np.ndarray, np.random.Generator], Target]
 
 
-def _making(recipe, model, options: Mapping[str, Any]) -> Making:
+def _target_maker(recipe, model, options: Mapping[str, Any]) -> TargetMaker:
     """Return a function that trains a target of the game."""
-    for one in (recipe, model):
-        if isinstance(one, type):
+    for part in (recipe, model):
+        if isinstance(part, type):
             raise InputError(
-                f"{one.__name__} is a class: give what is made of it, {one.__name__}(…), with its options."
+                f"{part.__name__} is a class: give what is made of it, {part.__name__}(…), with its options."
             )
     if model is None:
         if not FRAMEWORKS["scikit-learn"].recognises(recipe):
@@ -202,13 +202,13 @@ def _making(recipe, model, options: Mapping[str, Any]) -> Making:
     train = as_recipe(recipe)
 
     def make(data: Data, members: np.ndarray, rng: np.random.Generator) -> Target:
-        return framework.retrain(model, train, data, members, partial(_trained, rng), **options)
+        return framework.retrain(model, train, data, members, partial(_train_target, rng), **options)
 
     return make
 
 
 @numpy_defaults()
-def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: Progress | None) -> Inputs:
+def _draw_inputs(game: Game | Trials, make: TargetMaker, data: Data, seed: int, progress: Progress | None) -> Inputs:
     """Draw the members and train a target on them."""
     if isinstance(game, Preparing):
         data = game.prepared(data, partial(_losses, make, seed, progress), seed)
@@ -223,22 +223,24 @@ def _drawn(game: Game | Trials, make: Making, data: Data, seed: int, progress: P
     return Inputs(target, pool, split, game=game)
 
 
-def _losses(make: Making, seed: int, progress: Progress | None, train: Data, about: Data, models: int) -> np.ndarray:
+def _losses(
+    make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
+) -> np.ndarray:
     """(models, records) what models that are trained on some records lose on others."""
     every = np.ones(len(train), dtype=bool)
 
-    def one(k: int) -> np.ndarray:
+    def losses_of(k: int) -> np.ndarray:
         target = make(train, every, stream(seed, "canaries", 1 + k))
         pool = target.fitting(about, "data")
         labels = target.labels_of(pool.y)
-        found = answers(target.predict, pool.x, target.columns, target.scale)
-        return target.scale.resolved(found, labels).signals(found, labels)["loss"]
+        outputs = answers(target.predict, pool.x, target.columns, target.scale)
+        return target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"]
 
-    numbers, shown = range(models), with_description(progress, "Choosing canaries")
-    return np.stack([one(k) for k in (shown(numbers, total=models) if shown else numbers)])
+    numbers, show = range(models), with_description(progress, "Choosing canaries")
+    return np.stack([losses_of(k) for k in (show(numbers, total=models) if show else numbers)])
 
 
-def _trained(rng: np.random.Generator, recipe: Callable, model, members: Data):
+def _train_target(rng: np.random.Generator, recipe: Callable, model, members: Data):
     """The target: model 0 of the game, trained as every reference is, with one thread and a stream of its own."""
     with one_thread(), global_generators(rng):
         try:

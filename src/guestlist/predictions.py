@@ -79,24 +79,31 @@ def audit_predictions(
         claimed=claimed,
     )
     about = {"origin": to_json(Origin("predictions")), **claim_about(claimed), **config.about}
-    for name, given in {"predictions": predictions, "shadow": shadow}.items():
-        if not isinstance(given, Predictions) and not (name == "shadow" and given is None):
-            raise ValueError(f"Expected {name}={short_repr(given)} to be gl.Predictions(answers, labels, member).")
+    for name, value in {"predictions": predictions, "shadow": shadow}.items():
+        if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
+            raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(answers, labels, member).")
     attacks = chosen_names(attacks)
     _check_attacks(attacks or (), shadow)
-    says = signals_of(predictions)
-    learns = shadow is not None and predictions.scale.has_classes and predictions.labelled
-    evidence = [FullAnswers.name] if learns else []
-    chosen = select_attacks(attacks, 0 if shadow is None else 1, evidence, signals=says)
+    signal_names = signals_of(predictions)
+    has_shadow_outputs = shadow is not None and predictions.scale.has_classes and predictions.labelled
+    evidence = [FullAnswers.name] if has_shadow_outputs else []
+    chosen = select_attacks(attacks, 0 if shadow is None else 1, evidence, signals=signal_names)
     if attacks is None:
         # A shadow has records of its own: attacks that compare models on one record have nothing to compare.
         chosen = {name: attack for name, attack in chosen.items() if attack.compares == "nothing"}
-    try_custom_attacks(chosen, predictions.positions, 0 if shadow is None else 1, says)
-    with numpy_defaults(), audit_folder(folder) as place, folder_lock(place):
-        store = _store(predictions, shadow, place, about)
-        told, checks = _baseline(predictions, store) if baseline else None, _checks(predictions)
-        seen = read_evidence(store, evidence)
-        case = case_in(store, chosen, prior=prior, evidence=seen, checks=checks, ignore=tuple(ignore), baseline=told)
+    try_custom_attacks(chosen, predictions.positions, 0 if shadow is None else 1, signal_names)
+    with numpy_defaults(), audit_folder(folder) as path, folder_lock(path):
+        store = _store(predictions, shadow, path, about)
+        collected = read_evidence(store, evidence)
+        case = case_in(
+            store,
+            chosen,
+            prior=prior,
+            evidence=collected,
+            checks=_checks(predictions),
+            ignore=tuple(ignore),
+            baseline=_baseline(predictions, store) if baseline else None,
+        )
         scores = score(case.view, case.attacks)
         results = evaluate(case, scores)
         write_results(store.folder, results, scores)
@@ -110,17 +117,17 @@ def signals_of(predictions: Predictions) -> tuple[str, ...]:
 
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
     """Raise where an attack looks at more than the answers that are there."""
-    looks = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
-    inside = [name for name, kind in looks.items() if kind and kind != FullAnswers.name]
-    if inside:
+    evidence_of = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
+    needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullAnswers.name]
+    if needs_model:
         raise InputError(
-            f"{', '.join(inside)} needs the model itself, not only its predictions: audit it with gl.audit (guestlist audit "
-            "--model)."
+            f"{', '.join(needs_model)} needs the model itself, not only its predictions: audit it with gl.audit "
+            "(guestlist audit --model)."
         )
-    learns = [name for name, kind in looks.items() if kind == FullAnswers.name]
-    if learns and shadow is None:
+    needs_shadow = [name for name, kind in evidence_of.items() if kind == FullAnswers.name]
+    if needs_shadow and shadow is None:
         raise InputError(
-            f"{', '.join(learns)} learns from what a shadow model answers about members and non-members of its own: give "
+            f"{', '.join(needs_shadow)} learns from what a shadow model answers about members and non-members of its own: give "
             "shadow=… (--shadow), or leave it out."
         )
 
@@ -132,18 +139,18 @@ def _baseline(target: Predictions, store: Store) -> Baseline | None:
     """
     if not target.labelled and target.features is None and not target.groups:
         return None
-    said = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
+    evaluated = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
     with one_thread():  # the same bits on any number of cores
-        values = not said.scale.has_classes
-        labels = said.labels if said.labelled else None
-        return cached_baseline(store, said.features, labels, said.groups, said.persons, values=values)
+        values = not evaluated.scale.has_classes
+        labels = evaluated.labels if evaluated.labelled else None
+        return cached_baseline(store, evaluated.features, labels, evaluated.groups, evaluated.persons, values=values)
 
 
 def _store(target: Predictions, shadow: Predictions | None, folder: Path, about: Mapping[str, object]) -> Store:
-    given = [target] if shadow is None else [target, shadow]
+    models = [target] if shadow is None else [target, shadow]
     # In an order that says nothing: an attack that ranks equals by their place must not know the truth.
-    rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(given)]
-    parts = [part.take(order) for part, order in zip(given, rows, strict=True)]
+    rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(models)]
+    parts = [part.take(order) for part, order in zip(models, rows, strict=True)]
     if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
         raise InputError("The shadow's answers must have the target's classes and scale.")
     classes = np.arange(target.answers.shape[1]) if target.classes is None else target.classes
@@ -167,14 +174,14 @@ def _store(target: Predictions, shadow: Predictions | None, folder: Path, about:
     start = 0
     for k, part in enumerate(parts):
         stop = start + len(part.labels)
-        said = {
+        signals = {
             name: values
             for name, values in scale.signals(part.answers, part.labels).items()
             if name in signals_of(part)
         }
-        store.write_model(k, {name: _placed(values, start, stop, parts) for name, values in said.items()})
+        store.write_model(k, {name: _over_pool(values, start, stop, parts) for name, values in signals.items()})
         if k and scale.has_classes:
-            write_full_answers(store, k, _placed(scale.log_probabilities(part.answers), start, stop, parts))
+            write_full_answers(store, k, _over_pool(scale.log_probabilities(part.answers), start, stop, parts))
         start = stop
     return store
 
@@ -209,16 +216,16 @@ def _checks(target: Predictions) -> tuple[Check, ...]:
 def _split(parts: Sequence[Predictions]) -> Split:
     """Each model is asked about records of its own."""
     member = np.zeros((len(parts), sum(len(part.labels) for part in parts)), dtype=bool)
-    asked = np.zeros_like(member)
+    evaluated = np.zeros_like(member)
     start = 0
     for k, part in enumerate(parts):
         member[k, start : start + len(part.labels)] = part.member
-        asked[k, start : start + len(part.labels)] = True
+        evaluated[k, start : start + len(part.labels)] = True
         start += len(part.labels)
-    return Split(member, asked)
+    return Split(member, evaluated)
 
 
-def _placed(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
+def _over_pool(values: np.ndarray, start: int, stop: int, parts: Sequence[Predictions]) -> np.ndarray:
     """Return values over the whole pool, NaN for records of other models."""
     everywhere = np.full((sum(len(part.labels) for part in parts), *values.shape[1:]), np.nan, dtype=values.dtype)
     everywhere[start:stop] = values

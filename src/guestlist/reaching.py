@@ -24,9 +24,9 @@ def path_exists(path: Path) -> bool:
 
 def path_error(path: str | Path, error: OSError) -> PathError:
     """Return the error for a ``path`` that the system refuses."""
-    found = error.errno or 0
-    usual = (error.strerror or type(error).__name__, "Name another place")
-    why, remedy = _WHY.get(found) or WRITE_ERROR_REASONS.get(found) or usual
+    code = error.errno or 0
+    default = (error.strerror or type(error).__name__, "Name another place")
+    why, remedy = _WHY.get(code) or WRITE_ERROR_REASONS.get(code) or default
     return PathError(f"{path}: {why}. {remedy}.")
 
 

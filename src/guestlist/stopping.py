@@ -26,17 +26,17 @@ def stoppable() -> Iterator[None]:
     A signal that is ignored (as under ``nohup``), or that other code handles, is left alone.
     """
     main = threading.current_thread() is threading.main_thread()  # Only the main thread may set handlers.
-    ours = [number for number in SIGNALS if main and signal.getsignal(number) == signal.SIG_DFL]
-    for number in ours:
+    handled = [number for number in SIGNALS if main and signal.getsignal(number) == signal.SIG_DFL]
+    for number in handled:
         signal.signal(number, _stop)
     try:
         yield
     except Stopped as stop:
-        if ours:  # The code that handles a signal also reports it.
+        if handled:  # The code that handles a signal also reports it.
             print(stop_message(stop), file=sys.stderr)
         raise
     finally:
-        for number in ours:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 

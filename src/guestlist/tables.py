@@ -68,8 +68,8 @@ def read_table(path: str | Path, *, text: Sequence[str] = ()) -> pd.DataFrame:
 
 def without_index(table: pd.DataFrame) -> pd.DataFrame:
     """The table without the columns in which pandas keeps an index, as other libraries read its Parquet files."""
-    kept = [name for name in table.columns if not INDEX.fullmatch(str(name))]
-    return table if len(kept) == len(table.columns) else table[kept]
+    names = [name for name in table.columns if not INDEX.fullmatch(str(name))]
+    return table if len(names) == len(table.columns) else table[names]
 
 
 def _read_csv(path: Path, text: Sequence[str]) -> pd.DataFrame:
@@ -84,12 +84,12 @@ def _form_of(path: Path) -> dict[str, str]:
     with open(path, encoding="utf-8", errors="replace") as lines:
         some = [line for line in islice(lines, LOOKED_AT) if line.strip()]
     first = QUOTED.sub("", some[0]) if some else ""
-    separators = {one: first.count(one) for one in ",;\t|"}
-    separator = "\t" if path.suffix.lower() == ".tsv" else max(separators, key=lambda one: separators[one])
-    if separators[separator] and (separator == "\t" or separators[separator] > separators[","]):
+    counts = {mark: first.count(mark) for mark in ",;\t|"}
+    separator = "\t" if path.suffix.lower() == ".tsv" else max(counts, key=counts.__getitem__)
+    if counts[separator] and (separator == "\t" or counts[separator] > counts[","]):
         comma = any(re.fullmatch(r'\s*"?-?\d+,\d+"?\s*', cell) for line in some[1:2] for cell in line.split(separator))
         return {"sep": separator, "decimal": "," if comma else "."}
-    if not any(separators.values()):
+    if not any(counts.values()):
         return next(({"sep": sep} for sep, cell in SELDOM.items() if _divides(some, cell)), {})
     return {}
 
@@ -115,18 +115,18 @@ def check_columns(path: str | Path, columns: Sequence[str | None], *, side: str)
     require(head, wanted, side)
 
 
-def check_roles(own: Mapping[str, str | None], **others: str | Sequence[str] | None) -> None:
-    """Refuse one column in two roles, which is a slip: a label that is also the answer makes every model a perfect one.
+def check_roles(exclusive: Mapping[str, str | None], **others: str | Sequence[str] | None) -> None:
+    """Refuse one column in two roles, such as a label that is also a feature.
 
     Args:
-        own: role to column, of roles that share it with no other.
-        others: those that may share one among themselves: what tells persons may also name records, or be a group.
+        exclusive: role to column, of roles that share their column with no other role.
+        others: roles that may share a column: a person column may also be the id or a group.
     """
     taken: dict[str, str] = {}
-    for role, columns in {**own, **others}.items():
+    for role, columns in {**exclusive, **others}.items():
         for column in columns if isinstance(columns, list | tuple) else (columns,):
             first = role if column is None else taken.setdefault(column, role)
-            if first != role and (first in own or role in own):
+            if first != role and (first in exclusive or role in exclusive):
                 raise InputError(
                     f"The column {column!r} is given as {ROLES[first]} and as {ROLES[role]}. Name another column for one of "
                     "them, or leave it out."

@@ -65,22 +65,22 @@ def grams(texts: Iterable) -> np.ndarray:
     >>> bool(same @ near > 0.7 > 0.2 > same @ far)
     True
     """
-    given = list(texts)
-    found = np.zeros((len(given), WIDTH))
-    for row, text in enumerate(given):
+    documents = list(texts)
+    vectors = np.zeros((len(documents), WIDTH))
+    for row, text in enumerate(documents):
         if not isinstance(text, str):
             continue
         # A number per character, whatever the script; blanks around it, so that short texts have sequences too.
         letters = f" {text[:LONGEST].lower()} ".encode("utf-32-le", "surrogatepass")
         code = np.frombuffer(letters, dtype=np.uint32).astype(np.uint64)
         mixed = np.zeros(max(len(code) - GRAM + 1, 0), dtype=np.uint64)
-        for place in range(GRAM):
-            mixed = (mixed ^ code[place : place + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
+        for offset in range(GRAM):
+            mixed = (mixed ^ code[offset : offset + len(mixed)]) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
         sign = np.where(mixed >> np.uint64(63), 1.0, -1.0)
-        found[row] = np.bincount((mixed % np.uint64(WIDTH)).astype(np.int64), sign, minlength=WIDTH)
-    length = np.linalg.norm(found, axis=1, keepdims=True)
-    return found / np.where(length > 0, length, 1.0)
+        vectors[row] = np.bincount((mixed % np.uint64(WIDTH)).astype(np.int64), sign, minlength=WIDTH)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1.0)
 
 
 def _missing(value) -> bool:

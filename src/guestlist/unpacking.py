@@ -27,14 +27,15 @@ def read_parquet(path: str | Path) -> pd.DataFrame:
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
-        known = file.metadata
-    most, claimed = available_memory(), _claimed(known)
-    if claimed <= most:
-        claimed += _written_out(path, _long_texts(known, most))
-    if claimed > most:
+        metadata = file.metadata
+    limit, claimed = available_memory(), _claimed(metadata)
+    if claimed <= limit:
+        claimed += _written_out(path, _long_texts(metadata, limit))
+    if claimed > limit:
         raise ValueError(
-            f"its {known.num_rows:,} rows of {known.num_columns:,} columns unpack from {format_bytes(os.path.getsize(path))} to "
-            f"{format_bytes(claimed)}, and there are {format_bytes(most)} of memory; give fewer rows or columns"
+            f"its {metadata.num_rows:,} rows of {metadata.num_columns:,} columns unpack from "
+            f"{format_bytes(os.path.getsize(path))} to {format_bytes(claimed)}, and there are {format_bytes(limit)} of memory; "
+            "give fewer rows or columns"
         )
     return pd.read_parquet(path)
 
@@ -52,11 +53,11 @@ def _claimed(metadata) -> int:
     return max(sum(widths), sum(chunk.total_uncompressed_size for chunk in _chunks(metadata)), metadata.num_rows)
 
 
-def _long_texts(metadata, most: int) -> list[str]:
+def _long_texts(metadata, limit: int) -> list[str]:
     """Columns of texts that may be too many: each as long as all of them together."""
     texts = (chunk for chunk in _chunks(metadata) if chunk.physical_type == "BYTE_ARRAY")
-    found = (one.path_in_schema for one in texts if one.num_values * one.total_uncompressed_size > most)
-    return list(dict.fromkeys(found))
+    names = (chunk.path_in_schema for chunk in texts if chunk.num_values * chunk.total_uncompressed_size > limit)
+    return list(dict.fromkeys(names))
 
 
 def _written_out(path: str | Path, columns: list[str]) -> int:
@@ -66,27 +67,27 @@ def _written_out(path: str | Path, columns: list[str]) -> int:
     import pyarrow.compute
     import pyarrow.parquet
 
-    found = 0
+    total = 0
     with pyarrow.parquet.ParquetFile(path, read_dictionary=columns) as file:
         for batch in file.iter_batches(columns=columns):
             for values in batch.columns:
                 if not pyarrow.types.is_dictionary(values.type):  # part of a list, which no table here has
-                    found += values.nbytes
+                    total += values.nbytes
                     continue
                 lengths = pyarrow.compute.binary_length(values.dictionary).to_numpy(zero_copy_only=False)
                 times = np.bincount(values.indices.drop_null().to_numpy(), minlength=len(lengths))
-                found += int(times @ lengths.astype(np.float64))
-    return found
+                total += int(times @ lengths.astype(np.float64))
+    return total
 
 
 def available_memory() -> int:
     """Bytes of memory that there are here, of this machine or of the container."""
-    found = [DEFAULT_MEMORY]
+    limits = [DEFAULT_MEMORY]
     with suppress(AttributeError, OSError, ValueError):  # not on Windows
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with suppress(OSError, ValueError):  # "max": as much as the machine has
-        found.append(int(CGROUP_LIMIT.read_text()))
-    return min(one for one in found if one > 0)
+        limits.append(int(CGROUP_LIMIT.read_text()))
+    return min(limit for limit in limits if limit > 0)
 
 
 def format_bytes(count: float) -> str:

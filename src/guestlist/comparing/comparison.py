@@ -167,9 +167,9 @@ class Comparisons:
 
     def pair(self, first: str, second: str) -> Comparison:
         """Return the comparison of two audits by their names."""
-        for one in self.pairs:
-            if (one.first, one.second) == (first, second):
-                return one
+        for comparison in self.pairs:
+            if (comparison.first, comparison.second) == (first, second):
+                return comparison
         raise KeyError(f"{first!r} and {second!r} were not compared.")
 
     @property
@@ -194,6 +194,6 @@ def _row(audit: AuditMetrics) -> dict[str, object]:
     row: dict[str, object] = {"audit": audit.name, "attack": audit.attack}
     row |= {"attacker": None if audit.training is None else audit.training.attacker}
     for name in ("accuracy", "accuracy_members", "auc", "tpr", "calibration_error"):
-        found = getattr(audit, name) or Estimate(*[float("nan")] * 3)
-        row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        estimate = getattr(audit, name) or Estimate(*[float("nan")] * 3)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     return row

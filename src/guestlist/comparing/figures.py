@@ -22,50 +22,50 @@ from guestlist.evaluate import (
 from guestlist.evaluate.intervals import newcombe_difference
 from guestlist.evaluate.persons import ClusterSums
 
-Figure = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
+PairedMetric = Callable[[float], Difference]  # the confidence that the interval of the difference has, to the figure
 
 
-def figures(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[Figure]:
+def paired_metrics(first: Side, second: Side, fpr: float, exposed: np.ndarray | None) -> list[PairedMetric]:
     """Return every metric that both audits have.
 
     Args:
         exposed: (records,) true for the most exposed members; None if unknown.
     """
-    found: list[Figure] = []
+    metrics: list[PairedMetric] = []
     if first.has("correct") and second.has("correct"):
-        found += [partial(_accuracy, first, second, of) for of in ("non-members", "members")]
+        metrics += [partial(_accuracy, first, second, records) for records in ("non-members", "members")]
     everyone = np.ones(len(first.member), dtype=bool)
-    found += [partial(_auc, first, second, everyone, "auc"), partial(_tpr, first, second, everyone, "tpr", fpr)]
+    metrics += [partial(_auc, first, second, everyone, "auc"), partial(_tpr, first, second, everyone, "tpr", fpr)]
     if exposed is not None:
         rows = exposed | ~first.member
-        found += [partial(_auc, first, second, rows, "exposed_auc")]
-        found += [partial(_tpr, first, second, rows, "exposed_tpr", fpr)]
+        metrics += [partial(_auc, first, second, rows, "exposed_auc")]
+        metrics += [partial(_tpr, first, second, rows, "exposed_tpr", fpr)]
     if all(side.has("correct", "confidence") for side in (first, second)):
-        found.append(partial(_calibration, first, second))
-    return found
+        metrics.append(partial(_calibration, first, second))
+    return metrics
 
 
-def accuracy_of(side: Side, of: str) -> Estimate:
+def accuracy_of(side: Side, records: str) -> Estimate:
     """Return the accuracy on members or on non-members."""
-    rows = side.member == (of == "members")
-    return clustered_proportion(side.values("correct")[rows] > 0, clusters=_those(side, rows))
+    rows = side.member == (records == "members")
+    return clustered_proportion(side.values("correct")[rows] > 0, clusters=_clusters(side, rows))
 
 
 def auc_of(side: Side, rows: np.ndarray) -> Estimate:
     """Return the AUC of the headline attack on some of the records."""
-    return auc(side.scores[rows], side.member[rows], clusters=_those(side, rows))
+    return auc(side.scores[rows], side.member[rows], clusters=_clusters(side, rows))
 
 
 def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -> Estimate:
     """Return the TPR of the headline attack on some of the records."""
-    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, clusters=_those(side, rows), confidence=confidence)
+    return tpr_at_fpr(side.scores[rows], side.member[rows], fpr, clusters=_clusters(side, rows), confidence=confidence)
 
 
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
     """Return the calibration error on non-members."""
     rows = ~side.member
     sureness, right = side.values("confidence")[rows], side.values("correct")[rows] > 0
-    return calibration_error(sureness, right, clusters=_those(side, rows), confidence=confidence)
+    return calibration_error(sureness, right, clusters=_clusters(side, rows), confidence=confidence)
 
 
 def mean_of_differences(values: np.ndarray, persons: np.ndarray | None, confidence: float = 0.95) -> Estimate:
@@ -91,23 +91,23 @@ def paired_difference(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(value, max(low, -1.0), min(high, 1.0))
 
 
-def _accuracy(first: Side, second: Side, of: str, confidence: float) -> Difference:
-    rows = first.member == (of == "members")
+def _accuracy(first: Side, second: Side, records: str, confidence: float) -> Difference:
+    rows = first.member == (records == "members")
     gaps = (second.values("correct") - first.values("correct"))[rows]
-    found = mean_of_differences(gaps, _those(first, rows), confidence)
-    return Difference("accuracy", of, accuracy_of(first, of), accuracy_of(second, of), found)
+    difference = mean_of_differences(gaps, _clusters(first, rows), confidence)
+    return Difference("accuracy", records, accuracy_of(first, records), accuracy_of(second, records), difference)
 
 
-def _auc(first: Side, second: Side, rows: np.ndarray, what: str, confidence: float) -> Difference:
-    own, persons = first.member[rows], _those(first, rows)
-    gap = auc_difference(second.scores[rows], first.scores[rows], own, clusters=persons, confidence=confidence)
-    return Difference(what, _attacks(first, second), auc_of(first, rows), auc_of(second, rows), gap)
+def _auc(first: Side, second: Side, rows: np.ndarray, metric: str, confidence: float) -> Difference:
+    member, persons = first.member[rows], _clusters(first, rows)
+    gap = auc_difference(second.scores[rows], first.scores[rows], member, clusters=persons, confidence=confidence)
+    return Difference(metric, _attacks(first, second), auc_of(first, rows), auc_of(second, rows), gap)
 
 
-def _tpr(first: Side, second: Side, rows: np.ndarray, what: str, fpr: float, confidence: float) -> Difference:
+def _tpr(first: Side, second: Side, rows: np.ndarray, metric: str, fpr: float, confidence: float) -> Difference:
     """Thresholds are estimated too, each on its own."""
     gap = paired_difference(*(tpr_of(side, rows, fpr, confidence) for side in (first, second)))
-    return Difference(what, _attacks(first, second), tpr_of(first, rows, fpr), tpr_of(second, rows, fpr), gap)
+    return Difference(metric, _attacks(first, second), tpr_of(first, rows, fpr), tpr_of(second, rows, fpr), gap)
 
 
 def _calibration(first: Side, second: Side, confidence: float) -> Difference:
@@ -119,5 +119,5 @@ def _attacks(first: Side, second: Side) -> str:
     return " and ".join(dict.fromkeys((first.attack, second.attack)))
 
 
-def _those(side: Side, rows: np.ndarray) -> np.ndarray | None:
+def _clusters(side: Side, rows: np.ndarray) -> np.ndarray | None:
     return None if side.persons is None else side.persons[rows]

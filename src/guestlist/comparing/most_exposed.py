@@ -49,20 +49,22 @@ def seen_from(members: int, nonmembers: int, fpr: float, confidence: float) -> f
     (None, 0.5)
     """
 
-    def shown(left: int) -> bool:
-        found = paired_difference(*(_found(members, some, nonmembers, fpr, confidence) for some in (members, left)))
-        return found.high < 0  # False where it is withheld
+    def detectable(remaining: int) -> bool:
+        difference = paired_difference(
+            *(_flagged_tpr(members, flagged, nonmembers, fpr, confidence) for flagged in (members, remaining))
+        )
+        return difference.high < 0  # False where it is withheld
 
-    if not shown(0):
+    if not detectable(0):
         return None
     low, high = 0, members  # shown if so many are left, not shown if so many are
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if shown(middle) else (low, middle)
+        low, high = (middle, high) if detectable(middle) else (low, middle)
     return (members - low) / members
 
 
-def _found(members: int, found: int, nonmembers: int, fpr: float, confidence: float):
+def _flagged_tpr(members: int, flagged: int, nonmembers: int, fpr: float, confidence: float):
     """The TPR of an attack that is sure of some members and finds nothing about the others."""
-    scores = np.concatenate([np.arange(members) < found, np.linspace(0.0, 0.5, nonmembers)])
+    scores = np.concatenate([np.arange(members) < flagged, np.linspace(0.0, 0.5, nonmembers)])
     return tpr_at_fpr(scores.astype(float), np.arange(len(scores)) < members, fpr, confidence=confidence)

@@ -32,15 +32,15 @@ def risk_changes(first: Side, second: Side) -> RiskChanges | None:
     halves = halves[np.isfinite(halves)]
     chance = np.concatenate([halves, -halves])  # which half is the first says nothing
     ids = first.records.index.astype(str)
-    rose, fell = (tuple(ids[rows]) for rows in (_named(far, chance), _named(-far, chance)))
+    rose, fell = (tuple(ids[rows]) for rows in (_significant_rows(far, chance), _significant_rows(-far, chance)))
     return RiskChanges(Q, int(np.isfinite(far).sum()), rose, fell)
 
 
-def _named(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
+def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Rows of those who are further than chance takes them, the furthest first."""
     tested = np.flatnonzero(np.isfinite(far))
     if not len(tested) or not len(chance):
         return np.array([], dtype=int)
     p_value = conformal_p_values(far[tested], chance)
-    found = tested[false_discovery_control(p_value) <= Q]
-    return found[np.argsort(-far[found], kind="stable")]
+    significant = tested[false_discovery_control(p_value) <= Q]
+    return significant[np.argsort(-far[significant], kind="stable")]

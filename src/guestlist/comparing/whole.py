@@ -12,7 +12,7 @@ import numpy as np
 
 from guestlist.calling import numpy_defaults
 from guestlist.comparing.comparison import AuditMetrics, Comparison, Comparisons
-from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, figures, tpr_of
+from guestlist.comparing.figures import accuracy_of, auc_of, calibration_of, paired_metrics, tpr_of
 from guestlist.comparing.most_exposed import exposed_summary, most_exposed_in_either
 from guestlist.comparing.moved import risk_changes
 from guestlist.comparing.pairing import Side, check_pairs, side_of
@@ -51,7 +51,7 @@ def compare(
         ``Comparison`` of every audit with the first and of those beside each other, with differences, the most exposed members
         and those whose risk rose; ``.to_html(path)`` writes the page, ``.to_json(path)`` the figures.
     """
-    if not isinstance(audits, Mapping) or not all(isinstance(one, Results) for one in audits.values()):
+    if not isinstance(audits, Mapping) or not all(isinstance(results, Results) for results in audits.values()):
         raise InputError("Expected audits={name: results, …}; gl.read_results(folder) reads those of a folder.")
     if len(audits) < 2:
         raise InputError(f"A comparison takes two audits or more, found {len(audits)}.")
@@ -62,7 +62,7 @@ def compare(
     notes_with_cover(None, cover)  # refuses what is none
     common = common_cover(results.cover for results in audits.values())
     pairs = [(first, other) for other in others]
-    pairs += [pair for pair in _asked(sides, beside or {}) if pair not in pairs]
+    pairs += [pair for pair in _extra_pairs(sides, beside or {}) if pair not in pairs]
     return Comparisons(
         fpr=fpr,
         audits=tuple(_audited(side, fpr) for side in sides.values()),
@@ -77,12 +77,12 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return last if len(set(last)) == len(last) else list(paths)
 
 
-def _asked(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
+def _extra_pairs(sides: Mapping[str, Side], beside: Mapping[str, Sequence[str]]) -> list[tuple[Side, Side]]:
     """Each named audit as the second of a pair, with those that it is held against as the first."""
     for name, others in beside.items():
         if isinstance(others, str):
             raise InputError(f"Expected beside={{{name!r}: [{others!r}]}}, a list of names, found text.")
-        unknown = [one for one in (name, *others) if one not in sides]
+        unknown = [audit for audit in (name, *others) if audit not in sides]
         if unknown:
             raise InputError(f"There is no audit {unknown[0]!r} to compare; these are there: {', '.join(sides)}.")
         if name in others:
@@ -114,15 +114,15 @@ def _quantiles(side: Side, risk: str) -> tuple[float, ...]:
 
 def _compared(first: Side, second: Side, fpr: float) -> Comparison:
     chosen, outside = most_exposed_in_either(first, second), int((~first.member).sum())
-    found = figures(first, second, fpr, chosen)
-    together = 1 - ERROR / len(found)  # one interval for each figure
+    metrics = paired_metrics(first, second, fpr, chosen)
+    confidence = 1 - ERROR / len(metrics)  # one interval for each figure
     return Comparison(
         first=first.name,
         second=second.name,
         members=int(first.member.sum()),
         nonmembers=outside,
         fpr=fpr,
-        differences=tuple(figure(together) for figure in found),
-        most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, together),
+        differences=tuple(metric(confidence) for metric in metrics),
+        most_exposed=None if chosen is None else exposed_summary(chosen, outside, fpr, confidence),
         moved=risk_changes(first, second),
     )

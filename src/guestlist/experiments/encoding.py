@@ -33,6 +33,6 @@ def _indicators(name: str, values: pd.Series) -> dict[str, np.ndarray]:
     values = values.astype(object)
     known = values.dropna()
     filled = (values.fillna(known.mode().iloc[0]) if len(known) else values.fillna("")).astype(str)
-    found = sorted(filled.unique())
-    shown = found[1:] if len(found) == 2 else found
-    return {f"{name}={value}": (filled == value).to_numpy(dtype=float) for value in shown}
+    categories = sorted(filled.unique())
+    columns = categories[1:] if len(categories) == 2 else categories
+    return {f"{name}={value}": (filled == value).to_numpy(dtype=float) for value in columns}

@@ -34,13 +34,13 @@ def measures(
     right = log_p.argmax(axis=1) == labels
     # The target's own average training loss, which its owner may publish (Yeom et al. 2018).
     average = loss[member].mean() if average_loss is None else average_loss
-    found = {
+    results = {
         "average_threshold": np.nan if np.isnan(average) else gap(loss <= average, member, nonmember),
         "optimal_threshold": best_gap(loss, member, nonmember),
         "shadow": np.nan if shadow_calls is None else gap(shadow_calls, member, nonmember),
     }
     parts = zip(ACCURACIES, (member, nonmember, unseen), strict=True)
-    return found | {name: float(right[part].mean()) if part.any() else np.nan for name, part in parts}
+    return results | {name: float(right[part].mean()) if part.any() else np.nan for name, part in parts}
 
 
 def gap(called: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> float:

@@ -116,8 +116,8 @@ class ExperimentRuns:
 
     def of(self, k: int) -> tuple[int, int, str]:
         """Repeat, number of the epsilon, and arm."""
-        rest, arm = divmod(k, len(ARMS))
-        repeat, number = divmod(rest, len(self.recipes))
+        remainder, arm = divmod(k, len(ARMS))
+        repeat, number = divmod(remainder, len(self.recipes))
         return repeat, number, ARMS[arm]
 
     def path(self, k: int) -> Path:
@@ -129,13 +129,13 @@ class ExperimentRuns:
     def read(self, k: int) -> Run:
         repeat, number, arm = self.of(k)
         try:
-            kept = read_npz(self.path(k), *ATTACKS, *ACCURACIES)
-            figures = {name: float(kept[name]) for name in (*ATTACKS, *ACCURACIES)}
+            stored = read_npz(self.path(k), *ATTACKS, *ACCURACIES)
+            values = {name: float(stored[name]) for name in (*ATTACKS, *ACCURACIES)}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FolderError(
                 f"{self.path(k)} cannot be read ({error}). Delete it, and run the experiment again."
             ) from error
-        return Run(arm, self.setting.epsilons[number], repeat, figures)
+        return Run(arm, self.setting.epsilons[number], repeat, values)
 
     def measured(self, k: int, pool: Data) -> Mapping[str, float]:
         """One run: members are drawn, a model is trained on them, and attacked."""
@@ -159,22 +159,22 @@ class ExperimentRuns:
                 )
                 return log_probabilities(trained, pool.x)
 
-        own = train(split.members, 0)
+        log_probs = train(split.members, 0)
         calls, average = None, None
         if self.setting.shadows:
-            left = _left(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
+            unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), chances)
             shadows = train_shadows(
-                lambda rows, shadow: train(rows, 1 + shadow), labels, left, self.setting.shadows, chances
+                lambda rows, shadow: train(rows, 1 + shadow), labels, unused, self.setting.shadows, chances
             )
-            calls = None if shadows is None else shadow_predictions(shadows, labels, own)
+            calls = None if shadows is None else shadow_predictions(shadows, labels, log_probs)
             if self.setting.average_of == SHADOWS:
                 average = np.nan if shadows is None else shadows.average_loss
-        return measures(own, labels, split.members, split.nonmembers, unseen, calls, average)
+        return measures(log_probs, labels, split.members, split.nonmembers, unseen, calls, average)
 
 
-def _left(parts: Parts, taken: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def _unused(parts: Parts, taken: np.ndarray, max_records: int, rng: np.random.Generator) -> np.ndarray:
     sides = [np.logical_or.reduce([draw.mask for draw in side]) for side in (parts.members, parts.nonmembers)]
-    return unused_records(sides, taken, most, rng)
+    return unused_records(sides, taken, max_records, rng)
 
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
@@ -212,10 +212,10 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
     if setting.average_of == SHADOWS:
         rng = stream(seed, "experiment", 0, 1)
         unseen = like_members(game.parts(pool), pool, split.evaluated[0], setting.validation, rng)
-        left = int(_left(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
-        if left < FEWEST:
+        n_unused = int(_unused(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
+        if n_unused < FEWEST:
             raise InputError(
-                f"Shadows need {FEWEST} records that nobody asks about, and {left} are left: ask for fewer members, "
+                f"Shadows need {FEWEST} records that nobody asks about, and {n_unused} are left: ask for fewer members, "
                 "non-members or validation records, or take average_of='target' (--average-of target)."
             )
     return members
@@ -255,16 +255,16 @@ def _cover(notes: Mapping[str, Any]) -> Cover | None:
 
 
 def _digest(pool: Data) -> str:
-    found = hashlib.sha256(row_hashes(pool).tobytes())
+    digest = hashlib.sha256(row_hashes(pool).tobytes())
     for name, values in sorted(pool.groups.items()):
-        found.update(repr((name, values.tolist())).encode())
-    return found.hexdigest()
+        digest.update(repr((name, values.tolist())).encode())
+    return digest.hexdigest()
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """Convert options to JSON values: an infinite epsilon becomes text."""
     return {
-        name: ["inf" if math.isinf(one) else one for one in value] if isinstance(value, tuple) else value
+        name: ["inf" if math.isinf(item) else item for item in value] if isinstance(value, tuple) else value
         for name, value in options.items()
     }
 

@@ -37,7 +37,7 @@ class Shadows(NamedTuple):
 def train_shadows(
     train: Callable[[np.ndarray, int], np.ndarray],
     labels: np.ndarray,
-    left: np.ndarray,
+    unused: np.ndarray,
     shadows: int,
     rng: np.random.Generator,
 ) -> Shadows | None:
@@ -48,7 +48,7 @@ def train_shadows(
         labels: (records,) positions of the classes.
         left: (records,) the adversary's own records.
     """
-    rows = np.flatnonzero(left)
+    rows = np.flatnonzero(unused)
     if len(rows) < FEWEST:
         return None
     answers, members = [], []
@@ -60,34 +60,48 @@ def train_shadows(
     return Shadows(np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members))
 
 
-def shadow_predictions(shadows: Shadows, labels: np.ndarray, own: np.ndarray) -> np.ndarray:
+def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Return (records,) membership predictions of one network per class, fitted on the outputs of shadow models.
 
     Args:
         labels: (records,) positions of the classes.
         own: (records, classes) what the target answers, as logarithms.
     """
-    seen, of, member = shadows
+    shadow_outputs, shadow_labels, member = shadows
     calls = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels):
-        mine, asked = of == label, labels == label
-        few = min((mine & member).sum(), (mine & ~member).sum()) < FEWEST_OF_A_CLASS
-        calls[asked] = _calls(seen, of, member, np.ones_like(mine) if few else mine, own[asked], labels[asked])
+        in_class, of_class = shadow_labels == label, labels == label
+        few = min((in_class & member).sum(), (in_class & ~member).sum()) < FEWEST_OF_A_CLASS
+        calls[of_class] = _calls(
+            shadow_outputs,
+            shadow_labels,
+            member,
+            np.ones_like(in_class) if few else in_class,
+            outputs[of_class],
+            labels[of_class],
+        )
     return calls
 
 
 def _calls(
-    seen: np.ndarray, of: np.ndarray, member: np.ndarray, rows: np.ndarray, own: np.ndarray, labels
+    shadow_outputs: np.ndarray,
+    shadow_labels: np.ndarray,
+    member: np.ndarray,
+    rows: np.ndarray,
+    outputs: np.ndarray,
+    labels,
 ) -> np.ndarray:
-    seen, of, member = seen[rows], of[rows], member[rows]
-    taken = balanced(member, hashes(seen, of), ROWS)
-    fitted = learn(sorted_features(seen[taken], of[taken]), member[taken])
-    return fitted(sorted_features(own, labels)) > 0
+    shadow_outputs, shadow_labels, member = shadow_outputs[rows], shadow_labels[rows], member[rows]
+    taken = balanced(member, hashes(shadow_outputs, shadow_labels), ROWS)
+    fitted = learn(sorted_features(shadow_outputs[taken], shadow_labels[taken]), member[taken])
+    return fitted(sorted_features(outputs, labels)) > 0
 
 
-def unused_records(parts: Sequence[np.ndarray], asked: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def unused_records(
+    parts: Sequence[np.ndarray], evaluated: np.ndarray, max_records: int, rng: np.random.Generator
+) -> np.ndarray:
     """(records,) the adversary's own records: of each part of the people at most so many that are not asked about."""
-    left = np.zeros(len(asked), dtype=bool)
+    unused = np.zeros(len(evaluated), dtype=bool)
     for part in parts:
-        left[rng.permutation(np.flatnonzero(part & ~asked & ~left))[:most]] = True
-    return left
+        unused[rng.permutation(np.flatnonzero(part & ~evaluated & ~unused))[:max_records]] = True
+    return unused

@@ -109,18 +109,18 @@ class Experiment:
 
         def plain(value):
             if isinstance(value, Estimate):
-                return {name: plain(one) for name, one in value._asdict().items()}
+                return {name: plain(item) for name, item in value._asdict().items()}
             if isinstance(value, Mapping):
-                return {name: plain(one) for name, one in value.items()}
+                return {name: plain(item) for name, item in value.items()}
             if isinstance(value, (list, tuple)):
-                return [plain(one) for one in value]
+                return [plain(item) for item in value]
             if isinstance(value, float) and not math.isfinite(value):
                 return None if math.isnan(value) else "inf"
             return value
 
         rows = {
             "points": [vars(point) for point in self.points],
-            "gaps": [vars(one) for one in self.gaps],
+            "gaps": [vars(item) for item in self.gaps],
             **({} if self.cover is None else {"cover": self.cover.said()}),
         }
         return plain(
@@ -142,17 +142,17 @@ def summarise_runs(game: Mapping[str, Any], setting: ExperimentSetting, runs: Se
         by_arm = {
             arm: [run.figures for run in runs if (run.arm, run.epsilon) == (arm, epsilon)] for arm in ("apart", "iid")
         }
-        for figure in (*ATTACKS, *ACCURACIES):
-            for arm, found in by_arm.items():
-                mean = mean_of([one[figure] for one in found], -1.0 if figure in ATTACKS else 0.0)
+        for metric in (*ATTACKS, *ACCURACIES):
+            for arm, values in by_arm.items():
+                mean = mean_of([measures[metric] for measures in values], -1.0 if metric in ATTACKS else 0.0)
                 if not math.isnan(mean.value):
-                    points.append(Point(arm, epsilon, figure, mean))
+                    points.append(Point(arm, epsilon, metric, mean))
         for attack in ATTACKS:
             differences = [a[attack] - b[attack] for a, b in zip(*by_arm.values(), strict=True)]
             if not np.isnan(differences).any():
                 apart.append((epsilon, attack, differences))
-    together = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
-    gaps = [Gap(epsilon, attack, mean_of(found, -2.0, 2.0, together)) for epsilon, attack, found in apart]
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(apart))  # Bonferroni: the page tells of the largest of them
+    gaps = [Gap(epsilon, attack, mean_of(values, -2.0, 2.0, confidence)) for epsilon, attack, values in apart]
     return Experiment(
         game=game,
         epsilons=setting.epsilons,
@@ -168,9 +168,9 @@ def mean_of(
     values: Iterable[float], lowest: float = -1.0, highest: float = 1.0, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The mean with Student's interval: repeats are independent, and means of many records are near normal."""
-    found = np.array(list(values))
-    if len(found) < 2 or np.isnan(found).any():
+    sample = np.array(list(values))
+    if len(sample) < 2 or np.isnan(sample).any():
         return WITHHELD
-    half = float(t.ppf((1 + confidence) / 2, len(found) - 1) * found.std(ddof=1)) / math.sqrt(len(found))
-    mean = float(found.mean())
+    half = float(t.ppf((1 + confidence) / 2, len(sample) - 1) * sample.std(ddof=1)) / math.sqrt(len(sample))
+    mean = float(sample.mean())
     return Estimate(mean, max(mean - half, lowest), min(mean + half, highest))

@@ -83,8 +83,8 @@ def _gated(
             )
         return evaluate_policy_file(results, read_policy(policy))
     try:
-        own = Policy(**limits, without_references=without_references, ignore=words("ignore", ignore))
+        policy_from_limits = Policy(**limits, without_references=without_references, ignore=words("ignore", ignore))
         only = words("attacks", attacks)
     except ValueError as error:
         raise InputError(str(error)) from error
-    return evaluate_policy(results, own, only)
+    return evaluate_policy(results, policy_from_limits, only)

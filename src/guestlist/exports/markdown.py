@@ -45,8 +45,8 @@ def cover(results: Results) -> str:
 
 def beside(results: Results) -> str:
     """Return the sentences that qualify the verdict."""
-    found = [f"- {plain(row.text)}" for row in checks.beside_answer(results)]
-    return "\n".join(["Before you rely on it:", "", *found]) if found else ""
+    lines = [f"- {plain(row.text)}" for row in checks.beside_answer(results)]
+    return "\n".join(["Before you rely on it:", "", *lines]) if lines else ""
 
 
 def promised(results: Results) -> str:
@@ -56,15 +56,17 @@ def promised(results: Results) -> str:
 
 def table(results: Results) -> str:
     """A row per attack, those of the headline rows first."""
-    found = results.outcomes or ()
+    outcomes = results.outcomes or ()
     headline = words.headline_attack(results)
-    if not found or headline is None:
+    if not outcomes or headline is None:
         return ""
     rates = [rate.fpr for rate in headline.rates]
     heads = ["attack", "AUC", *(f"TPR at {percent(fpr)} FPR" for fpr in rates)]
     rows = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
     first = words.headline_names(results)
-    for outcome in sorted(found, key=lambda one: first.index(one.name) if one.name in first else len(first)):
+    for outcome in sorted(
+        outcomes, key=lambda outcome: first.index(outcome.name) if outcome.name in first else len(first)
+    ):
         name = f"**{plain(outcome.name)}**" if outcome.name in first else plain(outcome.name)
         cells = [with_interval(outcome.auc, decimal), *(with_interval(rate.tpr, percent) for rate in outcome.rates)]
         rows.append(f"| {name} | {' | '.join(cells)} |")

@@ -17,12 +17,12 @@ def model_card(results: Results) -> str:
     results = sanitize_results(results)
     versions = {} if results.provenance is None else results.provenance.versions
     made = f"Audited with guestlist {plain(versions['guestlist'])}." if "guestlist" in versions else ""
-    first, *rest = verdict_texts(results)
+    first, *others = verdict_texts(results)
     parts = [
         "## Membership privacy",
         cover(results),
         f"**{plain(words.question(results))}** {plain(first)}",
-        *(plain(text) for text in rest),
+        *(plain(text) for text in others),
         beside(results),
         plain(promised(results)),
         plain(words.basis_sentence(results)),

@@ -25,10 +25,10 @@ def sarif(gated: Gated, path: str | Path) -> str:
         path: of the results, relative to the repository: a service wants a place for each result.
     """
     lines = gate_lines(gated)
-    asked: dict[str, list[str]] = {}
+    demands: dict[str, list[str]] = {}
     for line in lines:
-        asked.setdefault(line.rule, []).append(line.requirement)
-    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in asked.items()]
+        demands.setdefault(line.rule, []).append(line.requirement)
+    rules = [{"id": rule, "shortDescription": {"text": "; ".join(texts)}} for rule, texts in demands.items()]
     driver = {"name": "guestlist", "version": version("guestlist"), "rules": rules}
     results = [_result(line, _uri(Path(path))) for line in lines if line.open or not line.passed]
     run = {"tool": {"driver": driver}, "results": results}
@@ -40,12 +40,12 @@ def _uri(path: Path) -> str:
 
 
 def _result(line: GateLine, uri: str) -> dict[str, Any]:
-    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+    location = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
     result: dict[str, Any] = {
         "ruleId": line.rule,
         "level": "note" if line.passed else "error",
         "message": {"text": f"{line.requirement}: {line.result}"},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": location}],
     }
     if line.ignored:
         result["suppressions"] = [{"kind": "external", "justification": "ignored by code"}]

@@ -39,8 +39,8 @@ def sides(results: Results, judged: Judged, policy: Policy) -> Demand | None:
     highs = {outcome.name: upper_end(outcome.auc, SIGNIFICANCE_LEVEL / 2 / len(judged)) for outcome in judged}
     lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
     high = highs[lowest.name]
-    figures: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
-    return Demand("sides", not high < CHANCE, figures)
+    values: dict[str, Figure] = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
+    return Demand("sides", not high < CHANCE, values)
 
 
 def upper_end(estimate: Estimate, error: float) -> float:
@@ -58,8 +58,8 @@ def comparison(results: Results, judged: Judged, policy: Policy) -> Demand | Non
     """An attack that compares models on the same record is among those judged, unless the policy does without."""
     if policy.without_references:
         return None
-    found = [outcome.name for outcome in judged if compares(outcome.name)]
-    return Demand("comparison", bool(found), {"references": _references(results), "judged": len(judged)})
+    comparing = [outcome.name for outcome in judged if compares(outcome.name)]
+    return Demand("comparison", bool(comparing), {"references": _references(results), "judged": len(judged)})
 
 
 def attacks(results: Results, judged: Judged, policy: Policy) -> Demand | None:
@@ -77,8 +77,8 @@ def records(results: Results, judged: Judged, policy: Policy) -> Demand | None:
         return None
     who = results.subject
     members, nonmembers = (who.members, who.nonmembers) if who else (0, 0)
-    figures = {"least": policy.least_records, "members": members, "nonmembers": nonmembers}
-    return Demand("records", min(members, nonmembers) >= policy.least_records, figures)
+    values = {"least": policy.least_records, "members": members, "nonmembers": nonmembers}
+    return Demand("records", min(members, nonmembers) >= policy.least_records, values)
 
 
 def references(results: Results, judged: Judged, policy: Policy) -> Demand | None:

@@ -24,8 +24,8 @@ def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] =
     """
     against = limited_attacks(results, attacks)
     verdicts = tuple(evaluate_limit(results, limit, attacks) for limit in policy.limits)
-    asked = [demand(results, against, policy) for demand in DEMANDS.values()]
-    demands = tuple(demand for demand in asked if demand is not None)
+    outcomes = [demand(results, against, policy) for demand in DEMANDS.values()]
+    demands = tuple(demand for demand in outcomes if demand is not None)
     checks = open_checks(results, policy)
     passed = all(part.passed for parts in (verdicts, demands, checks) for part in parts)
     return Gated(passed, verdicts, demands, checks=checks)
@@ -33,14 +33,14 @@ def evaluate_policy(results: Results, policy: Policy, attacks: tuple[str, ...] =
 
 def open_checks(results: Results, policy: Policy) -> tuple[OpenCheck, ...]:
     """The checks of an audit that found an issue, and those that are ignored, in their order."""
-    found = []
+    unresolved = []
     for check in results.checks or ():
         if check.state == "ignored":
-            found.append(OpenCheck(check.code, check.figures, undermines=False, ignored="audit"))
+            unresolved.append(OpenCheck(check.code, check.figures, undermines=False, ignored="audit"))
         elif check.state == "issue":
             ignored = "gate" if check.code in policy.ignore else ""
-            found.append(OpenCheck(check.code, check.figures, undermines_verdict(check), ignored))
-    return tuple(found)
+            unresolved.append(OpenCheck(check.code, check.figures, undermines_verdict(check), ignored))
+    return tuple(unresolved)
 
 
 def evaluate_policy_file(results: Results, file: PolicyFile) -> Gated:

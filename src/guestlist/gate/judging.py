@@ -30,15 +30,15 @@ def evaluate_limit(results: Results, limit: Limit, attacks: tuple[str, ...] = ()
     worst = max(estimates, key=lambda name: np.nan_to_num(estimates[name].high, nan=np.inf))
     estimate = estimates[worst]
     passed = bool(estimate.high <= limit.most)
-    pushing, tied = ((), 0) if passed else _pushing(results, worst, limit)
+    drivers, tied = ((), 0) if passed else _drivers(results, worst, limit)
     return Verdict(
         limit=limit,
         attack=worst,
         estimate=estimate,
         passed=passed,
         margin=limit.most - estimate.high,
-        sample_size_needed=None if passed else _settled_by(results, estimate, limit),
-        drivers=pushing,
+        sample_size_needed=None if passed else _sample_size_needed(results, estimate, limit),
+        drivers=drivers,
         tied=tied,
     )
 
@@ -59,14 +59,14 @@ def _estimate(results: Results, outcome: AttackResult, limit: Limit) -> Estimate
     return tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
 
 
-def _settled_by(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
+def _sample_size_needed(results: Results, estimate: Estimate, limit: Limit) -> Sizes | None:
     times = sample_size_factor(estimate, limit)
     if results.subject is None or not np.isfinite(times):
         return None
     return Sizes(*(int(np.ceil(times * side)) for side in (results.subject.members, results.subject.nonmembers)))
 
 
-def _pushing(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
+def _drivers(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
     """Members that push the number up, and how many share the next place.
 
     They have the highest scores, with a small p-value among non-members; for a TPR only those that are called.
@@ -75,9 +75,9 @@ def _pushing(results: Results, attack: str, limit: Limit) -> tuple[tuple[str, ..
         return (), 0
     member, scores = results.records["member"].to_numpy(bool), results.records[f"score_{attack}"].to_numpy(float)
     outside = scores[~member & ~np.isnan(scores)]
-    pushes = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
+    candidates = member & (conformal_p_values(scores, outside) <= MAX_P_VALUE)
     if limit.fpr is not None:
-        pushes &= scores >= threshold_at_fpr(outside, limit.fpr)
-    names = results.records["id"].to_numpy()[pushes]
-    places = top_k_ties([-scores[pushes]], names, MAX_DRIVERS, MAX_DRIVERS)
-    return tuple(str(names[row]) for row in places.rows), places.left_out
+        candidates &= scores >= threshold_at_fpr(outside, limit.fpr)
+    names = results.records["id"].to_numpy()[candidates]
+    top = top_k_ties([-scores[candidates]], names, MAX_DRIVERS, MAX_DRIVERS)
+    return tuple(str(names[row]) for row in top.rows), top.left_out

@@ -51,12 +51,14 @@ class Policy:
         for name in ("max_auc", "max_advantage"):
             value = getattr(self, name)
             _expect(value is None or _number(value), name, value, "a number")
-        bare = [one for one in (self.max_tpr if isinstance(self.max_tpr, tuple) else (self.max_tpr,)) if _number(one)]
+        bare = [
+            item for item in (self.max_tpr if isinstance(self.max_tpr, tuple) else (self.max_tpr,)) if _number(item)
+        ]
         if bare:
             raise ValueError(f'{_without_rate(bare[0])} It is a text: max_tpr = ["{bare[0]}@0.01"].')
         for name, example in {"max_tpr": "0.05@0.01", "attacks": "lira", "ignore": "GL104"}.items():
             value = getattr(self, name)
-            texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+            texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
             _expect(texts, name, value, f'a text or a list of texts, as in {name} = ["{example}"]')
         unknown = [code for code in self.ignore if code not in CHECKS]
         if unknown:
@@ -81,7 +83,7 @@ class Policy:
     def limits(self) -> tuple[Limit, ...]:
         tprs = tuple(tpr_limit(text) for text in self.max_tpr)
         plain = (("auc", self.max_auc), ("advantage", self.max_advantage))
-        return (*tprs, *(Limit(most, measure) for measure, most in plain if most is not None))  # type: ignore[arg-type]
+        return (*tprs, *(Limit(limit, measure) for measure, limit in plain if limit is not None))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,12 @@ class PolicyFile:
 
 def tpr_limit(text: str) -> Limit:
     """A limit from ``0.05@0.01``: TPR at most 0.05 at an FPR of 0.01."""
-    most, at, fpr = text.partition("@")
+    limit, at, fpr = text.partition("@")
     if not at:
         raise ValueError(_without_rate(text))
     expected = f"Expected TPR@FPR such as 0.05@0.01, found {text!r}"
     try:
-        numbers = float(most), float(fpr)
+        numbers = float(limit), float(fpr)
     except ValueError as error:
         raise ValueError(f"{expected}, of which one part is not a number.") from error
     try:

@@ -21,12 +21,12 @@ def sample_size_factor(estimate: Estimate, limit: Limit) -> float:
     >>> round(times_as_many(Estimate(0.55, 0.5, 0.6), Limit(0.575)), 1)
     3.9
     """
-    value, high, most = (_as_share(of, limit) for of in (estimate.value, estimate.high, limit.most))
-    if value >= most:
+    value, high, limit_share = (_as_share(number, limit) for number in (estimate.value, estimate.high, limit.most))
+    if value >= limit_share:
         return np.inf
     if not high < 1:  # or it is withheld
         return np.nan
-    return _looseness(value, high) / _looseness(value, most) if most < 1 else 0.0
+    return _looseness(value, high) / _looseness(value, limit_share) if limit_share < 1 else 0.0
 
 
 def _as_share(number: float, limit: Limit) -> float:

@@ -19,25 +19,25 @@ MOST_IDS = 100  # of one list on the page; the facts hold all
 SHADES = ("ink", "member", "nonmember", "other")
 
 
-def page(found: Comparisons) -> str:
+def page(comparisons: Comparisons) -> str:
     """The whole comparison as one self-contained HTML page."""
-    found = sanitize_value(type(found), found)
+    comparisons = sanitize_value(type(comparisons), comparisons)
     sections = (
-        _answer(found),
-        _audits(found),
-        _trade(found),
-        _pairs(found),
-        _risks(found),
-        _risen(found),
-        _reading(found),
+        _answer(comparisons),
+        _audits(comparisons),
+        _trade(comparisons),
+        _pairs(comparisons),
+        _risks(comparisons),
+        _risen(comparisons),
+        _reading(comparisons),
     )
-    names = ", ".join(audit.name for audit in found.audits)
+    names = ", ".join(audit.name for audit in comparisons.audits)
     return render_page(
         "Membership privacy compared:",
         names,
-        [one for one in sections if one],
+        [section for section in sections if section],
         made_from="the results of these audits",
-        cover=found.cover,
+        cover=comparisons.cover,
         what="Models",
     )
 
@@ -46,14 +46,14 @@ def _filled(template: str, **content) -> Markup:
     return Markup(render(f"comparison/{template}", **content))
 
 
-def _answer(found: Comparisons) -> Section:
-    lines = [wording.difference_sentence(pair) for pair in found.pairs]
+def _answer(comparisons: Comparisons) -> Section:
+    lines = [wording.difference_sentence(pair) for pair in comparisons.pairs]
     return Section("answer", "What is different?", _filled("answer.html", lines=lines), css_class="answer")
 
 
-def _audits(found: Comparisons) -> Section:
-    rows = [(audit, _attacker(audit), privacy_guarantee(audit.training)) for audit in found.audits]
-    body = _filled("audits.html", rows=rows, fpr=found.fpr)
+def _audits(comparisons: Comparisons) -> Section:
+    rows = [(audit, _attacker(audit), privacy_guarantee(audit.training)) for audit in comparisons.audits]
+    body = _filled("audits.html", rows=rows, fpr=comparisons.fpr)
     return Section("audits", "Each model by itself", body)
 
 
@@ -61,40 +61,41 @@ def _attacker(audit: AuditMetrics) -> str:
     return "not recorded" if audit.training is None else audit.training.attacker
 
 
-def _trade(found: Comparisons) -> Section | None:
+def _trade(comparisons: Comparisons) -> Section | None:
     """Accuracy against what is given away, one point per audit."""
-    placed = [audit for audit in found.audits if audit.accuracy is not None]
+    placed = [audit for audit in comparisons.audits if audit.accuracy is not None]
     if len(placed) < 2:
         return None
     drawn = {
         "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
-        "trade-tpr": _points(placed, "tpr", f"members found at {percent(found.fpr)} false alarms"),
+        "trade-tpr": _points(placed, "tpr", f"members found at {percent(comparisons.fpr)} false alarms"),
     }
-    told = "; ".join(
-        f"{one.name}: accuracy {decimal(_value(one.accuracy))}, AUC {decimal(one.auc.value)}, TPR {decimal(one.tpr.value)}"
-        for one in placed
+    caption = "; ".join(
+        f"{audit.name}: accuracy {decimal(_value(audit.accuracy))}, AUC {decimal(audit.auc.value)}, "
+        f"TPR {decimal(audit.tpr.value)}"
+        for audit in placed
     )
-    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=told, charts=drawn), drawn)
+    return Section("trade", "Privacy against usefulness", _filled("trade.html", told=caption, charts=drawn), drawn)
 
 
-def _points(audits: list[AuditMetrics], figure: str, title: str) -> Chart:
-    marks, found = tuple(MARKS), []
+def _points(audits: list[AuditMetrics], metric: str, title: str) -> Chart:
+    marks, series = tuple(MARKS), []
     for i, audit in enumerate(audits):
-        y, x = getattr(audit, figure), audit.accuracy
+        y, x = getattr(audit, metric), audit.accuracy
         assert x is not None
-        place = (x.value,), (y.value,), SHADES[i % len(SHADES)]
+        point = (x.value,), (y.value,), SHADES[i % len(SHADES)]
         mark = marks[i % len(marks)]
-        found.append(Series(audit.name, *place, mark=mark, x_ends=interval_ends([x]), y_ends=interval_ends([y])))
-    return Chart(Axis("accuracy on non-members"), Axis(title), tuple(found))
+        series.append(Series(audit.name, *point, mark=mark, x_ends=interval_ends([x]), y_ends=interval_ends([y])))
+    return Chart(Axis("accuracy on non-members"), Axis(title), tuple(series))
 
 
 def _value(estimate: Estimate | None) -> float:
     return float("nan") if estimate is None else estimate.value
 
 
-def _pairs(found: Comparisons) -> Section:
+def _pairs(comparisons: Comparisons) -> Section:
     tables = []
-    for pair in found.pairs:
+    for pair in comparisons.pairs:
         rows = [
             (wording.metric_name(pair, row), wording.difference_cells(pair, row), wording.verdict(row))
             for row in pair.differences
@@ -113,26 +114,26 @@ def _calibrated(pair: Comparison) -> bool:
     return any(row.what == "calibration_error" for row in pair.differences)
 
 
-def _risks(found: Comparisons) -> Section | None:
+def _risks(comparisons: Comparisons) -> Section | None:
     """Distribution over members of each risk that at least two audits have."""
-    names = dict.fromkeys(name for audit in found.audits for name, at in audit.risks.items() if at)
-    shown = {name: [audit for audit in found.audits if audit.risks.get(name)] for name in names}
-    shown = {name: audits for name, audits in shown.items() if len(audits) > 1}
-    if not shown:
+    names = dict.fromkeys(name for audit in comparisons.audits for name, at in audit.risks.items() if at)
+    by_risk = {name: [audit for audit in comparisons.audits if audit.risks.get(name)] for name in names}
+    by_risk = {name: audits for name, audits in by_risk.items() if len(audits) > 1}
+    if not by_risk:
         return None
-    drawn = {f"risk-{i}": _spread(name, found.audits) for i, name in enumerate(shown)}
-    figures = [(f"risk-{i}", name, _told(name, audits)) for i, (name, audits) in enumerate(shown.items())]
-    body = _filled("risks.html", figures=figures, charts=drawn)
+    drawn = {f"risk-{i}": _distribution(name, comparisons.audits) for i, name in enumerate(by_risk)}
+    captions = [(f"risk-{i}", name, _risk_caption(name, audits)) for i, (name, audits) in enumerate(by_risk.items())]
+    body = _filled("risks.html", figures=captions, charts=drawn)
     return Section("risks", "How risk is spread, before and after", body, drawn)
 
 
-def _told(risk: str, audits: list[AuditMetrics]) -> str:
+def _risk_caption(risk: str, audits: list[AuditMetrics]) -> str:
     middle = LEVELS.index(0.5)
     medians = "; ".join(f"{audit.name}: {decimal(audit.risks[risk][middle])}" for audit in audits)
     return f"Shares of members whose {risk} is larger. Medians: {medians}."
 
 
-def _spread(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
+def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
     """Share of members with a larger risk, on a logarithmic axis, so that the few most exposed are seen."""
     dashes, above = tuple(DASHES), tuple(1 - level for level in LEVELS)
     lines = tuple(
@@ -152,14 +153,14 @@ def _spread(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:
     )
 
 
-def _risen(found: Comparisons) -> Section:
+def _risen(comparisons: Comparisons) -> Section:
     parts = [
         (pair, wording.risk_changes_sentence(pair), pair.moved.rose[:MOST_IDS] if pair.moved else ())
-        for pair in found.pairs
+        for pair in comparisons.pairs
     ]
     named = any(ids for *_, ids in parts)
     return Section("risen", "Whose risk rose", _filled("risen.html", parts=parts, named=named, most=MOST_IDS))
 
 
-def _reading(found: Comparisons) -> Section:
-    return Section("reading", "How to read this", _filled("reading.html", first=found.audits[0].name))
+def _reading(comparisons: Comparisons) -> Section:
+    return Section("reading", "How to read this", _filled("reading.html", first=comparisons.audits[0].name))

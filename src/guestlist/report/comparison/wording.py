@@ -5,7 +5,7 @@ from __future__ import annotations
 from guestlist.comparing import Comparison, Difference
 from guestlist.report.format import count, decimal, interval, percent
 
-FIGURES = {
+METRICS = {
     "accuracy": "accuracy on {of}",
     "auc": "AUC of {of}",
     "tpr": "members found at {fpr} FPR by {of}",
@@ -22,7 +22,7 @@ TOGETHER = (
 def metric_name(pair: Comparison, row: Difference) -> str:
     """Return the name of the compared metric."""
     share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
-    return FIGURES[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
+    return METRICS[row.what].format(of=row.of, fpr=percent(pair.fpr), share=share)
 
 
 def verdict(row: Difference) -> str:
@@ -45,11 +45,11 @@ def difference_sentence(pair: Comparison) -> str:
     rows = {(row.what, row.of): row for row in pair.differences}
     leaks = [row for row in rows.values() if row.what in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
     costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
-    shown = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
-    if not shown:
+    changes = [_change(pair, row) for row in (*leaks, *costs) if row.differs]
+    if not changes:
         return f"{pair.second} against {pair.first}: no difference is shown, neither in what it gives away nor in accuracy."
     silent = "; no difference in accuracy is shown" if costs and not costs[0].differs else ""
-    return f"{pair.second} against {pair.first}: {'; '.join(shown)}{silent}."
+    return f"{pair.second} against {pair.first}: {'; '.join(changes)}{silent}."
 
 
 def _change(pair: Comparison, row: Difference) -> str:
@@ -61,24 +61,24 @@ def _change(pair: Comparison, row: Difference) -> str:
 
 def exposed_sentence(pair: Comparison) -> str:
     """Return the number of most exposed members and the detectable difference."""
-    found = pair.most_exposed
-    if found is None:
+    exposed = pair.most_exposed
+    if exposed is None:
         return "The most exposed members are not compared: mu chooses them, and one of the audits has too few references for it."
-    few = f"{percent(found.share)} of {count(pair.members)} members are {count(found.members)}"
+    few = f"{percent(exposed.share)} of {count(pair.members)} members are {count(exposed.members)}"
     chosen = "They are chosen by mu, the larger of both audits': by what references say, and compared by what the models say."
-    if found.seen_from is None:
+    if exposed.seen_from is None:
         return f"{few}: too few for any difference in the share that is found to have been seen. {chosen}"
-    fall = percent(found.seen_from)
+    fall = percent(exposed.seen_from)
     return f"{few}: if all of them were found at first, a fall of {fall} or more would have been seen. {chosen}"
 
 
 def risk_changes_sentence(pair: Comparison) -> str:
     """Return the numbers of members whose risk rose and fell."""
-    found = pair.moved
-    if found is None:
+    changes = pair.moved
+    if changes is None:
         return "Whose risk rose is not told: one of the audits has too few references for mu, or did not record how sure it is."
-    rose, fell = (count(len(ids)) for ids in (found.rose, found.fell))
+    rose, fell = (count(len(ids)) for ids in (changes.rose, changes.fell))
     return (
-        f"Of {count(found.tested)} members, the risk (mu) of {rose} is shown to have risen and that of {fell} to have fallen; "
-        f"of each list, one in {round(1 / found.q)} or fewer is expected to be there by chance."
+        f"Of {count(changes.tested)} members, the risk (mu) of {rose} is shown to have risen and that of {fell} to have fallen; "
+        f"of each list, one in {round(1 / changes.q)} or fewer is expected to be there by chance."
     )

@@ -31,47 +31,54 @@ SHADES = {"apart": "member", "iid": "nonmember"}
 DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 
-def page(found: Experiment) -> str:
+def page(experiment: Experiment) -> str:
     """The whole experiment as one self-contained HTML page."""
-    sections = [_answer(found), _advantage(found), _accuracy(found), _reading()]
-    cover = None if found.cover is None else sanitize_value(Cover, found.cover)
+    sections = [_answer(experiment), _advantage(experiment), _accuracy(experiment), _reading()]
+    cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
-        "Dependent records:", game_description(found), sections, made_from="experiment.json", cover=cover, what="Game"
+        "Dependent records:",
+        game_description(experiment),
+        sections,
+        made_from="experiment.json",
+        cover=cover,
+        what="Game",
     )
 
 
-def game_description(found: Experiment) -> str:
+def game_description(experiment: Experiment) -> str:
     """Name and options of the game, without those that are not set."""
-    options = ((name, value) for name, value in found.game.items() if name not in ("name", "iid") and value is not None)
-    return f"{found.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
+    options = (
+        (name, value) for name, value in experiment.game.items() if name not in ("name", "iid") and value is not None
+    )
+    return f"{experiment.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
 
 
-def name_of(found: Experiment, attack: str) -> str:
+def name_of(experiment: Experiment, attack: str) -> str:
     """Return the display name of an attack."""
-    return NAMES[attack].format(AVERAGES[found.average_of])
+    return NAMES[attack].format(AVERAGES[experiment.average_of])
 
 
-def answer(found: Experiment) -> list[str]:
+def answer(experiment: Experiment) -> list[str]:
     """Return one sentence per attack."""
-    return [line for attack in ATTACKS if (line := _said(found, attack))]
+    return [line for attack in ATTACKS if (line := _attack_sentence(experiment, attack))]
 
 
-def _said(found: Experiment, attack: str) -> str | None:
-    gaps = [gap for gap in found.gaps if gap.attack == attack]
+def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
+    gaps = [gap for gap in experiment.gaps if gap.attack == attack]
     if not gaps:
         return None
-    more, less = ([gap for gap in gaps if is_significant(gap.difference, side)] for side in (1, -1))
-    name = name_of(found, attack)
-    if more:
-        most = max(more, key=lambda gap: gap.difference.value)
-        by = f"{decimal(most.difference.value)} ({interval(most.difference)})"
-        at = f"at epsilon {epsilon_text(most.epsilon)}; shown for {len(more)} of {len(gaps)} epsilons"
+    larger, smaller = ([gap for gap in gaps if is_significant(gap.difference, side)] for side in (1, -1))
+    name = name_of(experiment, attack)
+    if larger:
+        largest = max(larger, key=lambda gap: gap.difference.value)
+        by = f"{decimal(largest.difference.value)} ({interval(largest.difference)})"
+        at = f"at epsilon {epsilon_text(largest.epsilon)}; shown for {len(larger)} of {len(gaps)} epsilons"
         line = f"{name}: dependent records add up to {by} to its advantage ({at})."
     else:
         line = f"{name}: it is not shown that dependent records add to its advantage."
-    if less:
-        line += f" For {len(less)} of {len(gaps)} epsilons they take from it."
-    above = [epsilon for epsilon in found.epsilons if _above(found, attack, epsilon)]
+    if smaller:
+        line += f" For {len(smaller)} of {len(gaps)} epsilons they take from it."
+    above = [epsilon for epsilon in experiment.epsilons if _above(experiment, attack, epsilon)]
     if above:
         line += (
             f" At epsilon {', '.join(map(epsilon_text, above))} it is above "
@@ -85,8 +92,8 @@ def is_significant(difference: Estimate, side: int) -> bool:
     return (difference.low if side > 0 else -difference.high) > 0
 
 
-def _above(found: Experiment, attack: str, epsilon: float) -> bool:
-    return not math.isinf(epsilon) and found.mean(attack, epsilon).low > humphries(epsilon, found.delta)
+def _above(experiment: Experiment, attack: str, epsilon: float) -> bool:
+    return not math.isinf(epsilon) and experiment.mean(attack, epsilon).low > humphries(epsilon, experiment.delta)
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -97,55 +104,55 @@ def _filled(template: str, **content) -> Markup:
     return Markup(render(f"experiment/{template}", **content))
 
 
-def _answer(found: Experiment) -> Section:
+def _answer(experiment: Experiment) -> Section:
     return Section(
         "answer",
         "Is it the model, or are members different people?",
-        _filled("answer.html", lines=answer(found)),
+        _filled("answer.html", lines=answer(experiment)),
         css_class="answer",
     )
 
 
-def _advantage(found: Experiment) -> Section:
-    attacks = list(dict.fromkeys(gap.attack for gap in found.gaps))
+def _advantage(experiment: Experiment) -> Section:
+    attacks = list(dict.fromkeys(gap.attack for gap in experiment.gaps))
     drawn = {
-        f"advantage-{attack}": _chart(found, [(attack, arm) for arm in ARMS], "advantage", bound=True)
+        f"advantage-{attack}": _chart(experiment, [(attack, arm) for arm in ARMS], "advantage", bound=True)
         for attack in attacks
     }
     rows = [
         (
-            name_of(found, gap.attack),
+            name_of(experiment, gap.attack),
             epsilon_text(gap.epsilon),
-            _bound(found, gap.epsilon),
-            *(found.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
+            _bound(experiment, gap.epsilon),
+            *(experiment.mean(gap.attack, gap.epsilon, arm) for arm in ARMS),
             gap.difference,
         )
-        for gap in sorted(found.gaps, key=lambda gap: attacks.index(gap.attack))
+        for gap in sorted(experiment.gaps, key=lambda gap: attacks.index(gap.attack))
     ]
     body = _filled(
         "advantage.html",
         charts=drawn,
-        named=[(f"advantage-{attack}", name_of(found, attack)) for attack in attacks],
+        named=[(f"advantage-{attack}", name_of(experiment, attack)) for attack in attacks],
         rows=rows,
-        repeats=found.repeats,
-        delta=found.delta,
+        repeats=experiment.repeats,
+        delta=experiment.delta,
     )
     return Section("advantage", "How far attacks tell members", body, drawn)
 
 
-def _accuracy(found: Experiment) -> Section:
-    known = {(point.figure, point.arm) for point in found.points if point.figure in ACCURACIES}
-    lines = [(figure, arm) for figure in ACCURACIES for arm in ARMS if (figure, arm) in known]
+def _accuracy(experiment: Experiment) -> Section:
+    known = {(point.figure, point.arm) for point in experiment.points if point.figure in ACCURACIES}
+    lines = [(metric, arm) for metric in ACCURACIES for arm in ARMS if (metric, arm) in known]
     rows = [
-        (f"{WHOSE[figure]}, {ARMS[arm]}", [found.mean(figure, epsilon, arm) for epsilon in found.epsilons])
-        for figure, arm in lines
+        (f"{WHOSE[metric]}, {ARMS[arm]}", [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons])
+        for metric, arm in lines
     ]
-    drawn = {"accuracy-chart": _chart(found, lines, "accuracy")}
+    drawn = {"accuracy-chart": _chart(experiment, lines, "accuracy")}
     body = _filled(
         "accuracy.html",
         charts=drawn,
         rows=rows,
-        epsilons=[epsilon_text(epsilon) for epsilon in found.epsilons],
+        epsilons=[epsilon_text(epsilon) for epsilon in experiment.epsilons],
         validated=("validation", "apart") in known,
     )
     return Section("accuracy", "How often the model is right", body, drawn)
@@ -155,24 +162,24 @@ def _reading() -> Section:
     return Section("reading", "How to read this page", _filled("reading.html"))
 
 
-def _bound(found: Experiment, epsilon: float) -> float:
-    return 1.0 if math.isinf(epsilon) else humphries(epsilon, found.delta)
+def _bound(experiment: Experiment, epsilon: float) -> float:
+    return 1.0 if math.isinf(epsilon) else humphries(epsilon, experiment.delta)
 
 
-def _chart(found: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> Chart:
+def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, bound: bool = False) -> Chart:
     """Lines with bars over the epsilons, which stand side by side: the last may be infinite."""
-    places = tuple(map(float, range(len(found.epsilons))))
-    series = [_means(found, figure, arm, places) for figure, arm in lines]
+    positions = tuple(map(float, range(len(experiment.epsilons))))
+    series = [_means(experiment, metric, arm, positions) for metric, arm in lines]
     if bound:
-        allowed = tuple(_bound(found, epsilon) for epsilon in found.epsilons)
-        series.append(Series("allowed, were records alike", places, allowed, "quiet", line=1.2, dash="dot"))
-    names = tuple(epsilon_text(epsilon) for epsilon in found.epsilons)
+        allowed = tuple(_bound(experiment, epsilon) for epsilon in experiment.epsilons)
+        series.append(Series("allowed, were records alike", positions, allowed, "quiet", line=1.2, dash="dot"))
+    names = tuple(epsilon_text(epsilon) for epsilon in experiment.epsilons)
     return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), full_width=not bound)
 
 
-def _means(found: Experiment, figure: str, arm: str, places: tuple[float, ...]) -> Series:
-    means = [found.mean(figure, epsilon, arm) for epsilon in found.epsilons]
-    name = ARMS[arm] if figure in ATTACKS else f"{WHOSE[figure]}, {ARMS[arm]}"
+def _means(experiment: Experiment, metric: str, arm: str, positions: tuple[float, ...]) -> Series:
+    means = [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons]
+    name = ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}"
     values = tuple(mean.value for mean in means)
-    mark, dash = ("circle" if arm == "apart" else "square"), DASHES.get(figure, "solid")
-    return Series(name, places, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))
+    mark, dash = ("circle" if arm == "apart" else "square"), DASHES.get(metric, "solid")
+    return Series(name, positions, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))
