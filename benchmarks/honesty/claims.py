@@ -34,7 +34,7 @@ from guestlist.evaluate import Estimate, auc, pooled_auc
 from guestlist.findings import groups
 from guestlist.findings.choosing import choose, stand_in_targets
 from guestlist.findings.headline import same_recipe
-from guestlist.findings.records import most_exposed, record_table
+from guestlist.findings.records import exposed_members, record_table
 from guestlist.findings.results import Results
 from guestlist.selfcheck.worlds import gaussian_simulation
 from guestlist.views.signals import Rotation
@@ -236,9 +236,9 @@ def exposed_records(
         case = case_of(world, ("loss",), np.zeros(records, int))
         table = case.of(record_table)
         row = {name: at for at, name in enumerate(table["id"])}
-        compared = [row[one.id] for one in most_exposed(table, "loss")]
+        compared = [row[one.id] for one in exposed_members(table, "loss")]
         scores = score_every_target(ATTACKS["loss"], world)
-        highest = [row[one.id] for one in most_exposed(table.drop(columns="p_among_models"), "loss")]
+        highest = [row[one.id] for one in exposed_members(table.drop(columns="p_among_models"), "loss")]
         for k in range(1, models):
             others = np.flatnonzero((np.arange(models) != k) & (np.arange(models) != 0))
             p_values = out_model_stats(scores[k], scores[others], world.member[others]).p_values

@@ -26,6 +26,7 @@ PATHS: tuple[tuple[str, str], ...] = (
     # findings
     (r"^results\.standing\b", "results.exposure_summary"),
     (r"^results\.false_alarms\b", "results.per_record_fpr"),
+    (r"^(results\.per_record_fpr\.\d+)\.spread\b", r"\1.std"),
     (r"^results\.risk_spread\.spreads\b", "results.risk_distribution.quantiles"),
     (r"^results\.risk_spread\b", "results.risk_distribution"),
     (r"^(results\.(?:group_risks|risk_distribution)\..*)\bof\b", r"\1values"),

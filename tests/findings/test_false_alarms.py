@@ -7,7 +7,7 @@ import pytest
 
 from cases import case_of, judge
 from guestlist.findings import false_alarms, headline
-from guestlist.findings.false_alarms import calls_on_models, evenness, far_above
+from guestlist.findings.false_alarms import count_flags, evenness, far_above
 from guestlist.findings.results import Results
 from guestlist.report import page
 from guestlist.report.sections.false_alarms import per_record_fpr_sentence
@@ -35,7 +35,7 @@ def test_the_pool_keeps_its_rate_over_all_and_for_no_one():
     assert hard < 0.01
     assert easy > 0.45
     margin, member = replace(POOL, records=4000, models=200).draw(np.random.default_rng(1))
-    (calls,) = calls_on_models(margin, member, 0.05)
+    (calls,) = count_flags(margin, member, 0.05)
     assert calls.per_record_fpr[:400].mean() == pytest.approx(easy, abs=0.01)
     assert calls.per_record_fpr[400:].mean() == pytest.approx(hard, abs=0.003)
 
@@ -46,8 +46,8 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
     hard, easy = POOL.rates(0.05)
     assert found.rate == pytest.approx(0.05, abs=0.005)
     truth = np.where(POOL.is_easy, easy, hard)
-    assert found.spread == pytest.approx(truth.std(), rel=0.1)
-    far = far_above(false_alarms.shown_calls(case), 0.05)
+    assert found.std == pytest.approx(truth.std(), rel=0.1)
+    far = far_above(false_alarms.table_counts(case), 0.05)
     assert far[POOL.is_easy].mean() > 0.8  # called every other time, by about 20 models
     assert far[~POOL.is_easy].mean() < 0.01
     assert found.far == far.sum()
@@ -59,25 +59,25 @@ def test_one_threshold_calls_the_same_easy_records_under_all_models(judged):
 def test_an_attack_that_compares_a_record_with_itself_spreads_its_false_alarms():
     found = {row.fpr: row for row in false_alarms.find(pool_case("lira_bayes"))}[0.05]
     assert found.far <= 1
-    assert found.spread < 0.02
+    assert found.std < 0.02
 
 
 def test_records_that_are_alike_are_not_counted_by_luck():
     pool, wrongly = FinitePool(records=300, models=24, ease=0.0), []
     for seed in range(60):
         margin, member = pool.draw(np.random.default_rng([7, seed]))
-        wrongly.append(far_above(calls_on_models(margin, member, 0.05)[0], 0.05).any())
+        wrongly.append(far_above(count_flags(margin, member, 0.05)[0], 0.05).any())
     assert np.mean(wrongly) <= 0.1
 
 
 def test_counted_by_hand():
     scores = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 1.0, np.nan, 3.0], [0.0, 3.0, 2.0, 1.0]])
     member = np.array([[False, True, False, False], [False, True, False, True], [True, False, False, False]])
-    (calls,) = calls_on_models(scores, member, 0.4)  # one of three non-members, none of two
+    (calls,) = count_flags(scores, member, 0.4)  # one of three non-members, none of two
     assert calls.outside.tolist() == [2, 1, 2, 2]
-    assert calls.called_outside.tolist() == [1, 1, 0, 0]
+    assert calls.flagged_outside.tolist() == [1, 1, 0, 0]
     assert calls.inside.tolist() == [1, 2, 0, 1]
-    assert calls.called_inside.tolist() == [0, 1, 0, 0]
+    assert calls.flagged_inside.tolist() == [0, 1, 0, 0]
     np.testing.assert_array_equal(calls.per_record_fpr, [0.5, 1, 0, 0])
     np.testing.assert_array_equal(calls.per_record_tpr, [0, 0.5, np.nan, 0])
     found = evenness("a", calls, 0.4)

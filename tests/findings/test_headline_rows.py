@@ -18,7 +18,7 @@ def with_attacks(*names: str, evidence: str = "leaves"):
     """A case with some attacks, and one that takes the model file."""
     attacks = {name: ATTACKS[name] for name in names}
     leaves = Attack(score=lambda signals: -signals.target("loss"), summary="", evidence=evidence)
-    return replace(leaking(), attacks={"leaf_shares": leaves, **attacks})
+    return replace(leaking(), attacks={"leaf_shares": leaves, **attacks}).scored()
 
 
 def test_access_is_declared_by_the_evidence():
@@ -34,7 +34,7 @@ def test_an_attack_on_the_model_file_has_a_row_of_its_own():
     assert case.of(headline.find).name in ("loss", "lira")
     second = case.of(headline.find_file_holder)
     assert (second.name, second.measure, second.stand_ins) == ("leaf_shares", FIXED, 0)
-    assert headline.rows(case) == (case.of(headline.find).name, "leaf_shares")
+    assert headline.headline_rows(case) == (case.of(headline.find).name, "leaf_shares")
 
 
 def test_there_is_one_row_where_no_attack_takes_the_file_or_none_does_without():

@@ -63,7 +63,7 @@ def test_records_in_another_order_are_listed_alike():
     listed = records.find(case)
     table = case.of(records.record_table)
     turned = table.sample(frac=1, random_state=0)
-    found = records.most_exposed(turned, case.of(headline.find).name)
+    found = records.exposed_members(turned, case.of(headline.find).name)
     assert repr(found) == repr(listed)  # risks may be NaN, which no NaN equals
 
 
@@ -126,7 +126,7 @@ def test_where_nobody_vouches_for_a_distance_students_tail_orders_the_list():
     case = case_of(gaussian_simulation(2.0, records=600, models=17, seed=4), ("loss",))
     table = case.of(records.record_table).drop(columns=["p_exposure", "flagged"])
     table["p_distance"] = records.p_of_gap(table)
-    listed = records.most_exposed(table, "loss")
+    listed = records.exposed_members(table, "loss")
     shown = [one.p_distance for one in listed]
     assert shown == sorted(shown)
     assert len(set(shown)) > 15  # finer than a share of few models

@@ -1,4 +1,4 @@
-"""Whether the classes on which the target generalises worse are those whose members bear more risk.
+"""Correlation over classes between the target's generalisation gap and the risk of members.
 
 The gap of a class is the target's accuracy on its members minus that on its non-members (Song & Mittal 2021). Both the gap and
 the mean risk are measured on few records of each class, and that noise pulls a correlation towards 0. Noise that both share
@@ -44,49 +44,59 @@ class GapCorrelation:
 
     @property
     def significant(self) -> bool:
-        """Whether there is evidence of a correlation."""
+        """Evidence of a correlation."""
         return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
 
 
 def find(case: Case) -> tuple[GapCorrelation, ...] | None:
-    """One for each risk; None with fewer than four classes that are large enough to judge."""
+    """Correlate each risk with the gap; return None with fewer than four classes that are large enough."""
     parts = case.of(group_risks.find)
-    classes = [one for one in parts.judged if one.kind == CLASS and one.gap is not None] if parts else []
+    classes = [part for part in parts.judged if part.kind == CLASS and part.gap is not None] if parts else []
     if len(classes) < MIN_CORRELATION_SIZE:
         return None
-    gap = np.array([one.gap.value for one in classes if one.gap is not None])
-    found = []
+    gap = np.array([part.gap.value for part in classes if part.gap is not None])
+    correlations = []
     for at, named in enumerate(classes[0].risks):
-        mean = np.array([one.risks[at].mean.value for one in classes])
+        mean = np.array([part.risks[at].mean.value for part in classes])
         known = ~np.isnan(mean)
-        figures = pearson(mean[known], gap[known]), spearman(mean[known], gap[known])
-        found.append(GapCorrelation(named.risk, int(known.sum()), *figures))
-    p_values = _p_values(case, [one.risk for one in found if not np.isnan(one.pearson.value)])
-    return tuple(replace(one, p_value=p_values.get(one.risk)) for one in found) or None
+        correlation = GapCorrelation(
+            risk=named.risk,
+            classes=int(known.sum()),
+            pearson=pearson(mean[known], gap[known]),
+            spearman=spearman(mean[known], gap[known]),
+        )
+        correlations.append(correlation)
+    p_values = _p_values(case)
+    return tuple(replace(correlation, p_value=p_values.get(correlation.risk)) for correlation in correlations) or None
 
 
-def _p_values(case: Case, names: Sequence[str]) -> dict[str, float]:
-    """Risk to its corrected p-value, of those of the named risks that are tested."""
+def _p_values(case: Case) -> dict[str, float]:
+    """Return the corrected p-value of each risk that is tested."""
     masks = [part.mask for part in slices.classes(case) if part.enough]
     correct = signal_of(case.view, "correct")
     assert correct is not None  # there are gaps
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    right = correct[asked]
-    judged = member & np.any(masks, axis=0)
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    right = correct[evaluated]
+    tested = member & np.any(masks, axis=0)
     number = np.zeros(len(member), dtype=int)
     for at, mask in enumerate(masks):
         number[mask] = at
     outside = np.array([right[mask & ~member].mean() for mask in masks])
-    risks = {name: values[asked][judged] for name, values in risks_of(case).items() if not RISKS[name].fitted_on_target}
-    units = np.arange(judged.sum()) if case.persons is None else np.unique(case.persons[judged], return_inverse=True)[1]
+    risks = {
+        name: values[evaluated][tested] for name, values in risks_of(case).items() if not RISKS[name].fitted_on_target
+    }
+    units = np.arange(tested.sum())
+    if case.persons is not None:
+        units = np.unique(case.persons[tested], return_inverse=True)[1]
     rng = stream(case.setting.seed, "gap of classes")
     halves = [rng.permutation(units.max() + 1)[units] % 2 == 1 for _ in range(SPLITS)]
-    found = {
-        name: permutation_p_value(_pairs(number[judged], right[judged], values, outside, halves), rng)
-        for name, values in risks.items()
-    }
-    tested = {name: p_value for name, p_value in found.items() if p_value is not None}
-    return dict(zip(tested, holm(np.array(list(tested.values()))).tolist(), strict=True))
+    p_values = {}
+    for name, values in risks.items():
+        p_value = permutation_p_value(_pairs(number[tested], right[tested], values, outside, halves), rng)
+        if p_value is not None:
+            p_values[name] = p_value
+    return dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
 
 
 def _pairs(
@@ -95,18 +105,15 @@ def _pairs(
     """(classes,) gaps of one half of the members, and mean risks of the other; NaN for a class without values there.
 
     Args:
-        number: (members,) of their class.
-        right: (members,) whether the target is right.
-        risk: (members,).
+        number: (members,) number of their class.
+        right: (members,) true where the target is right.
+        risk: (members,) risks.
         outside: (classes,) accuracy on non-members.
-        halves: each (members,).
+        halves: Masks (members,).
     """
-    for half in halves:
-        for one in (half, ~half):
-            yield (
-                _means(number[one], right[one], len(outside)) - outside,
-                _means(number[~one], risk[~one], len(outside)),
-            )
+    for half in (side for mask in halves for side in (mask, ~mask)):
+        gap = _means(number[half], right[half], len(outside)) - outside
+        yield gap, _means(number[~half], risk[~half], len(outside))
 
 
 def _means(number: np.ndarray, values: np.ndarray, classes: int) -> np.ndarray:
@@ -130,8 +137,8 @@ def permutation_p_value(
     both = both - both.mean(axis=2, keepdims=True)
     both /= np.linalg.norm(both, axis=2, keepdims=True)
     orders = rng.permuted(np.tile(np.arange(classes), (permutations, 1)), axis=1)
-    own = float((both[:, 0] * both[:, 1]).sum())
-    # (classes, classes): what it adds that a class's gap is paired with another class's risk.
+    observed = float((both[:, 0] * both[:, 1]).sum())
+    # (classes, classes): the term of pairing one class's gap with another class's risk.
     together = both[:, 0].T @ both[:, 1]
     drawn = together[orders, np.arange(classes)].sum(axis=1)
-    return float((1 + (np.abs(drawn) >= abs(own) - 1e-12).sum()) / (1 + permutations))
+    return float((1 + (np.abs(drawn) >= abs(observed) - 1e-12).sum()) / (1 + permutations))

@@ -1,10 +1,10 @@
-"""Whom false alarms fall on: a rate over all non-members is not the rate of each.
+"""False positive rates of single records: a rate over all non-members is not the rate of each.
 
-An attack with a threshold for everyone may call the same easy records under every model, and then 5 % false alarms means that
-one record in ten is called every other time and the others never. The mock targets show it: each has a threshold that meets the
-rate on all of its non-members, and a record is a non-member of about half of them. A record that is called more often than
-asked may be so by luck, so it is counted only where the binomial tail says otherwise, and of those that are counted at most one
-in twenty is expected to be counted wrongly (Benjamini & Hochberg 1995).
+An attack with one threshold for all records may flag the same easy records under every model. A false positive rate of 5 % may
+then mean that one record in ten is flagged every other time and the others never. Stand-in targets show it: each has a
+threshold that meets the rate on all of its non-members, and a record is a non-member of about half of them. A record that is
+flagged more often than the nominal rate may be so by chance. It is therefore counted only if a binomial test rejects that, with
+a false discovery rate of 5 % (Benjamini & Hochberg 1995).
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from guestlist.evaluate import Resolution, resolution, threshold_at_fpr
 from guestlist.findings import headline
 
 FPRS = (0.01, 0.05)
-SHOWN_FPR = 0.05  # the one of the table of records
-FAR = 2.0  # times the rate that was asked for
+TABLE_FPR = 0.05  # the rate of the table of records
+FAR = 2.0  # multiple of the nominal rate
 Q = 0.05
 
 
 @dataclass(frozen=True)
 class PerRecordFpr:
-    """How often records are called by mock targets that did not train on them.
+    """False positive rates of records under stand-in targets that were not trained on them.
 
-    Args:
-        attack: the headline.
-        fpr: the share of its non-members that each mock target calls.
-        records: those that some mock target did not train on.
-        models: how many did not, on average over records.
-        rate: mean over records of the share of these that call it.
-        spread: standard deviation over records of the rates, beyond what chance would give; 0 where all are alike.
-        factor: times ``fpr`` is far above it.
-        far: records that are shown to be called so often.
+    Attributes:
+        attack: The headline attack.
+        fpr: Nominal rate: the share of its non-members that each stand-in target flags.
+        records: Number of records that some stand-in target was not trained on.
+        models: Number of such stand-in targets, on average over records.
+        rate: Mean over records of the share of these that flag it.
+        std: Standard deviation of the rates over records beyond sampling variation; 0 if all records are alike.
+        factor: Multiple of ``fpr`` from which a rate is far above it.
+        far: Number of records with evidence of such a rate.
     """
 
     attack: str
@@ -46,106 +46,113 @@ class PerRecordFpr:
     records: int
     models: float
     rate: float
-    spread: float
+    std: float
     factor: float
     far: int
 
 
 @dataclass(frozen=True)
-class Calls:
-    """(records,) how many models call a record, of how many: of those that did not train on it, and of those that did."""
+class FlagCounts:
+    """(records,) numbers of models that flag a record, and of all models, not trained and trained on it."""
 
-    called_outside: np.ndarray = field(repr=False)
+    flagged_outside: np.ndarray = field(repr=False)
     outside: np.ndarray = field(repr=False)
-    called_inside: np.ndarray = field(repr=False)
+    flagged_inside: np.ndarray = field(repr=False)
     inside: np.ndarray = field(repr=False)
 
     @property
     def per_record_fpr(self) -> np.ndarray:
-        """(records,) share of the models without a record that call it; NaN without any."""
-        return _shares(self.called_outside, self.outside)
+        """(records,) share of the models not trained on a record that flag it; NaN without any."""
+        return _shares(self.flagged_outside, self.outside)
 
     @property
     def per_record_tpr(self) -> np.ndarray:
-        """(records,) share of the models with a record that call it: one minus the flip rate of a call; NaN without any."""
-        return _shares(self.called_inside, self.inside)
+        """(records,) share of the models trained on a record that flag it, one minus the flip rate; NaN without any."""
+        return _shares(self.flagged_inside, self.inside)
 
 
 def find(case: Case) -> tuple[PerRecordFpr, ...] | None:
-    """One for each rate that the non-members of every mock target resolve; None where the headline was not tried on any."""
+    """Summarise each rate that the non-members of every stand-in target resolve; None without stand-in targets."""
     attack = case.of(headline.find).name
-    return tuple(evenness(attack, calls, fpr) for fpr, calls in case.of(calls_at_rates).items()) or None
+    return tuple(evenness(attack, counts, fpr) for fpr, counts in case.of(counts_at_rates).items()) or None
 
 
-def shown_calls(case: Case) -> Calls | None:
-    """The calls that the table of records shows."""
-    return case.of(calls_at_rates).get(SHOWN_FPR)
+def table_counts(case: Case) -> FlagCounts | None:
+    """Return the counts that the table of records shows."""
+    return case.of(counts_at_rates).get(TABLE_FPR)
 
 
-def calls_at_rates(case: Case) -> Mapping[float, Calls]:
-    """Of the asked records, the headline's calls on mock targets, at each rate that the non-members of all of them resolve."""
+def counts_at_rates(case: Case) -> Mapping[float, FlagCounts]:
+    """Count flags of the headline on stand-in targets, at each rate that the non-members of all of them resolve."""
     scores = case.of(headline.stand_in_scores)
     if scores is None or case.mocks is None:
         return {}
     member = take_columns(case.mocks.member, case.truth.evaluated)
-    fewest = int(member.shape[1] - member.sum(axis=1).max())
-    fprs = [fpr for fpr in FPRS if resolution(fpr, fewest) is not Resolution.WITHHELD]
-    return dict(zip(fprs, calls_on_models(scores, member, *fprs), strict=True))
+    min_nonmembers = int(member.shape[1] - member.sum(axis=1).max())
+    fprs = [fpr for fpr in FPRS if resolution(fpr, min_nonmembers) is not Resolution.WITHHELD]
+    return dict(zip(fprs, count_flags(scores, member, *fprs), strict=True))
 
 
-def calls_on_models(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[Calls]:
-    """Calls at the thresholds of each model that meet each of ``fprs`` on all of its non-members; both are (models, records)."""
+def count_flags(scores: np.ndarray, member: np.ndarray, *fprs: float) -> list[FlagCounts]:
+    """Count the models that flag each record at thresholds that meet each of ``fprs`` on a model's non-members.
+
+    Args:
+        scores: (models, records) scores.
+        member: (models, records) true for members.
+        fprs: Nominal rates.
+    """
     from guestlist.arrays.tallies import flag_counts  # imports numba
 
     thresholds = np.empty((len(scores), len(fprs)))
-    for row, inside, own in zip(scores, member, thresholds, strict=True):
+    for k, (row, inside) in enumerate(zip(scores, member, strict=True)):
         outside = row[~inside]
-        own[:] = [threshold_at_fpr(outside, fpr) for fpr in fprs]
-    found = []
+        thresholds[k] = [threshold_at_fpr(outside, fpr) for fpr in fprs]
+    counted = []
     for at_rate in thresholds.T:
         counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
         flag_counts(scores, member, at_rate.copy(), *counts)
-        found.append(Calls(*counts))
-    return found
+        counted.append(FlagCounts(*counts))
+    return counted
 
 
-def evenness(attack: str, calls: Calls, fpr: float) -> PerRecordFpr:
-    """What the calls of records by models that did not train on them amount to."""
-    asked = calls.outside > 0
-    called, models = calls.called_outside[asked].astype(float), calls.outside[asked].astype(float)
-    rate = float((called / models).mean()) if asked.any() else float("nan")
+def evenness(attack: str, counts: FlagCounts, fpr: float) -> PerRecordFpr:
+    """Summarise how evenly false positives fall on records."""
+    tested = counts.outside > 0
+    flagged = counts.flagged_outside[tested].astype(float)
+    models = counts.outside[tested].astype(float)
     return PerRecordFpr(
         attack=attack,
         fpr=fpr,
-        records=int(asked.sum()),
-        models=float(models.mean()) if asked.any() else 0.0,
-        rate=rate,
-        spread=_spread(called, models),
+        records=int(tested.sum()),
+        models=float(models.mean()) if tested.any() else 0.0,
+        rate=float((flagged / models).mean()) if tested.any() else float("nan"),
+        std=_std_of_rates(flagged, models),
         factor=FAR,
-        far=int(far_above(calls, fpr).sum()),
+        far=int(far_above(counts, fpr).sum()),
     )
 
 
-def far_above(calls: Calls, fpr: float) -> np.ndarray:
-    """(records,) true for those that are shown to be called more than ``FAR`` times as often as asked for."""
-    asked = calls.outside > 0
-    found = np.zeros(len(asked), dtype=bool)
-    if asked.any():
-        p_value = binom.sf(calls.called_outside[asked] - 1, calls.outside[asked], min(FAR * fpr, 1.0))
-        found[asked] = false_discovery_control(p_value) <= Q
-    return found
+def far_above(counts: FlagCounts, fpr: float) -> np.ndarray:
+    """(records,) true with evidence that a record is flagged more than ``FAR`` times as often as the nominal rate."""
+    tested = counts.outside > 0
+    far = np.zeros(len(tested), dtype=bool)
+    if tested.any():
+        p_value = binom.sf(counts.flagged_outside[tested] - 1, counts.outside[tested], min(FAR * fpr, 1.0))
+        far[tested] = false_discovery_control(p_value) <= Q
+    return far
 
 
-def _spread(called: np.ndarray, models: np.ndarray) -> float:
-    """Of the true rates: two calls of one record by two models have the square of its rate as their mean."""
+def _std_of_rates(flagged: np.ndarray, models: np.ndarray) -> float:
+    """Estimate the standard deviation of the true rates: two flags of a record have the square of its rate as mean."""
     several = models > 1
     if not several.any():
         return float("nan")
-    called, models = called[several], models[several]
-    squares = (called * (called - 1) / (models * (models - 1))).mean()
-    return float(np.sqrt(max(squares - (called / models).mean() ** 2, 0.0)))
+    flagged = flagged[several]
+    models = models[several]
+    squares = (flagged * (flagged - 1) / (models * (models - 1))).mean()
+    return float(np.sqrt(max(squares - (flagged / models).mean() ** 2, 0.0)))
 
 
-def _shares(called: np.ndarray, models: np.ndarray) -> np.ndarray:
+def _shares(flagged: np.ndarray, models: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no model
-        return called / models
+        return flagged / models

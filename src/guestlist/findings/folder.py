@@ -18,7 +18,7 @@ from guestlist.collecting.view import rotation_from_store
 from guestlist.cover import Cover
 from guestlist.defences.training import Training
 from guestlist.findings.choosing import stand_in_targets
-from guestlist.findings.records import SAID
+from guestlist.findings.records import OUTPUT_SIGNALS
 from guestlist.privacy import Claim
 from guestlist.store import Store, open_store
 from guestlist.store.folder import MANY_CELLS
@@ -49,7 +49,7 @@ def case_in(
         until: the interval that was wanted.
         baseline: how well members are told without the model.
     """
-    needed = {signal for attack in attacks.values() for signal in attack.needs} | set(SAID)
+    needed = {signal for attack in attacks.values() for signal in attack.needs} | set(OUTPUT_SIGNALS)
     owners = owner_evidence()
     split, rotation = store.split, rotation_from_store(store, evidence.without(*owners), references, needed)
     mocks = stand_in_targets(rotation) if len(rotation.member) > 2 else None

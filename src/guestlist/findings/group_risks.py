@@ -1,9 +1,9 @@
-"""Which groups, pairs of groups and classes bear more risk than the rest, and how the headline attack does on each.
+"""Risks and attack results of groups, pairs of groups and classes, compared with the other records.
 
-Means are of members: a risk is theirs. With many groups the mean of one is far from the rest by luck, so p-values are Holm's
-within groups, within pairs and within classes, times the number of these kinds that there are; with several risks, all of
-them together. A group and its rest ask the same, and pay once. Then the chance that any difference is claimed where there is
-none is at most 5 %.
+Means are over members, who bear the risk. With many groups the mean of one is far from the others by chance, so p-values are
+Holm's within groups, within pairs and within classes, times the number of these types; with several risks, over all of them
+together. A group and its complement are the same test and count once. The probability of claiming any difference where there
+is none is then at most 5 %.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ FPR = 0.05
 class MeanRisk:
     """The mean of one risk over the members of a group.
 
-    ``beyond_rest`` is by how much it exceeds the mean over all other members, with an interval for this group alone;
-    ``p_value``, of that difference, pays for all groups and risks. None: there is nobody else, or nothing is known.
+    Attributes:
+        risk: Name of the risk.
+        mean: Mean over the members.
+        beyond_rest: Mean minus that over all other members, with an interval for this group only.
+        p_value: P-value of that difference, corrected for all groups and risks; None without other members.
     """
 
     risk: str
@@ -50,23 +53,25 @@ class MeanRisk:
 
     @property
     def differs(self) -> bool:
-        """Whether it is shown that these members bear more risk than the others, or less."""
+        """Evidence that these members bear more risk than the others, or less."""
         return self.p_value is not None and self.p_value <= SIGNIFICANCE_LEVEL
 
 
 @dataclass(frozen=True)
 class GroupRisk:
-    """One group, pair of groups or class that has enough members and non-members.
+    """One group, pair of groups or class with enough members and non-members.
 
-    Args:
+    Attributes:
         kind: ``group``, ``pair`` or ``class``.
-        values: column to value.
-        members, nonmembers: records.
-        accuracy: balanced accuracy of the headline attack here, at a threshold learnt on the other half of all records.
-        tpr: its TPR where a share ``fpr`` of *these* non-members is called.
-        tpr_at_common, fpr_at_common: its TPR and FPR here, at the threshold where a share ``fpr`` of *all* non-members is called.
-        gap: accuracy of the target on members minus that on non-members; None where targets of its kind are not right or wrong.
-        risks: one for each risk.
+        values: Column to value.
+        members: Number of members.
+        nonmembers: Number of non-members.
+        accuracy: Balanced accuracy of the headline attack here, at a threshold fitted on the other half of all records.
+        tpr: Its TPR where a share ``fpr`` of *these* non-members is flagged.
+        tpr_at_common: Its TPR here, at the threshold where a share ``fpr`` of *all* non-members is flagged.
+        fpr_at_common: Its FPR here at that threshold.
+        gap: Accuracy of the target on members minus that on non-members; None for a regression.
+        risks: One for each risk.
     """
 
     kind: str
@@ -95,12 +100,12 @@ class TooSmall:
 class GroupRisks:
     """Groups, pairs of groups and classes, in this order.
 
-    Args:
-        attack: the headline.
-        fpr: at which its rates are.
-        fewest: members, and non-members (persons, where they are known), that it takes to be judged.
-        judged: those that have so many.
-        small: those that have not.
+    Attributes:
+        attack: The headline attack.
+        fpr: False-positive rate of its rates.
+        fewest: Number of members, and of non-members (persons, where they are known), that a group needs.
+        judged: Groups that have so many.
+        small: Groups that have not.
     """
 
     attack: str
@@ -111,7 +116,7 @@ class GroupRisks:
 
 
 def find(case: Case) -> GroupRisks | None:
-    """All groups, pairs of groups and classes with the risks that an audit has by default; None where there are none."""
+    """Evaluate all groups, pairs of groups and classes with the default risks; return None without any."""
     parts = (*slices.groups(case), *slices.pairs(case), *slices.classes(case))
     return of_slices(case, parts, risks_of(case)) if parts else None
 
@@ -126,27 +131,31 @@ def by_groups(case: Case, columns: Sequence[str], risks: Sequence[str] | None = 
 
 
 def of_slices(case: Case, parts: Sequence[Slice], risks: Mapping[str, np.ndarray]) -> GroupRisks:
-    """Every part of the asked records that is large enough.
+    """Evaluate every part of the evaluated records that is large enough.
 
     Args:
-        risks: name to (records,).
+        case: The audit.
+        parts: Parts of the evaluated records.
+        risks: Name to (records,) risks.
     """
     name = case.of(headline.find).name
-    judged = [part for part in parts if part.enough]
-    found = mean_risks(case, judged, risks, {name: RISKS[name].bounds for name in risks if name in RISKS})
+    large = [part for part in parts if part.enough]
+    means = mean_risks(case, large, risks, {name: RISKS[name].bounds for name in risks if name in RISKS})
     attack = _Attack.of(case, name)
     return GroupRisks(
-        name,
-        FPR,
-        FEWEST,
-        tuple(_judged(case, part, attack, own) for part, own in zip(judged, found, strict=True)),
-        tuple(TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough),
+        attack=name,
+        fpr=FPR,
+        fewest=FEWEST,
+        judged=tuple(_group_risk(case, part, attack, row) for part, row in zip(large, means, strict=True)),
+        small=tuple(
+            TooSmall(part.kind, part.values, part.members, part.nonmembers) for part in parts if not part.enough
+        ),
     )
 
 
 @dataclass(frozen=True)
 class _Attack:
-    """(asked records,) an attack's scores, and its calls, 1.0 or 0.0, at two thresholds; NaN where it has no score."""
+    """(evaluated records,) an attack's scores, and its flags, 1.0 or 0.0, at two thresholds; NaN without a score."""
 
     scores: np.ndarray
     best: np.ndarray
@@ -154,9 +163,11 @@ class _Attack:
 
     @classmethod
     def of(cls, case: Case, name: str) -> _Attack:
-        scores, member = case.asked_scores[name], case.truth.member_evaluated
-        best, at_fpr = np.full(len(scores), np.nan), flags_at_fpr(scores, member, FPR)
-        if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be learnt
+        scores = case.asked_scores[name]
+        member = case.truth.member_evaluated
+        best = np.full(len(scores), np.nan)
+        at_fpr = flags_at_fpr(scores, member, FPR)
+        if not np.isnan(advantage(scores, member, CROSS_FIT, clusters=case.persons).value):  # a threshold can be fitted
             best = np.where(np.isnan(scores), np.nan, flag_members(scores, member, CROSS_FIT, clusters=case.persons))
         return cls(scores, best, at_fpr)
 
@@ -167,60 +178,69 @@ def mean_risks(
     risks: Mapping[str, np.ndarray],
     bounds: Mapping[str, tuple[float, float] | None],
 ) -> tuple[tuple[MeanRisk, ...], ...]:
-    """For each part, each risk's mean over its members, with p-values that pay for each other.
+    """Compute the mean of each risk over the members of each part, with p-values corrected for each other.
 
     Args:
-        risks: name to (records,).
-        bounds: name to the range of its values, where that is known.
+        case: The audit.
+        parts: Parts of the evaluated records.
+        risks: Name to (records,) risks.
+        bounds: Name to the range of its values, where that is known.
     """
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
-    persons, masks = optional_take(case.persons, member), [part.mask[member] for part in parts]
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
+    persons = optional_take(case.persons, member)
+    masks = [part.mask[member] for part in parts]
     means = {
-        name: group_means(values[asked][member], masks, bounds=bounds.get(name), clusters=persons)
+        name: group_means(values[evaluated][member], masks, bounds=bounds.get(name), clusters=persons)
         for name, values in risks.items()
     }
-    p_values = np.array([[found.p_value for found in row] for row in means.values()]).reshape(len(risks), len(parts))
+    p_values = np.array([[mean.p_value for mean in row] for row in means.values()]).reshape(len(risks), len(parts))
     kinds = np.array([part.kind for part in parts])
     questions = np.array([_question(mask) for mask in masks], dtype=object)
     for kind in set(kinds):
-        here = np.flatnonzero(kinds == kind)
-        _, first, again = np.unique(questions[here], return_index=True, return_inverse=True)
-        own = p_values[:, here[first]]
-        p_values[:, here] = holm(own.ravel()).reshape(own.shape)[:, again]
+        same_kind = np.flatnonzero(kinds == kind)
+        _, first, inverse = np.unique(questions[same_kind], return_index=True, return_inverse=True)
+        distinct = p_values[:, same_kind[first]]
+        p_values[:, same_kind] = holm(distinct.ravel()).reshape(distinct.shape)[:, inverse]
     p_values = np.minimum(p_values * len(set(kinds)), 1.0)
     return tuple(
         tuple(
-            MeanRisk(name, row[at].mean, row[at].beyond_rest, None if np.isnan(paid) else float(paid))
-            for (name, row), paid in zip(means.items(), p_values[:, at], strict=True)
+            MeanRisk(name, row[at].mean, row[at].beyond_rest, None if np.isnan(adjusted) else float(adjusted))
+            for (name, row), adjusted in zip(means.items(), p_values[:, at], strict=True)
         )
         for at in range(len(parts))
     )
 
 
 def _question(mask: np.ndarray) -> bytes:
-    """The same for a group and for its rest: of two sexes, one differs from the other as the other from it."""
+    """Return the same key for a group and its complement: of two sexes, one differs from the other as vice versa."""
     return min(mask.tobytes(), (~mask).tobytes())
 
 
-def _judged(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
-    member, here = case.truth.member_evaluated, part.mask
-    persons, correct = optional_take(case.persons, here), signal_of(case.view, "correct")
+def _group_risk(case: Case, part: Slice, attack: _Attack, risks: tuple[MeanRisk, ...]) -> GroupRisk:
+    member = case.truth.member_evaluated
+    inside = part.mask
+    persons = optional_take(case.persons, inside)
     # All non-members set the common threshold; of the members, only these are counted.
-    beside = here | ~member
-    outside = here & ~member & ~np.isnan(attack.at_fpr)
+    common = inside | ~member
+    nonmembers = inside & ~member & ~np.isnan(attack.at_fpr)
+    correct = signal_of(case.view, "correct")
+    gap = None
+    if correct is not None:
+        gap = advantage(correct[case.truth.evaluated][inside], member[inside], 0.5, clusters=persons)
     return GroupRisk(
         kind=part.kind,
         values=part.values,
         members=part.members,
         nonmembers=part.nonmembers,
-        accuracy=balanced_accuracy(attack.best[here], member[here], 0.5, clusters=persons),
-        tpr=tpr_at_fpr(attack.scores[here], member[here], FPR, clusters=persons),
+        accuracy=balanced_accuracy(attack.best[inside], member[inside], 0.5, clusters=persons),
+        tpr=tpr_at_fpr(attack.scores[inside], member[inside], FPR, clusters=persons),
         tpr_at_common=tpr_at_fpr(
-            attack.scores[beside], member[beside], FPR, clusters=optional_take(case.persons, beside)
+            attack.scores[common], member[common], FPR, clusters=optional_take(case.persons, common)
         ),
-        fpr_at_common=clustered_proportion(attack.at_fpr[outside] > 0, clusters=optional_take(case.persons, outside)),
-        gap=None
-        if correct is None
-        else advantage(correct[case.truth.evaluated][here], member[here], 0.5, clusters=persons),
+        fpr_at_common=clustered_proportion(
+            attack.at_fpr[nonmembers] > 0, clusters=optional_take(case.persons, nonmembers)
+        ),
+        gap=gap,
         risks=risks,
     )

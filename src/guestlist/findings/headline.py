@@ -1,10 +1,10 @@
-"""Which attack the answer rests on, and whether it is this model or its recipe.
+"""The headline attack, and whether its result is due to this model or to the training recipe.
 
-The headline is never the attack that did best on the target: with enough references it is the one that did best on
-*them*, each in turn as a mock target; with fewer, one that was fixed beforehand. It is never one that knows the truth.
+The headline is never the attack that did best on the target. With enough references it is the attack that did best on *them*,
+each in turn as a stand-in target; with fewer, one that was fixed beforehand. It is never one that knows the truth.
 
 There are two rows. The headline is for someone who can query the model. Attacks on evidence that takes the model file, such as
-the leaves of trees, have a row of their own, chosen in the same way among themselves.
+the leaves of trees, have a separate row, chosen in the same way among themselves.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class SameRecipe:
         """
         if len(self.aucs) < 3 or not np.ptp(self.aucs) > 0:
             return None
-        mean, deviation, freedom = self._angles()
-        half = stdtrit(freedom, 0.975) * deviation
+        mean, deviation, dof = self._angles()
+        half = stdtrit(dof, 0.975) * deviation
         low, high = np.sin(np.clip(mean + np.array([-half, half]), 0, np.pi / 2)) ** 2
         return Estimate(float(np.mean(self.aucs)), float(low), float(high))
 
@@ -76,10 +76,10 @@ class SameRecipe:
             records: Number of members. If these models do not differ, their standard deviation is taken to be that of a share
                 of this number.
         """
-        mean, deviation, freedom = self._angles()
+        mean, deviation, dof = self._angles()
         if not deviation > 0:
             deviation = 0.5 / np.sqrt(records)
-        return float(stdtr(freedom, (np.arcsin(np.sqrt(auc)) - mean) / deviation))
+        return float(stdtr(dof, (np.arcsin(np.sqrt(auc)) - mean) / deviation))
 
     def _angles(self) -> tuple[float, float, int]:
         """Mean AUC on the arcsine scale, standard deviation of one more AUC around it, and degrees of freedom."""
@@ -92,8 +92,12 @@ class SameRecipe:
 class Headline:
     """The attack that the answer rests on, for one of the two attackers.
 
-    ``measure`` is what was compared on ``mocks`` mock targets, ``tpr@0.01`` or ``auc``; ``fixed`` where the attack was fixed
-    before the audit. ``same_recipe`` is how the mock targets do, where it was chosen on some.
+    Attributes:
+        name: Name of the attack.
+        measure: Metric that was compared on stand-in targets, ``tpr@0.01`` or ``auc``; ``fixed`` if the attack was fixed
+            before the audit.
+        stand_ins: Number of stand-in targets.
+        same_recipe: Results on the stand-in targets, if the attack was chosen on some.
     """
 
     name: str
@@ -103,21 +107,25 @@ class Headline:
 
 
 def find(case: Case) -> Headline:
-    """The attack that does best on mock targets; where there are too few, one that was fixed before the audit."""
+    """Choose the attack that does best on stand-in targets; with too few, one that was fixed before the audit."""
     choice = case.of(chosen)
     if choice is None:
         return _fixed(_candidates(case))
-    mocks, seen = case.of(sampled_stand_ins), tried(case)
+    mocks = case.of(sampled_stand_ins)
     assert mocks is not None  # there was something to choose on
-    member, own = mocks.member[:, asked_of_sample(case)], case.scores[choice.name][case.truth.evaluated][seen]
-    place = same_recipe(
-        choice.crossed, member, own, case.truth.member_evaluated[seen], optional_take(case.persons, seen)
+    sampled = tried(case)
+    recipe = same_recipe(
+        choice.crossed,
+        mocks.member[:, asked_of_sample(case)],
+        case.scores[choice.name][case.truth.evaluated][sampled],
+        case.truth.member_evaluated[sampled],
+        optional_take(case.persons, sampled),
     )
-    return Headline(choice.name, choice.measure, choice.stand_ins, replace(place, attacks=choice.crossed_names))
+    return Headline(choice.name, choice.measure, choice.stand_ins, replace(recipe, attacks=choice.crossed_names))
 
 
 def find_file_holder(case: Case) -> Headline | None:
-    """The same for someone who holds the model file; None if no attack takes it, or if no other attack was run."""
+    """Choose an attack for someone who holds the model file; None if no attack takes it, or no other was run."""
     attacks = {name: attack for name, attack in _of_access(case, MODEL_FILE).items() if name not in _candidates(case)}
     if not attacks:
         return None
@@ -127,15 +135,15 @@ def find_file_holder(case: Case) -> Headline | None:
     return Headline(choice.name, choice.measure, choice.stand_ins, None)
 
 
-def rows(case: Case) -> tuple[str, ...]:
-    """The attacks of the headline rows: the headline, and that of the file holder if there is one."""
-    second = case.of(find_file_holder)
+def headline_rows(case: Case) -> tuple[str, ...]:
+    """Return the attacks of the headline rows: the headline, and that of the file holder if there is one."""
     first = case.of(find).name
+    second = case.of(find_file_holder)
     return (first,) if second is None else (first, second.name)
 
 
 def chosen(case: Case) -> Choice | None:
-    """The choice on mock targets; None where there are too few, or no attack can be tried on them."""
+    """Return the choice on stand-in targets; None with too few, or if no attack can be tried on them."""
     return _choose(case, _candidates(case))
 
 
@@ -150,36 +158,45 @@ def _choose(case: Case, attacks: Mapping[str, Attack]) -> Choice | None:
 
 
 def stand_in_scores(case: Case) -> np.ndarray | None:
-    """(mock targets, asked records) of the headline; None where it was not tried on any."""
+    """(stand-in targets, evaluated records) scores of the headline; None if it was not tried on any."""
     choice = case.of(chosen)
-    if choice is None or case.of(sample) is None:
-        return None if choice is None else choice.scores
+    if choice is None:
+        return None
+    if case.of(sample) is None:
+        return choice.scores
     return scores_part_by_part(case, case.attacks[choice.name])
 
 
 def same_recipe(
     scores: np.ndarray,
     member: np.ndarray,
-    own: np.ndarray,
-    own_member: np.ndarray,
+    target_scores: np.ndarray,
+    target_member: np.ndarray,
     persons: np.ndarray | None = None,
 ) -> SameRecipe:
-    """Where the target stands among models of the same recipe.
+    """Compare the target with models of the same recipe.
 
-    Mock targets have one reference fewer than the target, since the target is not a reference of theirs.
+    Stand-in targets have one reference fewer than the target, since the target is not a reference of theirs.
 
     Args:
-        scores, member: (models, records) of mock targets.
-        own, own_member: (records,) of the target.
-        persons: (records,) whose records these are; None: each stands alone.
+        scores: (models, records) scores of stand-in targets.
+        member: (models, records) true for their members.
+        target_scores: (records,) scores of the target.
+        target_member: (records,) true for its members.
+        persons: (records,) person of each record.
     """
-    found, auc = aucs(scores, member), float(aucs(own[None], own_member[None])[0])
-    larger = float((found > auc).sum() + 0.5 * (found == auc).sum())
-    return SameRecipe(pooled_auc(scores, member, clusters=persons), tuple(map(float, found)), larger / len(found))
+    model_aucs = aucs(scores, member)
+    target_auc = float(aucs(target_scores[None], target_member[None])[0])
+    larger = float((model_aucs > target_auc).sum() + 0.5 * (model_aucs == target_auc).sum())
+    return SameRecipe(
+        auc=pooled_auc(scores, member, clusters=persons),
+        aucs=tuple(map(float, model_aucs)),
+        share_larger=larger / len(model_aucs),
+    )
 
 
 def _candidates(case: Case) -> dict[str, Attack]:
-    """The attacks by queries; those that take the model file where there are no others."""
+    """Return the attacks by queries; if there are none, those that take the model file."""
     return _of_access(case, QUERIES) or _of_access(case, MODEL_FILE)
 
 
@@ -192,7 +209,7 @@ def _of_access(case: Case, access: Access) -> dict[str, Attack]:
 
 
 def _fixed(attacks: Mapping[str, Attack]) -> Headline:
-    """The first that is preferred; else the first that could have been chosen, or the first."""
+    """Take the first preferred attack; else the first that could have been chosen, or the first."""
     able = [name for name, attack in attacks.items() if attack.on_stand_ins]
     name = next((name for name in (*PREFERRED, *able) if name in attacks), next(iter(attacks)))
     return Headline(name, FIXED, 0, None)

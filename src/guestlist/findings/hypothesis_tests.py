@@ -1,4 +1,4 @@
-"""Attacks that are tests: a test promises a rate of false alarms, and this is what it realised."""
+"""Attacks that are hypothesis tests: their realised false positive rate compared with the nominal level."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAULTLESS = {"loss": 0.0, "margin": 1e9, "p_y": 1.0, "correct": 1.0, "entropy":
 
 @dataclass(frozen=True)
 class Level:
-    """A test that was asked for a false-positive rate of at most ``alpha``: the rates that it realised.
+    """Realised rates of a test with a nominal false-positive rate of ``alpha``.
 
     ``adjusted_fpr_low`` is the lower end of an interval that is corrected for the number of levels tested.
     """
@@ -34,16 +34,16 @@ class Level:
 
     @property
     def exceeds_nominal(self) -> bool:
-        """Whether it is shown to raise more false alarms than it was asked for."""
+        """Evidence that the false positive rate exceeds the nominal level."""
         return self.fpr.low > self.alpha and (self.adjusted_fpr_low is None or self.adjusted_fpr_low > self.alpha)
 
 
 @dataclass(frozen=True)
 class HypothesisTest:
-    """An attack with p-values, held to its promise.
+    """An attack with p-values, compared with its nominal levels.
 
-    ``levels`` leave out those that are smaller than any p-value the attack could have given; there are none where it had no
-    p-values at all. ``needs_population``: it learns what to expect from records that nobody asks about.
+    ``levels`` omit those that are smaller than any p-value the attack could have given; there are none without p-values.
+    ``needs_population``: the test estimates its null distribution from records that are not evaluated.
     """
 
     name: str
@@ -52,20 +52,21 @@ class HypothesisTest:
 
 
 def find(case: Case) -> tuple[HypothesisTest, ...]:
-    """What every attack that is a test realised."""
-    asked, member = case.truth.evaluated, case.truth.member_evaluated
+    """Measure the realised rates of every attack that is a test."""
+    evaluated = case.truth.evaluated
+    member = case.truth.member_evaluated
     tests = {name: attack for name, attack in case.attacks.items() if attack.p_value}
-    found = {
-        name: levels_of(tests[name], values, case.view, asked, member, case.persons)
+    levels = {
+        name: levels_of(tests[name], values, case.view, evaluated, member, case.persons)
         for name, values in case.p_values.items()
     }
-    error = SIGNIFICANCE_LEVEL * SHARES["promises"] / max(sum(map(len, found.values())), 1)
-    found = {
-        name: tuple(_with_least(level, case.p_values[name][asked], member, error, case.persons) for level in levels)
-        for name, levels in found.items()
+    error = SIGNIFICANCE_LEVEL * SHARES["promises"] / max(sum(map(len, levels.values())), 1)
+    adjusted = {
+        name: tuple(_adjusted(level, case.p_values[name][evaluated], member, error, case.persons) for level in some)
+        for name, some in levels.items()
     }
     return tuple(
-        HypothesisTest(name, found.get(name, ()), attack.p_value is population_p_value)
+        HypothesisTest(name, adjusted.get(name, ()), attack.p_value is population_p_value)
         for name, attack in tests.items()
     )
 
@@ -74,39 +75,44 @@ def levels_of(
     attack: Attack,
     p_values: np.ndarray,
     view: Signals,
-    asked: np.ndarray,
+    evaluated: np.ndarray,
     member: np.ndarray,
     persons: np.ndarray | None = None,
 ) -> tuple[Level, ...]:
-    """What a test realises at each of ``ALPHAS`` that it can reach at all.
+    """Measure the realised rates of a test at each of ``ALPHAS`` that it can reach.
 
     Args:
+        attack: The test.
         p_values: (records,) of the whole pool.
-        asked: (records,) the records to judge it by.
-        member: the truth about those.
-        persons: whose records those are; None where each stands alone.
+        view: The adversary's view.
+        evaluated: (records,) true for the records to evaluate it on.
+        member: (evaluated records,) true for members.
+        persons: (evaluated records,) person of each record; None without person identifiers.
     """
-    reach = smallest_p_value(attack, view, asked)
-    own = p_values[asked]
-    return tuple(Level(a, *rates_at_level(own, member, a, clusters=persons)) for a in ALPHAS if a >= reach)
+    smallest = smallest_p_value(attack, view, evaluated)
+    return tuple(
+        Level(alpha, *rates_at_level(p_values[evaluated], member, alpha, clusters=persons))
+        for alpha in ALPHAS
+        if alpha >= smallest
+    )
 
 
-def _with_least(
+def _adjusted(
     level: Level, p_values: np.ndarray, member: np.ndarray, error: float, persons: np.ndarray | None
 ) -> Level:
     fpr, _ = rates_at_level(p_values, member, level.alpha, clusters=persons, confidence=1 - 2 * error)
     return replace(level, adjusted_fpr_low=fpr.low)
 
 
-def smallest_p_value(attack: Attack, view: Signals, asked: np.ndarray) -> float:
-    """The smallest p-value that any asked record could have had: 1 / 9 for a share of eight references.
+def smallest_p_value(attack: Attack, view: Signals, evaluated: np.ndarray) -> float:
+    """Return the smallest p-value that an evaluated record could have had: 1 / 9 for a share of eight references.
 
-    It is the test's answer to a target that fits every asked record without fault.
+    It is the test's p-value for a target that fits every evaluated record perfectly.
     """
-    said = {}
+    perfect = {}
     for name in _FAULTLESS.keys() & set(attack.needs):
         row = view.target(name)
-        said[name] = np.where(asked & ~np.isnan(row), _FAULTLESS[name], row)
-    best = view.with_target(said, with_perfect_fit(view.evidence))
+        perfect[name] = np.where(evaluated & ~np.isnan(row), _FAULTLESS[name], row)
+    best = view.with_target(perfect, with_perfect_fit(view.evidence))
     assert attack.p_value is not None
-    return float(np.nanmin(attack.p_value(best)[asked]))
+    return float(np.nanmin(attack.p_value(best)[evaluated]))

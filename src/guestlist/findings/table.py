@@ -57,7 +57,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "epsilon": epsilon.find,
     "agreement": agreement.find,
     "groups": groups.find,
-    "file_holder_groups": groups.find_file_holder,
+    "file_holder_groups": groups.find_for_file_holder,
     "group_risks": group_risks.find,
     "class_gap": class_gap.find,
     "exposed": records.find,

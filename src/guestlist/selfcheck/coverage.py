@@ -21,7 +21,7 @@ from guestlist.evaluate.intervals import proportion
 from guestlist.evaluate.low_fpr import positive_predictive_value, tpr_at_fpr
 from guestlist.evaluate.pooled import pooled_auc, pooled_tpr_at_fpr
 from guestlist.evaluate.ranking import auc, auc_difference
-from guestlist.findings.false_alarms import calls_on_models
+from guestlist.findings.false_alarms import count_flags
 from guestlist.selfcheck.pools import FinitePool
 from guestlist.selfcheck.visits import Visits
 
@@ -122,8 +122,8 @@ def _told(figure: Callable[..., Estimate], rng: np.random.Generator, world: Visi
 
 def _false_alarms(rng: np.random.Generator, pool: FinitePool, record: int) -> Estimate:
     """How often one record is called by models that did not train on it."""
-    (calls,) = calls_on_models(*pool.draw(rng), 0.05)
-    return proportion(int(calls.called_outside[record]), int(calls.outside[record]))
+    (calls,) = count_flags(*pool.draw(rng), 0.05)
+    return proportion(int(calls.flagged_outside[record]), int(calls.outside[record]))
 
 
 def _right(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
