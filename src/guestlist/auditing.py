@@ -40,7 +40,7 @@ from guestlist.collecting.evidence.gathering import (
     collect_evidence,
     collected_types,
     default_plans,
-    from_target,
+    evidence_from_target,
     read_evidence,
     resume_plans,
 )
@@ -341,7 +341,7 @@ def _open_audit(inputs: Inputs, config: AuditConfig, input_checks: tuple[Check, 
                 config.attacks, config.min_references, evidence_names, missing_evidence(), target.scale.signal_names
             ),
             plans=resume_plans(store, plans),
-            target_evidence=from_target(plans, target, inputs.pool, inputs.split),
+            target_evidence=evidence_from_target(plans, target, inputs.pool, inputs.split),
             evidence_names=evidence_names,
             baseline=_run_baseline(inputs, config, store),
             checks=(*input_checks, *output_checks),

@@ -1,4 +1,4 @@
-"""Consistency of the target's outputs: the same for the same record, whenever and with whatever others it is queried.
+"""Consistency of the target's outputs across queries and batches.
 
 An attack compares outputs record by record. Dropout or batch normalisation in training mode, a cache, a random seed or a data
 loader that shuffles make them depend on something else. A sample of the records is therefore queried twice more.
@@ -45,12 +45,12 @@ class Consistency:
 
     @property
     def deterministic(self) -> bool:
-        """Whether two queries of the same records have the same outputs."""
+        """True if two queries of the same records have the same outputs."""
         return not self.changed
 
     @property
     def depends_on_batch(self) -> bool:
-        """Whether outputs depend on the other records in a query."""
+        """True if outputs depend on the other records in a query."""
         return self.batched >= max(2, RECORDS_OF_BATCH * self.records)
 
 

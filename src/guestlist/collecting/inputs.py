@@ -28,7 +28,7 @@ from guestlist.targets import Target, as_target
 from guestlist.targets.estimators import with_fit_params
 
 
-class Columns(TypedDict, total=False):
+class ColumnNames(TypedDict, total=False):
     """Names of columns in a user's tables."""
 
     label: str | None
@@ -86,7 +86,7 @@ class Inputs:
 
     @property
     def drawn(self) -> bool:
-        """Whether guestlist drew the members, so that they differ from non-members only by chance."""
+        """True if guestlist drew the members, so that they differ from non-members only by chance."""
         return self.game is not None and is_iid(self.game)
 
 
@@ -154,7 +154,7 @@ def prepare(
 def _drop_duplicates(
     hashes: np.ndarray, persons: np.ndarray | None, member: np.ndarray, outside: np.ndarray, choice: str
 ) -> tuple[np.ndarray, Duplicates]:
-    """Return (records,) true for those that stay, and counts; ``drop`` removes non-members that are also members."""
+    """Return the (records,) mask of those that stay, and counts of non-members that are also members."""
     again = checks.members_again(hashes, persons, member, outside)
     both = None if persons is None else len(set(persons[member]) & set(persons[outside]))
     counts = Duplicates(int(again.sum()), int(outside.sum()), choice == "drop", both)

@@ -15,7 +15,7 @@ WAIT = 2.0  # seconds of work before anything is shown by default
 
 
 def progress_of(progress: Progress | bool | None) -> Progress | None:
-    """Return the progress that a user chose; ``True`` shows it in a terminal or notebook once the work takes seconds."""
+    """Return the progress that a user chose; ``True`` shows it in a terminal or a notebook."""
     if progress is None or progress is False:
         return None
     if progress is True:
@@ -71,7 +71,7 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
 
 
 def interactive_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:
-    """Yield the items, with a bar in a terminal or a line in a notebook after some seconds; nothing in a log or a pipe."""
+    """Yield the items, with a bar in a terminal or a line in a notebook after some seconds."""
     console = _console()
     if console.is_jupyter:
         yield from _in_notebook(items, total, what)

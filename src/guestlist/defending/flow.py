@@ -11,7 +11,7 @@ from guestlist.auditing import run_audit
 from guestlist.case import PRIOR
 from guestlist.collecting.engines.engine import Engine, Progress
 from guestlist.collecting.evidence.gathering import AnyPlan
-from guestlist.collecting.inputs import Columns, Inputs, prepare
+from guestlist.collecting.inputs import ColumnNames, Inputs, prepare
 from guestlist.config import REFERENCES, AuditConfig
 from guestlist.cover import Cover, notes_with_cover
 from guestlist.data import as_data
@@ -118,7 +118,7 @@ def defend(
         cover=cover,
         baseline=baseline,
     )
-    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model, train), members, nonmembers, population, **settings.input_options)
     situation = _situation(given, held_out, columns)
     candidates(situation, defences)  # a misspelt name is found before anything is trained
@@ -169,7 +169,7 @@ def estimate_runtime(
     """
     _check_whole(references)
     settings = AuditConfig.from_options(references=references, seed=seed, jobs=jobs, engine=engine)
-    columns: Columns = {"label": label, "group": group, "id": id, "person": person}
+    columns: ColumnNames = {"label": label, "group": group, "id": id, "person": person}
     given = prepare(as_target(model), members, nonmembers, population, **columns, duplicates=duplicates, seed=seed)
     plan = [one for one in candidates(_situation(given, held_out, columns), defences) if not one.unfit]
     seconds, _ = time_of_training(given, seed)
@@ -202,7 +202,7 @@ def _there(folder: Path) -> int:
     return max(open_store(folder).models(), default=0)
 
 
-def _situation(given: Inputs, held_out, columns: Columns) -> Situation:
+def _situation(given: Inputs, held_out, columns: ColumnNames) -> Situation:
     """What the choice of defences hangs on; ids that cannot be paired are refused before the long work."""
     ids = given.pool.ids[given.split.evaluated[0]]
     if len(set(ids)) < len(ids):

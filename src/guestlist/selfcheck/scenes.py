@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.made_up import SimulatedModels
 from guestlist.selfcheck.worlds import SURE_MARGIN, Seed, as_rotation, gaussian, signals_of_rounded
 from guestlist.views.signals import Signals
 
@@ -92,7 +92,7 @@ def scene(name: str, shift: float, *, records: int, models: int, seed: Seed) -> 
     return scene_of(world, together, situation.population)
 
 
-def scene_of(world: Simulation, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
+def scene_of(world: SimulatedModels, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
     """The first model of a world as the target, its members first."""
     not_evaluated = world.rng(99, 0).random(len(world.labels)) < population
     view = as_rotation(world, together, not_evaluated if population else None).facing(0)

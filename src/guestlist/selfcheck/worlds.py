@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from guestlist.collecting.evidence.made_up import Simulation, answers_of_margin, signals_of_margin
+from guestlist.collecting.evidence.made_up import SimulatedModels, answers_of_margin, signals_of_margin
 from guestlist.collecting.evidence.table import EVIDENCE, missing_evidence, shared_with_mocks
 from guestlist.games.bernoulli import random_membership
 from guestlist.targets.signals import signals_of_probabilities
@@ -93,7 +93,7 @@ def gaussian(
     unsteady: float = 1.0,
     says: Callable[[np.ndarray], np.ndarray] = np.asarray,
     signals_of: Callable[[np.ndarray, int], dict[str, np.ndarray]] = signals_of_margin,
-) -> tuple[Simulation, np.ndarray | None]:
+) -> tuple[SimulatedModels, np.ndarray | None]:
     """Normal margins, ``shift`` larger for members; and which models are left out together.
 
     Args:
@@ -113,7 +113,7 @@ def gaussian(
     noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
     margin = difficulty + shift * member + noise
     labels = _labels(member[0], classes, shares, tilt, rng)
-    world = Simulation(
+    world = SimulatedModels(
         difficulty=difficulty,
         deviation=deviation,
         margin=says(margin),
@@ -191,12 +191,12 @@ def memorising_simulation(
     margin = difficulty + gain * member + np.where(member, steady, 1.0) * rng.normal(size=member.shape)
     labels = rng.integers(0, 2, records)
     others = _others(models, together)
-    world = Simulation(difficulty, np.ones(records), margin, member, labels, others, _seeds(seed))
+    world = SimulatedModels(difficulty, np.ones(records), margin, member, labels, others, _seeds(seed))
     return Memorising(as_rotation(world, together), memorised)
 
 
 def as_rotation(
-    world: Simulation, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
+    world: SimulatedModels, together: np.ndarray | None = None, not_evaluated: np.ndarray | None = None
 ) -> Rotation:
     """A made-up world as every model in turn as the target, with all the evidence that can be made up.
 

@@ -84,7 +84,7 @@ def _check_array(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
 
 
 def _claimed_size(part: zipfile.ZipInfo, file: IO[bytes]) -> int | None:
-    """Read the header of an array, and return the bytes that it claims; None for objects, which have no fixed size."""
+    """Read the header of an array, and return the bytes that it claims; None for objects."""
     start = file.read(10)
     if start.startswith(b"\x93NUMPY\x01\x00") and len(start) == 10:
         plain = PLAIN_HEADER.fullmatch(file.read(int.from_bytes(start[8:], "little")))

@@ -17,7 +17,10 @@ from guestlist.views.lazily import LazyMapping, freeze
 
 
 class Part(Protocol):
-    """Data of one type of evidence. If it holds data of every reference, it has ``take_references(references)`` too."""
+    """Data of one type of evidence.
+
+    If it holds data of every reference, it has ``take_references(references)`` too.
+    """
 
     def take(self, records: np.ndarray) -> Part:
         """Select records."""

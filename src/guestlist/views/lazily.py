@@ -92,7 +92,7 @@ def lazy_matrices(
 
 
 def lazy_part(values: Mapping[str, np.ndarray], name: str, records: np.ndarray) -> np.ndarray | None:
-    """Return (models, chosen) of a matrix if that part can be computed alone, and the whole is not in memory; else None."""
+    """Return (models, chosen) of a matrix; None if it is better computed as a whole."""
     return values.part(name, records) if isinstance(values, LazyMapping) else None
 
 

@@ -16,7 +16,14 @@ import numpy as np
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import EvidenceType
 from guestlist.collecting.evidence.made_up import models_without
-from guestlist.collecting.evidence.plan import begin_plan, check_counts, evidence_folder, plan_of
+from guestlist.collecting.evidence.plan import (
+    begin_plan,
+    check_counts,
+    evidence_folder,
+    evidence_path,
+    missing_files,
+    plan_of,
+)
 from guestlist.collecting.readout import SignalExtractor
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
@@ -66,7 +73,6 @@ class Distilled:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
         eligible = self._eligible(context)
         # The same number of records as the target had; all of them if there are no more.
         rate = float(min(context.store.split.members.sum() / eligible.sum(), 1 - 1e-9))
@@ -79,7 +85,7 @@ class Distilled:
             extractor=context.extractor,
             folder=folder,
         )
-        context.run(task, [k for k in range(1, 1 + plan.models) if k not in collected])
+        context.run(task, missing_files(context.store, folder, "model", plan.models))
 
     def _eligible(self, context: CollectContext) -> np.ndarray:
         """Return (records,) true for those that may be trained on."""
@@ -98,7 +104,7 @@ class Distilled:
         numbers = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
         if not numbers:
             return None
-        parts = [store.read(_path(folder, k)) for k in numbers]
+        parts = [store.read(evidence_path(folder, "model", k)) for k in numbers]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         return ModelsView(values, values.pop("member"))
 
@@ -122,11 +128,7 @@ class DistilModel:
         answers = self.extractor.train_and_query(
             name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
         )
-        return {_path(self.folder, k): {**self.extractor.signals(answers), "member": rows}}
-
-
-def _path(folder: Path, k: int) -> Path:
-    return folder / f"model-{k:04d}.npz"
+        return {evidence_path(self.folder, "model", k): {**self.extractor.signals(answers), "member": rows}}
 
 
 EVIDENCE_TYPE = EvidenceType(

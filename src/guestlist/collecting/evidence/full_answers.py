@@ -14,8 +14,8 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.made_up import Simulation, answers_of_margin
-from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
+from guestlist.collecting.evidence.made_up import SimulatedModels, answers_of_margin
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, evidence_path, missing_files, plan_of
 from guestlist.collecting.references import TrainReference, train_reference
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
@@ -47,9 +47,8 @@ class FullAnswers:
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "model")})
         task = QueryReference(train_reference(context), frozenset(context.store.models()), folder)
-        context.run(task, [k for k in range(1, 1 + context.references) if k not in collected])
+        context.run(task, missing_files(context.store, folder, "model", context.references))
 
     @staticmethod
     def read(store: Store) -> FullAnswersView | None:
@@ -61,7 +60,7 @@ class FullAnswers:
         numbers = [k for k in file_numbers(folder, "model") if k in models]
         if not numbers:
             return None
-        log_p = [store.read(_path(folder, k))["log_p"] for k in numbers]
+        log_p = [store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers]
         return FullAnswersView(np.stack(log_p), store.split.member[numbers])
 
 
@@ -76,23 +75,19 @@ class QueryReference:
     def files(self, k: int, pool: Data) -> Files:
         extractor = self.reference.extractor
         answers = self.reference.answers(k, pool)
-        files = {_path(self.folder, k): {"log_p": extractor.scale.log_probabilities(answers)}}
+        files = {evidence_path(self.folder, "model", k): {"log_p": extractor.scale.log_probabilities(answers)}}
         if k in self.with_signals:
             return files
         return {model_path(self.reference.folder, k): extractor.signals(answers), **files}
 
 
 def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
-    """Write (records, classes) log-probabilities of a model that the user trained; NaN where it was not queried."""
+    """Write (records, classes) log-probabilities of a model that the user trained."""
     begin_plan(store, FullAnswers())
-    store.write(_path(evidence_folder(store, FullAnswers.name), k), {"log_p": log_p})
+    store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
 
 
-def _path(folder: Path, k: int) -> Path:
-    return folder / f"model-{k:04d}.npz"
-
-
-def _simulate(world: Simulation, k: int) -> FullAnswersView:
+def _simulate(world: SimulatedModels, k: int) -> FullAnswersView:
     others = world.others(k)
     return FullAnswersView(answers_of_margin(world.margin[others], world.labels, world.classes), world.member[others])
 

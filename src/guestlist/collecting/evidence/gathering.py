@@ -63,7 +63,7 @@ def default_plans(plans: Sequence[AnyPlan], target: Target, pool: Data, split: S
 
 
 def resume_plans(store: Store, plans: Sequence[AnyPlan]) -> list[Plan]:
-    """Return the plans to collect, with those begun before: a killed one resumes, and new references are queried."""
+    """Return the plans to collect, with those begun in an earlier run."""
     names = {plan.name for plan in plans}
     stored = {name: plan_of(store, name) for name in EVIDENCE if name not in names}
     begun = [EVIDENCE[name].plan(**options) for name, options in stored.items() if options is not None]
@@ -80,7 +80,7 @@ def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
             raise
 
 
-def from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
+def evidence_from_target(plans: Sequence[AnyPlan], target: Target, pool: Data, split: Split) -> dict[str, Part]:
     """Return the evidence that the target gives at once, by name."""
     return {plan.name: plan.take(target, pool, split) for plan in plans if isinstance(plan, FromTarget)}
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.made_up import SimulatedModels
 from guestlist.collecting.evidence.plan import FromTarget, Plan
 from guestlist.store import Store
 from guestlist.views.evidence import Part
@@ -56,13 +56,13 @@ class EvidenceType:
     default: bool = False
     default_scales: tuple[str, ...] = ()
     on_mocks: bool = False
-    simulate: Callable[[Simulation, int], Any] | None = None
+    simulate: Callable[[SimulatedModels, int], Any] | None = None
     known_membership: Callable[[Any], np.ndarray] | None = None
     perfect_fit: Callable[[Any], Any] | None = None
 
     @property
     def stored(self) -> bool:
-        """Whether it is written into the audit folder."""
+        """True if it is written into the audit folder."""
         return hasattr(self.plan, "collect")
 
     def read(self, store: Store) -> Part | None:

@@ -1,9 +1,9 @@
-"""Models trained as the target was, without the one record that they are queried about (Ye et al. 2022, attack L).
+"""Models trained without the one record that they are queried about (Ye et al. 2022, attack L).
 
-Every chosen record has its own models, so it is done for few records. A non-member is not in the target's training set: its
-models train on all members, with their own seeds. One set of models for all non-members would be cheaper. But chance in those
-models would move the scores of all non-members together, and an interval that assumes independent records would then exclude
-an AUC of 0.5 far too often if nothing leaks.
+They are trained as the target was. Every chosen record has its own models, so it is done for few records. A non-member is
+not in the target's training set: its models train on all members, with their own seeds. One set of models for all non-members
+would be cheaper. But chance in those models would move the scores of all non-members together, and an interval that assumes
+independent records would then exclude an AUC of 0.5 far too often if nothing leaks.
 
     record-00042.npz   a chosen record: name to (models,) signals of the models trained without it
 """

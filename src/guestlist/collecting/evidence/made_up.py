@@ -38,7 +38,7 @@ def _log_of_complement(wrong: np.ndarray, loss: np.ndarray, others: int) -> np.n
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulatedModels:
     """Ground truth of every record and model of a simulation.
 
     Args:
@@ -78,7 +78,7 @@ class Simulation:
 MODELS = 16
 
 
-def models_without(world: Simulation, k: int, *, purpose: int) -> ModelsView:
+def models_without(world: SimulatedModels, k: int, *, purpose: int) -> ModelsView:
     """Simulate models that did not train on the queried record."""
     shape = (MODELS, len(world.labels))
     values = world.signals(world.difficulty + world.deviation * world.rng(purpose, k).normal(size=shape))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from guestlist.arrays.threads import one_thread
-from guestlist.collecting.evidence.plan import Plan, begin_plan, evidence_folder, plan_of
+from guestlist.collecting.evidence.plan import Plan, begin_plan, evidence_folder, stored_arrays
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.store import Store
 from guestlist.views.evidence import OwnersView
+
+FILE = "values.npz"
 
 
 def collect_values(
@@ -25,7 +26,7 @@ def collect_values(
             records are written.
     """
     begin_plan(context.store, plan)
-    path = _path(context.store, plan.name)
+    path = evidence_folder(context.store, plan.name) / FILE
     if path.exists():
         context.store.check(path)
         return
@@ -43,11 +44,5 @@ def collect_values(
 
 def read_values(store: Store, name: str) -> OwnersView | None:
     """Read values that :func:`collect_values` wrote; None if there are none."""
-    path = _path(store, name)
-    if plan_of(store, name) is None or not path.exists():
-        return None
-    return OwnersView(store.read(path))
-
-
-def _path(store: Store, name: str) -> Path:
-    return evidence_folder(store, name) / "values.npz"
+    values = stored_arrays(store, name, FILE)
+    return None if values is None else OwnersView(values)

@@ -1,5 +1,6 @@
-"""Perturbation of records: noise on numbers, and random replacement of words and other values by another record's.
+"""Perturbation of records.
 
+Numbers get noise; words and other values are replaced at random by those of another record.
 A column keeps its type, its categories, whole numbers and missing values.
 """
 

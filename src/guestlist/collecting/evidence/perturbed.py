@@ -15,9 +15,16 @@ from scipy.special import expit
 from guestlist.calling import query
 from guestlist.collecting.engines.engine import Files, Here
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.made_up import Simulation
+from guestlist.collecting.evidence.made_up import SimulatedModels
 from guestlist.collecting.evidence.perturbations import ColumnScales, column_scales, perturbed
-from guestlist.collecting.evidence.plan import begin_plan, check_counts, evidence_folder, plan_of
+from guestlist.collecting.evidence.plan import (
+    begin_plan,
+    check_counts,
+    evidence_folder,
+    evidence_path,
+    missing_files,
+    plan_of,
+)
 from guestlist.collecting.readout import SignalExtractor
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
@@ -75,7 +82,6 @@ class Perturbed:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        collected = context.store.check_files({k: _path(folder, k) for k in file_numbers(folder, "copy")})
         task = QueryCopies(
             predict=context.target.predict,
             plan=self,
@@ -86,8 +92,7 @@ class Perturbed:
             folder=folder,
         )
         # In this process: a target may be a service or a model on a device, which cannot be pickled.
-        missing = [k for k in range(1, 1 + plan.copies) if k not in collected]
-        replace(context, engine=Here()).run(task, missing)
+        replace(context, engine=Here()).run(task, missing_files(context.store, folder, "copy", plan.copies))
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
@@ -100,7 +105,7 @@ class Perturbed:
             return None
         evaluated = store.split.evaluated[0]
         share = np.full(len(evaluated), np.nan)
-        share[evaluated] = np.mean([store.read(_path(folder, k))["right"] for k in numbers], axis=0)
+        share[evaluated] = np.mean([store.read(evidence_path(folder, "copy", k))["right"] for k in numbers], axis=0)
         return PerturbedView(share, len(numbers))
 
 
@@ -120,7 +125,11 @@ class QueryCopies:
         rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
         size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
         batches = (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size))
-        return {_path(self.folder, k): {"right": np.concatenate([self._right(pool, rows, rng) for rows in batches])}}
+        return {
+            evidence_path(self.folder, "copy", k): {
+                "right": np.concatenate([self._right(pool, rows, rng) for rows in batches])
+            }
+        }
 
     def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return (rows,) true where the target labels a perturbed copy correctly."""
@@ -148,15 +157,11 @@ class PerturbedPredict:
             ) from error
 
 
-def _path(folder: Path, k: int) -> Path:
-    return folder / f"copy-{k:04d}.npz"
-
-
 # Number of perturbed copies of each record of a simulation.
 N_SIMULATED = 20
 
 
-def _simulate(world: Simulation, k: int) -> PerturbedView:
+def _simulate(world: SimulatedModels, k: int) -> PerturbedView:
     """Simulate labels that are correct with the target's probability."""
     right = world.rng(3, k).binomial(N_SIMULATED, expit(world.margin[k]))
     return PerturbedView(right / N_SIMULATED, N_SIMULATED)

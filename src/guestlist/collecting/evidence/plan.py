@@ -13,7 +13,7 @@ from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import FolderError
 from guestlist.games import Split
-from guestlist.store import Store
+from guestlist.store import Store, file_numbers
 from guestlist.store.jsonable import to_json
 from guestlist.targets.target import Target
 from guestlist.views.evidence import Part
@@ -56,6 +56,25 @@ class FromTarget(AnyPlan, Protocol):
 def evidence_folder(store: Store, name: str) -> Path:
     """Return the folder of one type of evidence."""
     return store.folder / "evidence" / name
+
+
+def evidence_path(folder: Path, prefix: str, k: int) -> Path:
+    """Return the path of one of many files of a type of evidence."""
+    return folder / f"{prefix}-{k:04d}.npz"
+
+
+def missing_files(store: Store, folder: Path, prefix: str, count: int) -> list[int]:
+    """Check the files that a folder holds, and return the numbers from 1 to ``count`` without one."""
+    held = store.check_files({k: evidence_path(folder, prefix, k) for k in file_numbers(folder, prefix)})
+    return [k for k in range(1, 1 + count) if k not in held]
+
+
+def stored_arrays(store: Store, name: str, file: str) -> dict[str, np.ndarray] | None:
+    """Read the only file of a type of evidence; None if it was not collected."""
+    path = evidence_folder(store, name) / file
+    if plan_of(store, name) is None or not path.exists():
+        return None
+    return store.read(path)
 
 
 def begin_plan(store: Store, plan: P) -> P:

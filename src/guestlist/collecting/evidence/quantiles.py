@@ -16,8 +16,8 @@ import numpy as np
 
 from guestlist.collecting.engines.engine import Files
 from guestlist.collecting.evidence.kind import EvidenceType
-from guestlist.collecting.evidence.made_up import Simulation
-from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
+from guestlist.collecting.evidence.made_up import SimulatedModels
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, stored_arrays
 from guestlist.collecting.evidence.regression import quantile_regression, regression_features
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
@@ -30,6 +30,8 @@ from guestlist.views.evidence import Degenerate, QuantilesView
 
 # Number of records beyond a quantile that an estimate of it needs.
 BEYOND = 5
+
+_FILE = "regression.npz"
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Quantiles:
 
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
-        path = _path(context.store)
+        path = evidence_folder(context.store, self.name) / _FILE
         if path.exists():
             context.store.check(path)
             return
@@ -100,10 +102,9 @@ class Quantiles:
 
     @staticmethod
     def read(store: Store) -> QuantilesView | None:
-        path = _path(store)
-        if plan_of(store, Quantiles.name) is None or not path.exists():
+        arrays = stored_arrays(store, Quantiles.name, _FILE)
+        if arrays is None:
             return None
-        arrays = store.read(path)
         degenerate = Degenerate(*arrays["degenerate"]) if arrays["degenerate"].size else None
         return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
@@ -132,15 +133,11 @@ class FitQuantiles:
         return {self.path: {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
 
 
-def _path(store: Store) -> Path:
-    return evidence_folder(store, Quantiles.name) / "regression.npz"
-
-
 # Standard deviation of the simulated regressor's error, in standard deviations of a margin.
 ERROR = 0.5
 
 
-def _simulate(world: Simulation, k: int) -> QuantilesView:
+def _simulate(world: SimulatedModels, k: int) -> QuantilesView:
     """Simulate the 95% quantile of a non-member's margin with an error in its difficulty."""
     noise = world.rng(4, k).normal(size=(3, len(world.labels)))
     above = 1.645 * world.deviation

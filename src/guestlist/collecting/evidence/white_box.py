@@ -1,4 +1,4 @@
-"""White-box features from the target's parameters, for an attacker who knows the membership of some records.
+"""White-box features, for an attacker who knows the membership of some records.
 
 The attacker holds the model. A classifier is fitted on the records with known membership, and the others are evaluated
 (Nasr et al. 2019).
@@ -7,14 +7,13 @@ The attacker holds the model. A classifier is fitted on the records with known m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from guestlist.collecting.evidence.kind import MODEL_FILE, EvidenceType
-from guestlist.collecting.evidence.made_up import Simulation
-from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, plan_of
+from guestlist.collecting.evidence.made_up import SimulatedModels
+from guestlist.collecting.evidence.plan import begin_plan, evidence_folder, stored_arrays
 from guestlist.collecting.site import CollectContext
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -23,6 +22,8 @@ from guestlist.randomness import stream
 from guestlist.store import Store
 from guestlist.targets.target import Target
 from guestlist.views.evidence import WhiteBoxView
+
+_FILE = "features.npz"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class WhiteBox:
 
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
-        path = _path(context.store)
+        path = evidence_folder(context.store, self.name) / _FILE
         if path.exists():
             context.store.check(path)
             return
@@ -83,18 +84,14 @@ class WhiteBox:
     @staticmethod
     def read(store: Store) -> WhiteBoxView | None:
         """Read the features, with the membership of known records only."""
-        if plan_of(store, WhiteBox.name) is None or not _path(store).exists():
+        arrays = stored_arrays(store, WhiteBox.name, _FILE)
+        if arrays is None:
             return None
-        arrays = store.read(_path(store))
         member = store.split.members & arrays["known"]
         return WhiteBoxView(arrays["features"], tuple(map(str, arrays["names"])), arrays["known"], member)
 
 
-def _path(store: Store) -> Path:
-    return evidence_folder(store, WhiteBox.name) / "features.npz"
-
-
-def _simulate(world: Simulation, k: int) -> WhiteBoxView:
+def _simulate(world: SimulatedModels, k: int) -> WhiteBoxView:
     """Simulate parameters that reveal the margin, with half of the records known."""
     known = world.rng(5, k).random(len(world.labels)) < 0.5
     return WhiteBoxView(world.margin[k][:, None], ("margin",), known, known & world.member[k])
