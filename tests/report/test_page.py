@@ -67,7 +67,7 @@ def test_shows_everything_there_is(case):
         answer.verdict_text(results),
         words.basis_sentence(results),
         *limits.detection_limits(results),
-        *headline.meaning(results),
+        *headline.metric_meanings(words.headline_attack(results)),
     ):
         assert said in shown
     for finding in results.outcomes:

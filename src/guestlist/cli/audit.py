@@ -76,7 +76,8 @@ def audit(out, as_json, **options):
     guestlist audit --model model.skops --members train.parquet --nonmembers holdout.parquet --label income
     guestlist audit --predictions preds.npz
     """
-    model, predictions = options["model"], options["predictions"]
+    model = options["model"]
+    predictions = options["predictions"]
     if (model is None) == (predictions is None):
         raise click.UsageError("Give either --model (with --members and --nonmembers) or --predictions.")
     _refuse_unused(predictions is not None, options)

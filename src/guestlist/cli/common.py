@@ -112,10 +112,15 @@ def print_results(results, out: Path, as_json: bool) -> None:
     """Write the report, and print the summary or the JSON document."""
     path = results.to_html(out / "report.html")
     if as_json:
-        click.echo(json.dumps(results.document(), indent=1))
+        print_json(results.document())
     else:
         click.echo(results.summary())
         click.echo(f"Report: {path}")
+
+
+def print_json(content) -> None:
+    """Print content as JSON on stdout."""
+    click.echo(json.dumps(content, indent=1))
 
 
 def check_table_path(path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, print_json
 from guestlist.cli.cover import cover_options, updated_cover
 from guestlist.cli.kinds import FILE, PATH, SHARE
 
@@ -49,7 +48,7 @@ def compare(folders, fpr, baselines, out, as_json, **options):
     if out is not None:
         comparisons.to_html(out)
     if as_json:
-        click.echo(json.dumps(to_json(comparisons), indent=1))
+        print_json(to_json(comparisons))
         return
     _show(comparisons)
     if out is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from guestlist.cli.common import as_json, show_warnings
+from guestlist.cli.common import as_json, print_json, show_warnings
 from guestlist.cli.cover import cover_from, cover_options, updated_stored_cover
 from guestlist.cli.kinds import PATH, REFERENCES, SHARE
 from guestlist.cli.request import (
@@ -84,7 +83,7 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
         )
     page = None if result.compared is None else result.compared.to_html(out / "comparison.html")
     if as_json:
-        click.echo(json.dumps(result.document(), indent=1))
+        print_json(result.document())
         return
     show_defences(result, fpr)
     click.echo(f"Audits: {out}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from guestlist.cli.common import address, as_json, build_engine, engine, jobs, quiet, show_warnings
+from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet, show_warnings
 from guestlist.cli.cover import cover_from, cover_options
 from guestlist.cli.kinds import MAX_NUMBER, PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
 
@@ -98,7 +97,7 @@ def dp(data, label, drop, out, epsilon, delta, coins, canaries, references, seed
         )
     page = results.to_html(out / "report.html")
     if as_json:
-        click.echo(json.dumps(results.document(), indent=1))
+        print_json(results.document())
         return
     click.echo(
         f"Trained {recipe.steps:,} steps on batches of about {recipe.rate * members:,.0f} records, each drawn by itself, with "

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from guestlist.cli.claim import DELTA_RANGE, EPSILON_RANGE, claim_from, gaussian_noise
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, print_json
 from guestlist.cli.kinds import PATH, SHARE
 
 
@@ -105,6 +103,6 @@ def epsilon(folder, delta, claimed, gaussian_noise, attack, method, threshold, c
         confidence=confidence,
     )
     if as_json:
-        click.echo(json.dumps({**to_json(result), "contradicted": result.contradicted}, indent=1))
+        print_json({**to_json(result), "contradicted": result.contradicted})
     else:
         click.echo(epsilon_verdict(result))

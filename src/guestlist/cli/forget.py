@@ -6,7 +6,7 @@ import json
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, print_json
 from guestlist.cli.kinds import PATH, WholeNumber
 
 
@@ -25,7 +25,7 @@ def forget(folder, ids, max_rows, as_json):
     top = pairs.head(max_rows)
     if as_json:
         rows = json.loads(top.to_json(orient="records"))
-        click.echo(json.dumps({"pairs": len(pairs), "sure": significant, "most": rows}, indent=1))
+        print_json({"pairs": len(pairs), "sure": significant, "most": rows})
         return
     from guestlist.cli.show import show_table
 

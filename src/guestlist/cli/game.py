@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import click
 
-from guestlist.cli.common import address, as_json, build_engine, engine, jobs, quiet
+from guestlist.cli.common import address, as_json, build_engine, engine, jobs, print_json, quiet
 from guestlist.cli.cover import cover_from, cover_options
 from guestlist.cli.kinds import PATH, REFERENCES, SEED, SHARE, NumberRange, WholeNumber
 from guestlist.lines import single_line
@@ -160,7 +160,6 @@ def _build_game(game: type, *options):
 
 
 def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, as_json, **options) -> None:
-    import json
 
     from guestlist.collecting.progress import show_progress
     from guestlist.errors import InputError
@@ -190,7 +189,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, a
     )
     page = result.to_html(out / "experiment.html")
     if as_json:
-        click.echo(json.dumps(result.to_dict(), indent=1))
+        print_json(result.to_dict())
         return
     from guestlist.cli.show import show_table
     from guestlist.report.format import decimal, interval

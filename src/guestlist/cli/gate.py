@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, check_parent_folder
+from guestlist.cli.common import as_json, check_parent_folder, print_json
 from guestlist.cli.kinds import FILE, PATH, NumberRange
 
 BEYOND_LIMIT = 1
@@ -82,7 +81,7 @@ def gate(
     if not show_ids:
         gated = replace(gated, verdicts=tuple(replace(verdict, drivers=()) for verdict in gated.verdicts))
     if as_json:
-        click.echo(json.dumps(to_json(gated), indent=1))
+        print_json(to_json(gated))
     else:
         _show(gated, words, show_ids)
     sys.exit(0 if gated.passed else BEYOND_LIMIT)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from guestlist.cli.common import as_json, check_table_path, write_table
+from guestlist.cli.common import as_json, check_table_path, print_json, write_table
 from guestlist.cli.kinds import FILE, JOBS, PATH, SEED, SHARE, WholeNumber
 from guestlist.errors import InputError
 
@@ -230,7 +229,7 @@ def _values(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
 
 def _show(rows: list[dict], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     from guestlist.cli.show import show_table
 

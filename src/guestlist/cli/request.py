@@ -63,9 +63,9 @@ class Request:
 
     def seen_from(self, folder: Path) -> Request:
         """Return the request with paths relative to the folder, so that a project can be moved."""
-        return self._moved(lambda path: os.path.relpath(Path(path).resolve(), folder))
+        return self._with_paths(lambda path: os.path.relpath(Path(path).resolve(), folder))
 
-    def _moved(self, move: Callable[[str], str]) -> Request:
+    def _with_paths(self, move: Callable[[str], str]) -> Request:
         if self.demo:
             return self
         return replace(
@@ -289,4 +289,4 @@ def stored_request(store: Store, python_call: str) -> Request:
         request: Request = from_json(Request, content)
     except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{store.folder / 'manifest.json'} is damaged ({error}).") from error
-    return request._moved(lambda path: str(store.folder / path))
+    return request._with_paths(lambda path: str(store.folder / path))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from guestlist.cli.common import as_json, check_table_path, write_table
+from guestlist.cli.common import as_json, check_table_path, print_json, write_table
 from guestlist.cli.kinds import FILE, PATH, WholeNumber
 from guestlist.lines import single_line
 
@@ -122,7 +122,7 @@ def _as_json(listed, groups) -> None:
         tables["members"] = json.loads(listed.to_json(orient="records"))
     if groups is not None:
         tables["groups"] = to_json(groups)
-    click.echo(json.dumps(tables if len(tables) > 1 else next(iter(tables.values())), indent=1))
+    print_json(tables if len(tables) > 1 else next(iter(tables.values())))
 
 
 def _show_members(listed, notes: list[str]) -> None:
@@ -171,7 +171,7 @@ def _show_predictive_values(case, names, custom: Path | None, as_json: bool) -> 
 
     values = predictive_values(case, names, custom=None if custom is None else read_custom(custom))
     if as_json:
-        click.echo(json.dumps(to_json(values), indent=1))
+        print_json(to_json(values))
         return
     measures = ("precision", "recall", "f1", "auc", "spearman", "top")
     show_table(

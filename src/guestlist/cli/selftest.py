@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
-from guestlist.cli.common import as_json, progress_bar, quiet
+from guestlist.cli.common import as_json, print_json, progress_bar, quiet
 from guestlist.cli.kinds import NumberRange
 from guestlist.errors import InputError
 
@@ -45,7 +44,7 @@ def selftest(attacks, custom, scale, quick, quiet, as_json):
         scale = QUICK if quick else 1.0
     result = selftest(selected or None, intervals=not selected, scale=scale, progress=progress_bar(quiet, "Checking"))
     if as_json:
-        click.echo(json.dumps({**to_json(result), "calibrated": result.calibrated}, indent=1))
+        print_json({**to_json(result), "calibrated": result.calibrated})
     else:
         _show_selftest(result)
     sys.exit(0 if result.calibrated else NOT_CALIBRATED)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import MISSING, Field, fields
 
 import click
 
-from guestlist.cli.common import as_json
+from guestlist.cli.common import as_json, print_json
 from guestlist.lines import single_line
 
 TABLES = (
@@ -32,7 +31,7 @@ def show(what, as_json):
     """List what guestlist knows, one table at a time."""
     rows = globals()[f"_{what}"]()
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     show_table(rows)
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from guestlist.cli.common import allow_pickle, as_json, check_table_path, trust, write_table
+from guestlist.cli.common import allow_pickle, as_json, check_table_path, print_json, trust, write_table
 from guestlist.cli.kinds import FILE, PATH, WholeNumber
 
 
@@ -47,7 +47,7 @@ def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_jso
     if as_json:
         rows = json.loads(top.to_json(orient="records"))
         summary = {"members": len(risks), "alone": alone, "leaf_size": float(risks["leaf_size"].median())}
-        click.echo(json.dumps({**summary, "most": rows}, indent=1))
+        print_json({**summary, "most": rows})
         return
     from guestlist.cli.show import show_table
 

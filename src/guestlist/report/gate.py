@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from guestlist.findings.gated import Demand, Gated, Limit, OpenCheck, Verdict
-from guestlist.report import checks
+from guestlist.report import checks, words
 from guestlist.report.format import count, decimal, with_interval
 from guestlist.report.legible import sanitize_value
 
@@ -209,4 +209,4 @@ def gate_title(gated: Gated) -> str:
 
 def policy_sentence(gated: Gated) -> str:
     """Name the policy file by its hash; empty without a file."""
-    return f"Held against a policy file with SHA-256 {gated.sha256}." if gated.sha256 else ""
+    return words.only_if(gated.sha256, f"Held against a policy file with SHA-256 {gated.sha256}.")

@@ -40,23 +40,32 @@ def next_steps(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDER)
     attack = words.headline_attack(results)
     if attack is None:
         return ()
+    steps = []
     codes = [row.code for row in checks.beside_answer(results)]
-    resolve = [f"Resolve these checks first: {words.and_joined(codes)}."] if codes else []
-    defences = [defence_step(results, folder)] if results.references is not None else []
+    if codes:
+        steps.append(f"Resolve these checks first: {words.and_joined(codes)}.")
+    has_references = results.references is not None
+    second = words.file_holder_attack(results)
+    leaks = attack.beats_guessing or (second is not None and second.beats_guessing)
     if results.baseline is not None and results.baseline.significant:
         # The answer itself says what to do about the records.
-        return (*resolve, *defences) if model_contribution(results) > 0 else tuple(resolve)
+        if has_references and model_contribution(results) > 0:
+            steps.append(defence_step(results, folder))
+        return tuple(steps)
+    if attack.ranks_below and not leaks:
+        return tuple(steps)
+    if leaks and has_references:
+        steps.append(defence_step(results, folder))
+    if leaks and results.exposed:
+        steps.append(REVIEW_EXPOSED)
+    if not has_references:
+        steps.append(references_step(results, folder))
+    if not leaks:
+        steps.append(MORE_RECORDS)
     baseline = results.check("GL119")
-    not_run = results.baseline is None and baseline is not None and baseline.state == "not run"
-    run_baseline = [RUN_BASELINE] if not_run else []
-    references = [references_step(results, folder)] if results.references is None else []
-    second = words.file_holder_attack(results)
-    if attack.beats_guessing or (second is not None and second.beats_guessing):
-        review = [REVIEW_EXPOSED] if results.exposed else []
-        return (*resolve, *defences, *review, *references, *run_baseline)
-    if attack.ranks_below:
-        return tuple(resolve)
-    return (*resolve, *references, MORE_RECORDS, *run_baseline)
+    if results.baseline is None and baseline is not None and baseline.state == "not run":
+        steps.append(RUN_BASELINE)
+    return tuple(steps)
 
 
 def defence_step(results: Results, folder: Path | str | None) -> str:
@@ -83,7 +92,7 @@ def references_step(results: Results, folder: Path | str | None) -> str:
         command = f"guestlist collect {_for_shell(folder)} --references {SUGGESTED_REFERENCES}{_flags(origin)}"
         return f"Compare with reference models: run `{command}`. {REFERENCES_EFFECT}"
     call = _call("gl.audit", results, origin, folder, "folder", references=SUGGESTED_REFERENCES)
-    train = "" if origin.trains else ", where train is your function (data, rng) -> model"
+    train = words.only_if(not origin.trains, ", where train is your function (data, rng) -> model")
     return f"Compare with reference models: call `{call}` in Python{train}. {REFERENCES_EFFECT}"
 
 

@@ -73,7 +73,7 @@ def _canaries(subject: Subject) -> str:
     """Describe the canaries where the audited records are canaries."""
     if subject.canaries is None:
         return ""
-    label = "with a wrong label, " if subject.canaries == "wrong" else ""
+    label = only_if(subject.canaries == "wrong", "with a wrong label, ")
     always = f"; the other {count(subject.always_members)} records always train. " if subject.always_members else ". "
     caveat = "They were chosen to be learnt by heart: what is found of them is more than would be found of others. "
     return f"Members and non-members are canaries: records {label}of which a coin put each in or left it out{always}{caveat}"
@@ -110,7 +110,21 @@ def sizes_phrase(subject: Subject) -> str:
 
 def counted(number: int, thing: str) -> str:
     """Return a number and a noun in the singular or plural: ``3 members``."""
-    return f"{count(number)} {thing}" + ("" if number == 1 else "s")
+    return f"{count(number)} {plural(number, thing, f'{thing}s')}"
+
+
+def plural(number: int, one_form: str, many_form: str) -> str:
+    """Return the form of a word or phrase that fits a number."""
+    if number == 1:
+        return one_form
+    return many_form
+
+
+def only_if(condition: object, text: str) -> str:
+    """Return a part of a sentence if a condition holds, else an empty text."""
+    if condition:
+        return text
+    return ""
 
 
 def and_joined(parts: list[str]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from guestlist.findings.agreement import AgreementResult
 from guestlist.findings.results import Results
-from guestlist.report.format import percent
+from guestlist.report.format import NO_NUMBER, percent
 from guestlist.report.section import Section, fill_template
 
 MAX_ATTACKS = 8  # attacks in the table
@@ -76,5 +75,7 @@ def _flagging_rule(agreement: AgreementResult, i: int) -> str:
 
 
 def _cell(agreement: AgreementResult, i: int, j: int) -> str:
-    share = math.nan if i == j else (agreement.members if i < j else agreement.nonmembers)[i][j]
-    return percent(share)
+    if i == j:
+        return NO_NUMBER
+    shares = agreement.members if i < j else agreement.nonmembers
+    return percent(shares[i][j])

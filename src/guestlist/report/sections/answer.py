@@ -157,7 +157,9 @@ def _identified(attack: AttackResult, rate: Rate) -> str:
 
 
 def _smallest_rate(rate: Rate) -> str:
-    return "" if rate.fpr <= LOW_FPR else "The audit has too few non-members to support a lower rate of wrong flags."
+    return words.only_if(
+        rate.fpr > LOW_FPR, "The audit has too few non-members to support a lower rate of wrong flags."
+    )
 
 
 def _pairs(attack: AttackResult) -> str:
@@ -174,9 +176,11 @@ def _not_identified(attack: AttackResult) -> str:
 
 def _no_evidence(results: Results, attack: AttackResult) -> str:
     n_attacks = len(results.outcomes or ())
-    subject = f"None of the {count(n_attacks)} attacks that were run distinguishes"
-    if n_attacks == 1:
-        subject = "The one attack that was run does not distinguish"
+    subject = words.plural(
+        n_attacks,
+        "The one attack that was run does not distinguish",
+        f"None of the {count(n_attacks)} attacks that were run distinguishes",
+    )
     return f"No evidence. {subject} members from non-members better than guessing. {_power_sentence(attack)}"
 
 
@@ -185,7 +189,7 @@ def _uncorrected_only(results: Results) -> list[str]:
     names = [outcome.name for outcome in results.outcomes or () if outcome.interval_excludes_chance]
     if not names:
         return []
-    attacks = f"{names[0]} has" if len(names) == 1 else f"{count(len(names))} attacks have"
+    attacks = words.plural(len(names), f"{names[0]} has", f"{count(len(names))} attacks have")
     caveat = f"among {words.counted(len(results.outcomes or ()), 'attack')} with several figures each that may be luck"
     return [f"{attacks} a 95% interval beyond guessing, but {caveat}."]
 
@@ -211,9 +215,9 @@ def _other_attacks(results: Results) -> list[str]:
     if not attacks:
         return []
     best = max(attacks, key=lambda outcome: outcome.auc.low)
-    subject = f"{best.name} beats guessing"
-    if len(attacks) > 1:
-        subject = f"{len(attacks)} attacks beat guessing, most clearly {best.name}"
+    subject = words.plural(
+        len(attacks), f"{best.name} beats guessing", f"{len(attacks)} attacks beat guessing, most clearly {best.name}"
+    )
     return [f"{subject}: {_evidence(best)}.", _multiple_testing_sentence(best, results)]
 
 
@@ -263,7 +267,7 @@ def _is_better(outcome: AttackResult, attack: AttackResult) -> bool:
 
 def _attacker_clause(outcome: AttackResult) -> str:
     """Describe the attacker if the attack needs more than outputs."""
-    return f", run by someone who {outcome.attacker_needs}," if outcome.attacker_needs else ""
+    return words.only_if(outcome.attacker_needs, f", run by someone who {outcome.attacker_needs},")
 
 
 def _evidence(outcome: AttackResult) -> str:

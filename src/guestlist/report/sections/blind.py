@@ -68,8 +68,8 @@ def baseline_sentence(results: Results) -> str:
     sizes = f"measured on {count(baseline.members)} members and {count(baseline.nonmembers)} non-members"
     evidence = "Evidence" if baseline.significant else "No evidence"
     first = f"{evidence} that members and non-members can be distinguished without the model."
-    caveats = [] if "features" in baseline.inputs else [NO_FEATURES]
-    return " ".join([f"{first} {performance}, {sizes}. {_power_sentence(baseline)}", *caveats])
+    caveat = words.only_if("features" not in baseline.inputs, NO_FEATURES)
+    return words.paragraph(f"{first} {performance}, {sizes}.", _power_sentence(baseline), caveat)
 
 
 def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackResult) -> str:
@@ -87,7 +87,7 @@ def verdict_with_baseline(results: Results, baseline: Baseline, attack: AttackRe
         f"{start} There is evidence of a difference between the two sets: a model-free baseline {_performance(baseline)}, so "
         "attack results cannot be attributed to the model alone.",
         chance_sentence(baseline.p_value, baseline.game),
-        "" if math.isnan(attack.auc.value) else headline,
+        words.only_if(not math.isnan(attack.auc.value), headline),
         gain_sentence(results),
         weighted_summary(results),
         split_advice(baseline.game),

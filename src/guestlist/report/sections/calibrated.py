@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from guestlist.findings.calibrated import CalibratedScore
 from guestlist.findings.results import Results
+from guestlist.report import words
 from guestlist.report.charts import Axis, Chart, Series, diagonal, interval_ends
 from guestlist.report.format import decimal, percent, with_interval
 from guestlist.report.section import Section, fill_template
@@ -30,7 +31,7 @@ def section(results: Results) -> Section | None:
 def calibration_sentence(score: CalibratedScore) -> str:
     """Report the calibration error of one risk."""
     rmse = score.calibration.rmse
-    caveat = "" if rmse.low > 0 else "; it may be right, and off by chance alone"
+    caveat = words.only_if(rmse.low <= 0, "; it may be right, and off by chance alone")
     return f"{score.score} is off by {with_interval(rmse)} (root mean square over records){caveat}."
 
 

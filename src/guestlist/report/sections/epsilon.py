@@ -47,7 +47,7 @@ class BoundTexts(NamedTuple):
 
     contradicted: str
     too_few: str
-    kept: str
+    not_contradicted: str
     no_bound: str
     bound: str
     perfect: str
@@ -57,7 +57,7 @@ class BoundTexts(NamedTuple):
 PROOF = BoundTexts(
     contradicted="No: the claim of {claim} is contradicted.",
     too_few="The claim of {claim} could not have been contradicted with so few {things}.",
-    kept="The claim of {claim} is not contradicted, which does not show that it holds.",
+    not_contradicted="The claim of {claim} is not contradicted, which does not show that it holds.",
     no_bound="The scores of {whose} prove no ε{about} above 0, with {share} confidence, at δ = {delta:.3g}.",
     bound="The scores of {whose} prove that ε{about} is at least {epsilon}, with {share} confidence, at δ = {delta:.3g}.",
     perfect="{scores} would have proved {epsilon}{paid}.",
@@ -66,7 +66,7 @@ PROOF = BoundTexts(
 BELIEF = BoundTexts(
     contradicted="The claim of {claim} is hardly to be believed.",
     too_few="The claim of {claim} could still be believed whatever the scores of so few {things}.",
-    kept="The claim of {claim} can still be believed, which does not show that it holds.",
+    not_contradicted="The claim of {claim} can still be believed, which does not show that it holds.",
     no_bound="After the scores of {whose} it can still be believed that ε{about} is 0, at δ = {delta:.3g}.",
     bound="After the scores of {whose} the belief that ε{about} is at least {epsilon}, at δ = {delta:.3g}, has a probability of "
     "{share}. That is a credible bound, from Jeffreys' prior, and no proof: it is not promised that no more than one audit in "
@@ -91,7 +91,7 @@ def epsilon_verdict(result: Epsilon) -> str:
     evidence = _bound_text(result, bound, texts)
     if claim is None or result.allowed is None:
         return f"{evidence} {power}"
-    verdict = texts.kept
+    verdict = texts.not_contradicted
     if result.contradicted:
         verdict = texts.contradicted
     elif result.about_other_noise:
@@ -107,7 +107,7 @@ def epsilon_verdict(result: Epsilon) -> str:
 def _bound_text(result: Epsilon, bound: EpsilonBound, texts: BoundTexts) -> str:
     text = (texts.bound if bound.epsilon else texts.no_bound).format(
         whose=words.counted(bound.members + bound.nonmembers, "run") if result.runs else result.attack,
-        about=" of one record in the place of another" if result.replaced else "",
+        about=words.only_if(result.replaced, " of one record in the place of another"),
         epsilon=decimal(bound.epsilon),
         share=percent(bound.confidence),
         delta=bound.delta,
@@ -126,7 +126,7 @@ def _perfect_scores(result: Epsilon, bound: EpsilonBound) -> str:
 
 def claim_text(claim: Claim) -> str:
     """Return a claim as text: ``ε = 2 at δ = 1e-05``."""
-    noise = "Gaussian noise with " if claim.gaussian else ""
+    noise = words.only_if(claim.gaussian, "Gaussian noise with ")
     return f"{noise}ε = {compact(claim.epsilon)} at δ = {claim.delta:.3g}"
 
 
@@ -147,7 +147,7 @@ def person_claim_text(result: Epsilon) -> str:
 
 
 def _design_advice(result: Epsilon) -> str:
-    return "; coins for every record, gl.Bernoulli(0.5), would prove more" if result.fixed_size else ""
+    return words.only_if(result.fixed_size, "; coins for every record, gl.Bernoulli(0.5), would prove more")
 
 
 def _allowed_advantage(results: Results, result: Epsilon) -> str:

@@ -58,9 +58,10 @@ def table_caption(results: Results) -> str:
     attack = results.headline.name if results.headline else "the headline attack"
     members = words.counted(len(results.exposed), "member")
     extreme = "smallest p-values" if has_model_p_values(results) else "highest scores"
-    risks = ""
-    if any(record.risks for record in results.exposed):
-        risks = "Only the model owner can compute the risks; see below how well they predict."
+    risks = words.only_if(
+        any(record.risks for record in results.exposed),
+        "Only the model owner can compute the risks; see below how well they predict.",
+    )
     return words.paragraph(
         f"The {members} with the {extreme} under {attack}{_sorting(results)}.",
         risks,
@@ -75,7 +76,7 @@ def _sorting(results: Results) -> str:
         return ", sorted by score"
     if not _has_gaps(results):
         return ""
-    flagged = " flagged members first," if any(record.flagged for record in results.exposed or ()) else ""
+    flagged = words.only_if(any(record.flagged for record in results.exposed or ()), " flagged members first,")
     return f",{flagged} sorted by distance p-value, then by gap"
 
 
@@ -108,8 +109,8 @@ def small_p_values_sentence(results: Results) -> str:
     exposure = results.exposure_summary
     if exposure is None:
         return ""
-    column = f" (column {exposure.column} of records.parquet)" if exposure.column else ""
-    have = "has" if exposure.small == 1 else "have"
+    column = words.only_if(exposure.column, f" (column {exposure.column} of records.parquet)")
+    have = words.plural(exposure.small, "has", "have")
     by_chance = count(max(exposure.alpha * exposure.members, 1))
     return (
         f"{count(exposure.small)} of {words.counted(exposure.members, 'member')} {have} a {_p_value(results)} of "
@@ -178,7 +179,7 @@ def _distance_explanation(results: Results) -> str:
     method = "by Student's tail" if results.exposure is None else "counted over reference models as stand-in targets"
     return (
         " The distance p-value is finer: how often a record's score is so far above those of models that were not trained on it, "
-        f"{method}. It decides which records are listed.{_inflation_sentence(results)}{GAP if _has_gaps(results) else ''}"
+        f"{method}. It decides which records are listed.{_inflation_sentence(results)}{words.only_if(_has_gaps(results), GAP)}"
     )
 
 

@@ -93,7 +93,7 @@ def too_small_sentence(group_risks: GroupRisks, kind: str) -> str:
     if len(small) > max_named:
         named += f"; and {count(len(small) - max_named)} more, in results.json"
     minimum = count(group_risks.fewest)
-    kinds = KIND_NAMES[kind] if len(small) == 1 else KIND_PLURALS[kind]
+    kinds = words.plural(len(small), KIND_NAMES[kind], KIND_PLURALS[kind])
     return (
         f"Too small to judge, with fewer than {minimum} members or {minimum} non-members, are {count(len(small))} {kinds} "
         f"(members and non-members in brackets): {named}."
@@ -137,7 +137,7 @@ def _difference(part: GroupRisk, risk: MeanRisk) -> str:
     text = f"{slice_name(part)}, {direction} {risk.risk}, by {with_interval(gap)}"
     text += f", corrected p = {compact(risk.p_value or 0.0)}"
     others = sum(other.differs for other in part.risks) - 1
-    return f"{text}, and {words.counted(others, 'other risk')}" if others else text
+    return text + words.only_if(others, f", and {words.counted(others, 'other risk')}")
 
 
 def _clearest(part: GroupRisk) -> MeanRisk:

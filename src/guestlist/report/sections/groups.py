@@ -69,9 +69,9 @@ def small_groups_note(results: Results) -> str:
     small = [group for group in results.group_risks.small if group.kind == GROUP] if results.group_risks else []
     if not small:
         return ""
-    others = "more " if results.groups else ""
-    are = f"{others}group is" if len(small) == 1 else f"{others}groups are"
-    return f"{count(len(small))} {are} too small to judge, and named under Groups."
+    others = words.only_if(results.groups, "more ")
+    are = words.plural(len(small), "group is", "groups are")
+    return f"{count(len(small))} {others}{are} too small to judge, and named under Groups."
 
 
 def _exposure(group: GroupResult) -> tuple[bool, float]:
@@ -105,11 +105,11 @@ def _most_exposed(groups: Sequence[GroupResult], attack: str) -> str | None:
         return None
     exposed = [group for group in known if group.exposed]
     if not exposed:
-        none = "The one group is not" if len(known) == 1 else f"None of {count(len(known))} groups is"
+        none = words.plural(len(known), "The one group is not", f"None of {count(len(known))} groups is")
         unseen = "small groups have wide intervals, in which a leak can go unseen"
         return f"{none} shown to be exposed by itself; {unseen}."
     top = min(exposed, key=_exposure)
-    start = "The one group" if len(known) == 1 else f"Of {count(len(known))} groups, the most clearly exposed"
+    start = words.plural(len(known), "The one group", f"Of {count(len(known))} groups, the most clearly exposed")
     metrics = f"AUC {with_interval(top.auc)}, over {words.counted(top.members, 'member')}"
     return f"{start} is {group_name(top)}: there {attack} has {metrics}. {_compared_with_others(top)}".strip()
 

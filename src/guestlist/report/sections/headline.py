@@ -73,12 +73,6 @@ def _allowed(results: Results, attack: AttackResult) -> dict[str | float, float 
     return {"advantage": epsilon.advantage, "told": mark, **limits}
 
 
-def meaning(results: Results) -> tuple[str, ...]:
-    """Return the meaning of the headline attack's metrics in people, a sentence for each."""
-    attack = words.headline_attack(results)
-    return () if attack is None else metric_meanings(attack)
-
-
 def metric_meanings(attack: AttackResult) -> tuple[str, ...]:
     """Return the meaning of an attack's metrics in people, a sentence for each."""
     pair = f"Given one training record and one other record, {attack.name}"

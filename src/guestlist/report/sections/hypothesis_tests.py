@@ -81,8 +81,8 @@ def calibration_summary(results: Results) -> str:
     if not many and not cautious:
         return "Every test is within chance of what it was asked for."
     summary = (
-        f"Of {len(verdicts)} intervals {many} {_lie(many)} wholly above what was asked and {cautious} {_lie(cautious)} "
-        "wholly below; about one in twenty would miss by chance."
+        f"Of {len(verdicts)} intervals {many} {words.plural(many, 'lies', 'lie')} wholly above what was asked and {cautious} "
+        f"{words.plural(cautious, 'lies', 'lie')} wholly below; about one in twenty would miss by chance."
     )
     if not many:
         return (
@@ -126,10 +126,6 @@ def missing_population_sentence(results: Results) -> str | None:
     if not names:
         return None
     return f"{', '.join(names)} was not held to a promise: it needs a population, records that nobody asks about."
-
-
-def _lie(number: int) -> str:
-    return "lies" if number == 1 else "lie"
 
 
 def _chart(tests: tuple[HypothesisTest, ...]) -> Chart:

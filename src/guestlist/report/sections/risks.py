@@ -48,7 +48,7 @@ def risk_value_sentence(rows: tuple[PredictiveValue, ...]) -> str:
         return f"{start}: there is nothing by which a risk could rank them."
     best = max(ranked, key=lambda row: row.auc.value)
     ranking = f"ranks those it calls above the others with AUC {with_interval(best.auc)}"
-    caveat = "" if best.auc.low > 0.5 else ", which is not shown to be better than chance"
+    caveat = words.only_if(best.auc.low <= 0.5, ", which is not shown to be better than chance")
     return (
         f"{start}. Of {words.counted(len(ranked), 'risk')}, {best.risk} {ranking}{caveat}. Calling everybody at risk has F1 "
         f"{decimal(everyone.f1.value)} and tells nothing: read F1 beside it."
@@ -75,7 +75,7 @@ def group_contradictions(group_risks: GroupRisks) -> list[str]:
     """Name the groups with more of one risk and less of another than the other members."""
     sentences = []
     for part, higher, lower in contradictions(group_risks):
-        advice = f" {RECOMMENDED} is the recommended risk." if RECOMMENDED in (*higher, *lower) else ""
+        advice = words.only_if(RECOMMENDED in (*higher, *lower), f" {RECOMMENDED} is the recommended risk.")
         sentences.append(
             f"Risks contradict each other for {slice_name(part)}: more {words.and_joined(higher)}, but less "
             f"{words.and_joined(lower)} than the rest. They measure different things.{advice}"
